@@ -1,6 +1,7 @@
 /*
  * Checks runs before they are stored. Every run that passes can be read back as a row of a table of
- * runs and as a trace. Otherwise one wrong run would make all others in the store unreadable.
+ * runs and as a trace. Without these checks, one wrong run would make all others in the store
+ * unreadable.
  */
 #include "check.h"
 
@@ -45,7 +46,7 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
     return 0;
 }
 
-/* Whether a text has the form; 0 in the form is any digit. */
+/* Whether a text has a given form; 0 in the form matches any digit. */
 static bool matches_form(const char *text, const char *form)
 {
     for (; *form; form++, text++)
@@ -59,7 +60,7 @@ static int two_digits(const char *digits)
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* Whether a text that has the form of a time is a date and time that exist. */
+/* Whether a text in the form of a time is a date and time that exist. */
 static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -178,8 +179,8 @@ static int fail_more(const char *key, int code, struct hm_err *err)
     return fail_field(err, field, code);
 }
 
-/* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused:
- * their values have columns of their own. */
+/* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused,
+ * because runs have separate fields for their values. */
 static int check_more_name(const char *key, struct hm_err *err)
 {
     struct hm_run_name name = hm__run_name_resolve(key);

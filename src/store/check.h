@@ -9,10 +9,10 @@ enum { HM_STORE_TIME = 21 }; /* Room for "2026-11-15T10:13:48Z" and its NUL. */
 /* Fails unless a text is UTF-8 of at most `most` bytes. */
 int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err);
 /* Checks a time such as 2026-11-15T10:13:48Z. If `day` is not NULL, a date without a time is
- * allowed too, and `day` is appended to it. */
+ * allowed too, and the time of day in `day` is appended to it. */
 int hm__store_check_time(const char *field, const char *text, const char *day,
                          char ret_time[HM_STORE_TIME], struct hm_err *err);
-/* Writes the current time in UTC in the same form. */
+/* Writes the current time in UTC, such as 2026-11-15T10:13:48Z. */
 void hm__store_now(char ret_time[HM_STORE_TIME]);
 
 #endif

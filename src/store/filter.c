@@ -1,7 +1,7 @@
 /*
- * Conditions such as "n>=4". The name is looked up in the list of columns, and the SQL contains the
- * name from that list; any other name is a key of `more` and is bound as a parameter. A run without
- * a value does not match, whatever the operator is.
+ * Parses conditions such as "n>=4" and writes them as SQL. The name is looked up in the list of
+ * columns, and the SQL contains the name from that list; any other name is a key of `more` and is
+ * bound as a parameter. A run without a value does not match, whatever the operator is.
  */
 #include "filter.h"
 
@@ -15,9 +15,9 @@
 static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
 
 struct condition {
-    const char *written; /* Borrowed from the filter. */
-    char *name, *value;  /* In the arena. */
-    const char *op;      /* One of `operators`. */
+    const char *written; /* The condition as written; borrowed from the filter. */
+    char *name, *value;  /* Name and value of the condition; in the arena. */
+    const char *op;      /* Operator; one of `operators`. */
 };
 
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
@@ -99,21 +99,23 @@ struct where_state {
     const struct hm_sql *sql;
     enum hm_where how;
     const struct hm_store_column *sort;
-    size_t count; /* Conditions that were written. */
+    size_t count; /* Number of conditions that were written. */
 };
 
-/* Whether an index, other than that of the sort column, can find the runs of a condition. */
+/* Whether the database can find the runs of a condition by an index other than that of the sort
+ * column. */
 static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
                        const char *op)
 {
     return column && column != p->sort && op[0] != '!';
 }
 
-/* Returns the prefix of a column that keeps the database from using its index, or "". */
+/* Returns the prefix that keeps the database from using the index of a column; "" if it may use the
+ * index. */
 static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
                                 const char *op)
 {
-    /* Among equal values, an index is ordered by id as well. */
+    /* An index orders equal values by id, so it serves both the condition and the sort by id. */
     bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
 
     return p->how == HM_WHERE_WALK && is_indexed(p, column, op) && !both ? p->sql->plain : "";

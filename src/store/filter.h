@@ -1,4 +1,4 @@
-/* Turns a filter into a condition of SQL. Texts of the caller are bound as parameters and are never
+/* Turns a filter into an SQL condition. Texts of the caller are bound as parameters and are never
  * part of the SQL. */
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
@@ -10,29 +10,29 @@
 
 enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };
 
-/* A statement while it is written. Zero-initialise. */
+/* An SQL statement and its parameters, while they are written. Zero-initialise. */
 struct hm_statement {
     struct hm_text sql;
     struct hm_sql_value parameters[HM_STORE_PARAMETERS];
     size_t count;
-    char since[24], until[24]; /* Storage of the parameters of since and until. */
+    char since[24], until[24]; /* Storage for the parameters `since` and `until`. */
 };
 
 /* Adds a parameter and returns its number, from 1. */
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm__statement_release(struct hm_statement *s);
 
-/* How the database should find the runs of a condition. */
+/* How the database should find the runs that match a filter. */
 enum hm_where {
-    HM_WHERE_ANY,   /* The database chooses. */
-    HM_WHERE_WALK,  /* In the order of the index of the sort column, testing each run. */
-    HM_WHERE_PROBE, /* Only the conditions that another index than the sort column's can find. */
+    HM_WHERE_ANY,   /* The database chooses how. */
+    HM_WHERE_WALK,  /* Runs are read in the order of the sort column's index, and each is tested. */
+    HM_WHERE_PROBE, /* Write only conditions that an index other than the sort column's can find. */
 };
 
 /*
- * Adds " WHERE …" with the conditions of where, since and until; filter may be NULL. The arena owns
- * the texts of the parameters. `sort` is the column that the runs are ordered by, or NULL.
- * *ret_count is the number of conditions; ret_count may be NULL.
+ * Adds " WHERE …" with the conditions `where`, `since` and `until` of a filter, which may be NULL.
+ * The arena owns the texts of the parameters. `sort` is the column that the runs are ordered by, or
+ * NULL. *ret_count is the number of conditions; ret_count may be NULL.
  */
 int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
                         const struct hm_store_filter *filter, enum hm_where how,

@@ -35,14 +35,14 @@
     X(PQsocket)                                                                                    \
     X(PQstatus)
 
-/* The functions of libpq, under their own names. */
+/* Pointers to the functions of libpq; each has the name of its function. */
 struct hm_libpq {
 #define HM_LIBPQ_MEMBER(name) __typeof__(name) *name;
     HM_LIBPQ_MAP(HM_LIBPQ_MEMBER)
 #undef HM_LIBPQ_MEMBER
 };
 
-/* Loads libpq and finds its functions; the library stays loaded. */
+/* Loads libpq and finds its functions; the library stays loaded until the program ends. */
 int hm__libpq_load(struct hm_libpq *ret_pq, struct hm_err *err);
 
 #endif

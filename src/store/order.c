@@ -1,14 +1,14 @@
 /*
- * Lists runs in an order, page by page. A page begins after the sort value and the id of the last
- * run of the page before, not after a number of runs. So runs that are added between two requests
- * are neither repeated nor hide others, and the last page is as fast as the first. Runs without a
- * value come last in both directions. A page needs up to three queries, each along the index
- * (column, id):
+ * Lists runs in the order of a column, page by page. A page begins after the sort value and the id
+ * of the last run of the previous page, not after a number of runs. So no run is repeated or
+ * skipped if runs are added between two requests, and the last page is as fast as the first. Runs
+ * without a value come last in both directions. A page needs up to three queries, each of which
+ * reads the index (column, id) in order:
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *
  * `after` has the form SORT.KINDVALUE.ID, where KIND is x for a number, t for a text and u for no
- * value, and VALUE is hexadecimal, so that every bit of it is preserved.
+ * value, and VALUE is hexadecimal, so that every bit of the value is preserved.
  */
 #include "order.h"
 
@@ -101,7 +101,7 @@ static bool read_hex_text(const char *hex, size_t length, char *text)
     return hm__store_check_text("after", text, length, NULL) == 0;
 }
 
-/* Returns `after` without its first part "SORT."; NULL if that is another order. */
+/* Returns `after` without its beginning "SORT."; NULL if it was made for another order. */
 static const char *skip_sort(const struct hm_order *order, const char *after)
 {
     size_t length = strlen(order->column->name);

@@ -1,12 +1,12 @@
 /*
  * A store on a PostgreSQL server. Values are sent and received in binary, so a double keeps its
  * bits and texts need no quotes. Rows are received one by one. A broken connection is an error: it
- * is then unknown whether the last transaction was committed, and the keys of runs make it safe to
- * add them again.
+ * is then unknown whether the last transaction was committed. Because runs have keys, it is safe to
+ * add the same runs again.
  *
- * Writers exclude each other with an advisory lock. So the order of ids is the order in which runs
- * become visible, and no run appears in a page that was read before; and two writers cannot
- * deadlock on each other's keys.
+ * Writers exclude each other with an advisory lock. So runs become visible in the order of their
+ * ids, and no run is added to a page that was read already. Also, two writers cannot deadlock on
+ * each other's keys.
  *
  * A server that hangs must not hang its clients: connecting takes at most CONNECT_S, and a
  * statement fails when no byte arrives for SILENT_S (SILENT_SCHEMA_S while the schema is changed,
@@ -25,7 +25,7 @@
 #include "sql.h"
 #include "text.h"
 
-/* OIDs of types, which are the same in all versions of PostgreSQL. */
+/* OIDs of data types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
 #define CONNECT_S "5"
@@ -34,8 +34,8 @@ enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    bool hung;      /* It did not answer in time, and a late answer may still arrive. */
-    char *password; /* Must not appear in messages; owned; NULL: none. */
+    bool hung;      /* The server did not answer in time, and a late answer may still arrive. */
+    char *password; /* Password, which must not appear in messages; owned. NULL: none. */
 };
 
 static void ignore_notice(void *context, const char *message)
@@ -79,12 +79,12 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-/* Parameters in the form of libpq. */
+/* Parameters of a statement, in the form that libpq expects. */
 struct bound {
     Oid *types;
     const char **values;
     int *lengths, *formats;
-    uint64_t *numbers; /* Storage of numbers, big-endian. */
+    uint64_t *numbers; /* Storage of numeric parameters, big-endian. */
 };
 
 static void release_bound(struct bound *b)
@@ -194,7 +194,8 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
     return HM_E_IO;
 }
 
-/* Fetches the next result; NULL after the last. *ret_rc is set when the server does not answer. */
+/* Fetches the next result; returns NULL after the last one. If the server does not answer, returns
+ * NULL and sets *ret_rc. */
 static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
 {
     int rc = wait_result(c, silent_s, err);
@@ -205,7 +206,7 @@ static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, stru
     return NULL;
 }
 
-/* Receives all rows of a statement. libpq requires this even after an error. */
+/* Receives all rows of a statement. libpq requires that all are received, even after an error. */
 static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
                       struct hm_err *err)
 {
@@ -306,7 +307,7 @@ static bool is_unambiguous(const char *where, const PQconninfoOption *options)
            (!port || port[strspn(port, "0123456789,")] == '\0');
 }
 
-/* Writes the address without password and options: postgresql://user@host/name. */
+/* Writes the address without its password and options: postgresql://user@host/name. */
 static int write_label(const PQconninfoOption *options, char **ret_label, struct hm_err *err)
 {
     const char *user = find_option(options, "user"), *host = find_option(options, "host");
@@ -336,7 +337,7 @@ static int keep_password(struct postgres *c, const PQconninfoOption *options, st
 
 static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
-    /* What the address says comes last and takes precedence. */
+    /* The address is the last parameter, so its settings take precedence. */
     static const char *const keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
     const char *const values[] = {CONNECT_S, "10000", where, NULL};
     char text[300];
@@ -351,7 +352,7 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
     }
     if (c->pq.PQsetnonblocking(c->link, 1))
         return postgres_fail(c, NULL, err);
-    /* A committed transaction must be on the disk, whatever the default of the server is. */
+    /* A committed transaction must be on the disk, whatever the server's default is. */
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"
                          "SELECT set_config('synchronous_commit', 'on', false) "
@@ -359,7 +360,7 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
                          err);
 }
 
-/* Parses an address; keeps its password and writes its label. */
+/* Parses an address, stores its password, and writes the label of the store. */
 static int read_address(struct postgres *c, const char *where, char **ret_label, struct hm_err *err)
 {
     PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);
@@ -408,11 +409,11 @@ const struct hm_sql hm__postgres = {
     .close = close_link,
     .exec = postgres_exec,
     .query = postgres_query,
-    .begin_write =
-        "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
-        " hashtext(coalesce(current_schema(), '')))", /* "hown" in ASCII, and the schema. */
+    /* The keys of the advisory lock are "hown" in ASCII and a hash of the schema's name. */
+    .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
+                   " hashtext(coalesce(current_schema(), '')))",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    /* to_regclass may return a cached result from before the lock, so it is not used. */
+    /* to_regclass is not used, because it may return a result that was cached before the lock. */
     .has_meta = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE c.relname = 'meta' AND c.relkind IN ('r', 'p') AND "
                 "n.nspname = ANY (current_schemas(false))",

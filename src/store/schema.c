@@ -19,7 +19,8 @@
  */
 /* clang-format off */
 
-/* Version 0: one row for each run, with what identifies it and what a fit needs. */
+/* Version 0: one row for each run, with the columns that identify the run and those that a fit
+ * needs. */
 static const char CREATE_RUNS[] =
     "CREATE TABLE meta (version bigint NOT NULL);"
     "INSERT INTO meta (version) VALUES (0);"
@@ -99,7 +100,7 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
 /* clang-format on */
 
 static const struct step {
-    int version; /* The version of the store after this step. */
+    int version; /* Version of the store after this step. */
     const char *sql;
 } steps[] = {
     {0, CREATE_RUNS},
@@ -108,10 +109,10 @@ static const struct step {
 
 enum {
     STEPS = sizeof(steps) / sizeof(steps[0]),
-    NO_VERSION = -1 /* The store is empty. */
+    NO_VERSION = -1 /* Version of an empty store. */
 };
 
-/* Writes a text with its placeholders replaced. */
+/* Appends a text with its placeholders replaced. */
 static void expand_placeholders(struct hm_text *out, const struct hm_sql *sql, const char *text)
 {
     const struct {
@@ -156,7 +157,7 @@ static int apply_step(struct hm_store *store, const struct step *step, struct hm
 {
     struct hm_sql_value version = hm__sql_integer(step->version);
     struct hm_text sql = {0};
-    struct hm_err why = {0}; /* The error of the database. */
+    struct hm_err why = {0}; /* Error that the database reports. */
 
     expand_placeholders(&sql, store->sql, step->sql);
     int rc =
@@ -185,7 +186,7 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
-    rc = read_version(store, &version, err); /* Another program may have migrated it meanwhile. */
+    rc = read_version(store, &version, err); /* Another program may have migrated the store. */
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)
             rc = apply_step(store, &steps[i], err);

@@ -10,7 +10,7 @@
 
 enum hm_sql_kind { HM_SQL_NULL, HM_SQL_INTEGER, HM_SQL_REAL, HM_SQL_TEXT };
 
-/* A parameter, or a cell of a row. `kind` is set even if `null` is true. */
+/* A parameter of a statement, or a cell of a row. `kind` is set even if `null` is true. */
 struct hm_sql_value {
     enum hm_sql_kind kind;
     bool null;
@@ -40,13 +40,16 @@ struct hm_sql {
     const char *begin_write; /* Begins a transaction that excludes other writers. */
     const char *begin_read;  /* Begins a transaction that sees one state of the data. */
     const char *has_meta;    /* A query that returns 1 if the table meta exists, and 0 otherwise. */
-    const char *id_type;     /* Type of a column that numbers rows; a number is never reused. */
-    const char *text_type;   /* Type of a text that is compared byte by byte. */
-    const char *packed;      /* Follows the definition of a table that is only found by its key. */
-    const char *index_id;    /* Ends the columns of an index, to order equal values by id. */
-    const char *plain;       /* Prefix of a column whose index must not be used. */
-    const char *more_number; /* Condition on a key of `more`: {key} {op} {number} {text}. */
-    const char *more_text;   /* The same for a value that is not a number: {key} {op} {text}. */
+    const char *id_type;     /* Type of the id of a row; an id is never reused. */
+    const char *text_type;   /* Type of a text column that is compared byte by byte. */
+    const char *packed;      /* Clause that ends the definition of a table found only by its key. */
+    const char *index_id; /* Text after the columns of an index that orders equal values by id. */
+    const char *plain;    /* Prefix that keeps the index of a column from being used, or "". */
+    /* Condition that compares a key of `more` with a number; contains {key}, {op}, {number} and
+     * {text}. */
+    const char *more_number;
+    /* Condition that compares a key of `more` with a text; contains {key}, {op} and {text}. */
+    const char *more_text;
 };
 
 extern const struct hm_sql hm__sqlite, hm__postgres;
@@ -56,7 +59,8 @@ static inline struct hm_sql_value hm__sql_integer(int64_t value)
     return (struct hm_sql_value){.kind = HM_SQL_INTEGER, .integer = value};
 }
 
-/* NaN becomes NULL, and -0 becomes 0, because SQLite does not store -0. */
+/* Converts a number to a value for SQL. NaN becomes NULL, and -0 becomes 0, because SQLite does not
+ * store -0. */
 static inline struct hm_sql_value hm__sql_real(double value)
 {
     return (struct hm_sql_value){.kind = HM_SQL_REAL, .null = value != value, .real = value + 0.0};

@@ -17,24 +17,24 @@
 #include "text.h"
 
 enum {
-    WAIT_MS = 5000,   /* How long to wait for a lock. */
-    STATEMENTS = 24,  /* Compiled statements in the cache. */
-    LOG_PAGES = 4096, /* The log is checkpointed when it has this many pages. */
+    WAIT_MS = 5000,   /* Longest time to wait for a lock, in milliseconds. */
+    STATEMENTS = 24,  /* Number of compiled statements in the cache. */
+    LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
     PAGE_BYTES = 4096,
 };
 
 struct statement {
-    char *sql; /* Owned; NULL: the entry is empty. */
+    char *sql; /* Text of the statement; owned. NULL: the entry is empty. */
     sqlite3_stmt *compiled;
     int *numbers;       /* The number N of each parameter $N, in order of appearance; owned. */
     int count;          /* Number of parameters. */
-    unsigned long used; /* Value of `clock` at the last use. */
+    unsigned long used; /* Value of sqlite.clock at the last use. */
 };
 
 struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
-    unsigned long clock; /* Counts uses of statements. */
+    unsigned long clock; /* Number of uses of cached statements. */
     bool failed_before;  /* The file could not be opened. */
 };
 
@@ -266,8 +266,8 @@ static int enable_wal(struct sqlite *c, struct hm_err *err)
 
 /*
  * Empties a long write-ahead log. After a crash, the first connection reads the whole log. A log is
- * long if its writers were killed before they could checkpoint it; without this, every start would
- * read it again. If other connections use the file, nothing is done.
+ * long if its writers were killed before they could checkpoint it; if it were not emptied here,
+ * every start would read it again. If other connections use the file, nothing is done.
  */
 static void checkpoint_long_log(struct sqlite *c)
 {
@@ -288,7 +288,7 @@ static int configure_file(struct sqlite *c, struct hm_err *err)
 
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
-    /* Opening a database does not read the file; this query does. */
+    /* Opening a database does not read the file, but this query does. */
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", err);
     if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
         rc = sqlite_fail(c, SQLITE_READONLY, err);
@@ -349,7 +349,7 @@ const struct hm_sql hm__sqlite = {
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",
     .packed = "WITHOUT ROWID",
-    .index_id = "", /* Every index of SQLite ends with the id already. */
+    .index_id = "", /* In SQLite, every index ends with the id already. */
     .plain = "+",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "

@@ -1,4 +1,4 @@
-/* An open store, and functions that its parts share. */
+/* An open store, and functions that the files of this folder share. */
 #ifndef HM_STORE_H
 #define HM_STORE_H
 
@@ -7,21 +7,21 @@
 struct hm_store {
     const struct hm_sql *sql;
     void *connection;
-    char *label; /* Name in messages; owned. */
+    char *label; /* Name of the store in messages; owned. */
 };
 
-/* The version of the schema; schema.c has the steps of the migration. */
+/* The current version of the schema; schema.c has the steps of the migration. */
 enum { HM_STORE_VERSION = 1 };
 
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Run statements, as in sql.h; errors name the store. */
+/* Run statements, as the functions in sql.h do; errors name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
-/* Returns the number in the only row of a query; without a row, *ret_number is unchanged. */
+/* Reads the number in the only row of a query; if there is no row, *ret_number is unchanged. */
 int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                      size_t count, int64_t *ret_number, struct hm_err *err);
 
@@ -33,8 +33,8 @@ int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
  * query, which returns that code. */
 typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
-/* Visits the runs of a filter, inside a transaction of the caller; filter->samples is ignored. With
- * `with_samples`, only runs that have samples are visited. */
+/* Visits the runs that match a filter, inside a transaction that the caller has begun;
+ * filter->samples is ignored. If `with_samples`, only runs that have samples are visited. */
 int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
                    hm_store_visit *visit, void *context, struct hm_err *err);
 

@@ -13,9 +13,9 @@
 #include "text.h"
 
 enum {
-    CELLS = HM_STORE_COLUMNS, /* All columns except id, and sample_count. */
+    CELLS = HM_STORE_COLUMNS, /* Values of a run: all columns except id, and sample_count. */
     SAMPLE_CELLS = 6,
-    AT_ONCE = 64, /* Samples in one statement. */
+    AT_ONCE = 64, /* Number of samples that one statement inserts. */
 };
 
 struct adding {
@@ -23,7 +23,7 @@ struct adding {
     struct hm_text insert;  /* Statement that inserts a run. */
     struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
     char now[HM_STORE_TIME];
-    size_t added; /* New runs of the current batch. */
+    size_t added; /* Number of new runs in the current batch. */
 };
 
 /* Writes "INSERT INTO runs (…) VALUES ($1, …)" with all columns except id. */
@@ -132,8 +132,8 @@ static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
     return 0;
 }
 
-/* Adds all batches in one transaction. ids receives the ids of all runs in order, added the number
- * of new runs of each batch. */
+/* Adds all batches in one transaction. ids[] receives the ids of all runs in order, and added[] the
+ * number of new runs of each batch. */
 static int add_batches(struct adding *a, const struct hm_store_batch *batches, size_t count,
                        int64_t *ids, size_t *added, struct hm_err *err)
 {

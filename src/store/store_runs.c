@@ -12,7 +12,7 @@
 struct run_visit {
     hm_store_visit *visit;
     void *context;
-    size_t count; /* Runs that were visited. */
+    size_t count; /* Number of runs visited so far. */
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
@@ -49,7 +49,7 @@ static void write_select(struct hm_text *sql)
 /*
  * A page can be found by reading runs in order and testing each, which is slow if few runs match;
  * or by finding all matching runs with other indexes and sorting them, which is slow if many match.
- * SQLite does not estimate this well, so the matching runs are counted first, up to a limit.
+ * SQLite does not choose well between these, so the matching runs are counted first, up to a limit.
  */
 static int estimate_matches(struct hm_store *store, const struct hm_store_filter *filter,
                             struct run_visit *e, struct hm_err *err)
@@ -60,7 +60,7 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     int64_t found = MANY;
 
     if (!*store->sql->plain)
-        return 0; /* PostgreSQL estimates it by itself. */
+        return 0; /* PostgreSQL chooses the faster way by itself. */
     hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
                                  &conditions, err);
@@ -116,7 +116,7 @@ int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter,
 
 struct run_list {
     struct hm_arena *arena;
-    struct hm_stored *runs; /* Owned, until it is given to the arena. */
+    struct hm_stored *runs; /* Runs of the page; owned until they are given to the arena. */
     size_t count, room;
 };
 
@@ -185,7 +185,8 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
     return rc;
 }
 
-/* Ends a page. One more run than the page holds was read; if it exists, page->next is set. */
+/* Ends a page. The query reads one run more than the page holds; if that run exists, page->next is
+ * set. */
 static int end_page(struct run_list *l, const struct hm_store_filter *filter,
                     struct hm_store_page *page, struct hm_err *err)
 {
@@ -257,7 +258,7 @@ void hm_store_page_free(struct hm_store_page *page)
 
 /* ---- counting and deleting ------------------------------------------------------------------ */
 
-/* Writes a statement with the conditions of a filter; the arena owns its parameters. */
+/* Writes a statement with the conditions of a filter; *arena owns the statement's parameters. */
 static int write_filtered(struct hm_store *store, const char *sql,
                           const struct hm_store_filter *filter, struct hm_statement *s,
                           struct hm_arena **arena, struct hm_err *err)

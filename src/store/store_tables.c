@@ -1,7 +1,7 @@
 /*
- * Reads the runs of a store as a table of runs and as traces. They are written as JSON lines, in
- * the form that any program could record, and parsed by the readers of files. So a store and a file
- * with the same contents give exactly the same result. Numbers keep every bit (see json.h).
+ * Reads the runs of a store as a table of runs and as traces. The runs are written as JSON lines,
+ * as any program could record them, and parsed by the readers of files. So a store and a file with
+ * the same contents give exactly the same result. Numbers keep every bit (see json.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Whether a run has a sample with a loss after the start. */
+/* Whether a run has a sample with a loss at an iteration above 0. */
 static bool is_trace(const struct hm_stored *run)
 {
     for (size_t i = 0; i < run->sample_count; i++)

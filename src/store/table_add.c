@@ -1,4 +1,4 @@
-/* Rows of tables and traces on their way into a store, a thousand at a time. */
+/* Adds tables of runs and traces to a store, a thousand rows at a time. */
 #include "table_add.h"
 
 #include <inttypes.h>
@@ -65,7 +65,8 @@ static int send_runs(const struct hm_run_sink *sink, const struct hm_stored *run
 /* ---- keys --------------------------------------------------------------------------------------
  */
 
-/* FNV-1a with 64 bits; a byte that no text has separates the texts. */
+/* Adds a text to a 64-bit FNV-1a hash. The byte 0xff, which no UTF-8 text contains, ends each
+ * text. */
 static uint64_t hash_text(uint64_t sum, const char *text)
 {
     for (; *text; text++)
@@ -78,7 +79,7 @@ static uint64_t hash_run(const struct hm_stored *run)
     uint64_t sum = 0xcbf29ce484222325u;
     char number[40];
 
-    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* All columns but the id. */
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* Hash all columns but the id. */
         const struct hm_store_column *c = &hm__store_columns[k];
         const char *text = number;
         if (c->kind == HM_STORE_TEXT)
@@ -90,7 +91,8 @@ static uint64_t hash_run(const struct hm_stored *run)
     return sum;
 }
 
-/* Samples count too: two runs of one algorithm on one m may differ in nothing else. */
+/* Hashes a run and its samples, because two runs of one algorithm on the same number of workers may
+ * differ only in their samples. */
 static uint64_t hash_samples(const struct hm_stored *run)
 {
     uint64_t sum = hash_run(run);
@@ -104,11 +106,11 @@ static uint64_t hash_samples(const struct hm_stored *run)
     return sum;
 }
 
-/* How often each hash occurred before in the same table: repeated rows are runs of their own. */
+/* Counts how often each hash occurred in the same table, because equal rows are different runs. */
 struct seen_hashes {
     uint64_t *hashes;
     size_t *counts;
-    size_t room; /* A power of 2, at least twice the rows. */
+    size_t room; /* Capacity of both arrays: a power of 2, at least twice the number of rows. */
 };
 
 static int seen_init(struct seen_hashes *s, size_t rows, struct hm_err *err)
@@ -136,7 +138,8 @@ static size_t seen_before(struct seen_hashes *s, uint64_t sum)
     return s->counts[at]++;
 }
 
-/* The given key and a number; or the hash of the run and how many equal runs came before it. */
+/* Writes the key of a run: the given key and a number; or the hash of the run and the number of
+ * equal runs before it. */
 static void write_key(char text[KEY_BYTES], const char *given, size_t number, const char *kind,
                       uint64_t sum, struct seen_hashes *seen)
 {
@@ -146,7 +149,7 @@ static void write_key(char text[KEY_BYTES], const char *given, size_t number, co
         snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-/* A hyphen and a number must fit after it. */
+/* Checks a given key, after which there must be room for a hyphen and a number. */
 static int check_key(const char *key, struct hm_err *err)
 {
     if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
@@ -159,13 +162,15 @@ static int check_key(const char *key, struct hm_err *err)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
-/* The column of a run that a table calls by this name; `started` of bench is made_at. */
+/* Returns the column of a store for a column of a table. The column `started`, which bench writes,
+ * becomes made_at. */
 static const struct hm_store_column *find_column(const char *name)
 {
     return hm__store_column_find(strcmp(name, "started") == 0 ? "made_at" : name);
 }
 
-/* Columns without a member of their own, as a JSON object; empty where there are none. */
+/* Writes the columns of a row that a store has no column for, as a JSON object; writes nothing if
+ * there are none. */
 static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *more)
 {
     struct hm_json json = {.out = more};
@@ -199,7 +204,7 @@ static void read_row(const struct hm_runs *runs, size_t row, struct hm_stored *r
     }
 }
 
-/* Rows of a table on their way, with the texts that they borrow. */
+/* A batch of rows to be added, with the texts that the runs borrow. */
 struct row_batch {
     const struct hm_runs *table;
     const char *key;
@@ -218,7 +223,7 @@ static void batch_empty(struct row_batch *b)
     b->count = 0;
 }
 
-/* Put a row at the end of the batch; a key of its own takes precedence. */
+/* Appends a row to the batch. A key in the row takes precedence over a generated key. */
 static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_stored *run = &b->runs[b->count];
@@ -246,7 +251,7 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
     return why->code;
 }
 
-/* Find a run that cannot be stored before any run is. */
+/* Checks all rows before any run is stored; reports the first row that cannot be stored. */
 static int check_rows(struct row_batch *b, struct hm_err *err)
 {
     struct hm_err why = {0};
@@ -316,7 +321,8 @@ static struct hm_stored_sample *samples_new(const struct hm_trace *t)
     return samples;
 }
 
-/* Staleness has no column of its own: add it to the members of `more`. */
+/* Writes the object `like` with the staleness added to its members. Staleness has no column, so it
+ * is stored in `more`. */
 static void add_staleness(struct hm_text *more, const char *like, double staleness)
 {
     struct hm_text members = {0};
@@ -328,8 +334,7 @@ static void add_staleness(struct hm_text *more, const char *like, double stalene
     if (!isinf(staleness))
         hm__json_put_number(&json, "staleness", staleness);
     hm__json_close(&json);
-    if (length > 2) { /* Join both objects: the first without its end, the second without its
-                         start. */
+    if (length > 2) { /* Join both objects: drop the } of the first and the { of the second. */
         hm__text_add_n(more, like, length - 1);
         hm__text_add(more, ",");
     }

@@ -152,7 +152,8 @@ int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double labe
 
 /* ---- the first pass ------------------------------------------------------------------------- */
 
-/* Records a label. After more than HM_DATA_CLASSES labels, *few is false and none is kept. */
+/* Adds a label to the sorted list of distinct labels. If there are more than HM_DATA_CLASSES of
+ * them, sets *few to false and the number of classes to 0. */
 static void note_label(struct hm_data_shape *shape, bool *few, double label, int line)
 {
     size_t low = 0, high = shape->classes;

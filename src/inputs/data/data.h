@@ -13,27 +13,29 @@ enum { HM_DATA_CLASSES = 1024 };
 
 /* The shape of the data, found by a first pass over all rows. */
 struct hm_data_shape {
-    double rows, features, entries; /* `entries` counts the values that are not zero. */
-    bool sparse;                    /* LIBSVM or generated sparse data: store it sparse. */
-    size_t classes;                 /* Distinct labels; 0 if more than HM_DATA_CLASSES. */
-    double labels[HM_DATA_CLASSES]; /* In increasing order. */
+    double rows, features, entries; /* Numbers of rows, features and nonzero values. */
+    bool sparse;    /* True for LIBSVM and generated sparse data: store it sparse. */
+    size_t classes; /* Number of distinct labels; 0 if more than HM_DATA_CLASSES. */
+    double labels[HM_DATA_CLASSES]; /* The distinct labels in increasing order. */
     int lines[HM_DATA_CLASSES];     /* Line on which each label first appears. */
-    double largest_entries;         /* Most entries of one row. */
+    double largest_entries;         /* Largest number of entries in one row. */
 };
 
 struct hm_data;
 
 int hm__data_open(const struct hm_data_spec *spec, struct hm_data **ret_data, struct hm_err *err);
 /*
- * Appends up to `most` rows to `block` and returns their number, 0 at the end, or a negative code;
- * the rows before a wrong one are appended. block->sparse selects the storage. If block->features
- * is above 0, a larger feature index is an error. A dense block of 0 features takes the number of
- * the data, except for LIBSVM files, which do not contain it: scan them first.
+ * Appends up to `most` rows to `block`. Returns the number of rows, 0 at the end of the data, or a
+ * negative error code; after an error, the rows before the wrong one have been appended.
+ * block->sparse selects the storage. If block->features is above 0, a larger feature index is an
+ * error. If it is 0, a dense block takes the number of features of the data; LIBSVM files do not
+ * contain that number, so scan them first.
  */
 int hm__data_next(struct hm_data *data, size_t most, struct hm_rows *block, struct hm_err *err);
-/* Generated data only: the next row read is `row`, counted from 0. Takes constant time. */
+/* Makes `row`, counted from 0, the next row to read. Only for generated data; takes constant
+ * time. */
 void hm__data_seek(struct hm_data *data, double row);
-/* Whether the data is generated. */
+/* Returns whether the data is generated. */
 bool hm__data_is_made(const struct hm_data_spec *spec);
 void hm__data_close(struct hm_data *data);
 

@@ -12,7 +12,7 @@
 
 struct csv_table {
     struct hm_csv *csv;
-    size_t label;   /* Column of the label. */
+    size_t label;   /* Index of the column that holds the label. */
     double *values; /* Features of one row; owned. */
 };
 
@@ -27,7 +27,7 @@ static bool is_number(const char *text, double *ret_value)
     return used > 0 && *rest == '\0' && isfinite(*ret_value);
 }
 
-/* Finds the column of the label and counts the features. A header of numbers only is an error. */
+/* Finds the label column and counts the features. A header that consists of numbers is an error. */
 static int read_names(struct hm_data *data, struct csv_table *t, struct hm_err *err)
 {
     const char *wanted = data->spec.column, *name;

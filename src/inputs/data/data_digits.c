@@ -2,10 +2,10 @@
  * Generates images similar to MNIST: 28 x 28 pixels of 0 to 255 in ten classes.
  *
  * The seed determines two shapes for each class; a shape is a smooth pen stroke through six points
- * (a Catmull-Rom spline). Each row draws one of the shapes with random variations: position, slant,
+ * (a Catmull-Rom spline). Each row is one of the shapes with random variations: position, slant,
  * size, each of the points, the width of the pen and the brightness of each pixel. The constants
- * are chosen so that about 80 % of the pixels are zero, as in MNIST, and a linear classifier is
- * right for about nine of ten rows.
+ * are chosen so that about 80 % of the pixels are zero, as in MNIST, and a linear classifier has an
+ * accuracy of about 90 %.
  */
 #include <math.h>
 
@@ -17,9 +17,9 @@ enum {
     SIDE = 28,
     PIXELS = SIDE * SIDE,
     CLASSES = 10,
-    SHAPES = 2, /* Shapes of each class. */
-    POINTS = 6, /* Points of a path. */
-    STEPS = 14, /* Steps of the pen between two points. */
+    SHAPES = 2, /* Number of shapes of each class. */
+    POINTS = 6, /* Number of points of a path. */
+    STEPS = 14, /* Number of steps of the pen between two points of a path. */
 };
 
 struct pen_point {
@@ -27,8 +27,8 @@ struct pen_point {
 };
 
 struct digits {
-    struct pen_point paths[CLASSES][SHAPES][POINTS]; /* In pixels, centred at 0. */
-    double near[PIXELS]; /* Square of the distance of each pixel to the path. */
+    struct pen_point paths[CLASSES][SHAPES][POINTS]; /* Points in pixels from the image centre. */
+    double near[PIXELS]; /* Squared distance of each pixel to the path. */
     double values[PIXELS];
 };
 
@@ -37,7 +37,7 @@ static double random_between(struct hm_random *random, double low, double high)
     return low + (high - low) * hm__random_uniform(random);
 }
 
-/* Draws a path whose consecutive points are not too close. */
+/* Draws a random path whose consecutive points are not too close. */
 static void draw_path(struct hm_random *random, struct pen_point path[POINTS])
 {
     const double half = 8, nearest = 6;
@@ -68,7 +68,7 @@ static int open_digits(struct hm_data *data, struct hm_err *err)
     return 0;
 }
 
-/* Varies a path at random, for one row. */
+/* Makes the stroke of one row: the path with random position, size, slant and points. */
 static void vary_path(struct hm_random *random, const struct pen_point *path,
                       struct pen_point *stroke)
 {
@@ -84,13 +84,14 @@ static void vary_path(struct hm_random *random, const struct pen_point *path,
     }
 }
 
-/* Returns one coordinate of a Catmull-Rom spline between b and c, with t in [0, 1]. */
+/* Returns one coordinate of the Catmull-Rom spline of four points a, b, c and d, between b and c; t
+ * in [0, 1] is the position. */
 static double spline_at(double a, double b, double c, double d, double t)
 {
     return b + t / 2 * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
 
-/* Updates the squared distance of each pixel within `reach` of a point of the path. */
+/* Lowers the squared distances of the pixels within `reach` of a point of the path. */
 static void update_distances(double near[PIXELS], struct pen_point p, double reach)
 {
     int left = (int)fmax(0, ceil(p.x - reach)), right = (int)fmin(SIDE - 1, floor(p.x + reach));
@@ -143,8 +144,7 @@ static int next_digits(struct hm_data *data, struct hm_rows *block, struct hm_er
     uint32_t class = hm__random_below(&random, CLASSES);
     vary_path(&random, made->paths[class][hm__random_below(&random, SHAPES)], stroke);
     write_path(made, stroke, random_between(&random, 1.0, 1.7), &random);
-    if (hm__random_uniform(&random) <
-        data->spec.noise) /* A wrong label: any of the other classes. */
+    if (hm__random_uniform(&random) < data->spec.noise) /* Replace the label by a wrong one. */
         class = (class + 1 + hm__random_below(&random, CLASSES - 1)) % CLASSES;
     int rc = hm__data_put_dense(data, block, class, made->values, err);
     return rc ? rc : 1;

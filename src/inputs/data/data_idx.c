@@ -15,15 +15,16 @@
 
 enum {
     SIZES_MAX = 16,
-    UBYTE = 0x08,         /* The only type of values that is supported. */
-    VALUES_MAX = 1 << 24, /* Values of one image; limits what a wrong header can allocate. */
+    UBYTE = 0x08, /* Type code of unsigned bytes, the only supported type. */
+    /* Largest number of values in one image, so that a wrong header cannot allocate too much. */
+    VALUES_MAX = 1 << 24,
 };
 
 struct idx {
     struct hm_source *source; /* File of the images; owned. */
-    unsigned char *bytes;     /* One image; owned. */
-    double *values;           /* The same image as numbers; owned. */
-    char *labels;             /* One byte for each image; owned. */
+    unsigned char *bytes;     /* Bytes of one image; owned. */
+    double *values;           /* Values of the same image as doubles; owned. */
+    char *labels;             /* Labels, one byte for each image; owned. */
     size_t count;             /* Number of images. */
 };
 
@@ -34,7 +35,7 @@ static size_t read_big_endian(const void *bytes)
     return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
 }
 
-/* Reports an error in the file of the labels. */
+/* Reports an error in the label file. */
 static int fail_labels(const struct hm_data *data, struct hm_err *err, int code, const char *hint,
                        const char *message)
 {
@@ -66,7 +67,7 @@ static int check_magic(struct hm_data *data, const unsigned char magic[4], size_
     return 0;
 }
 
-/* Reads the header of the images: their number and size. */
+/* Reads the header of the image file: the number and the size of the images. */
 static int read_header(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     unsigned char magic[4] = {0}, sizes[4 * SIZES_MAX];
@@ -98,7 +99,7 @@ static int read_header(struct hm_data *data, struct idx *idx, struct hm_err *err
     return 0;
 }
 
-/* Reads all labels; there must be one for each image. */
+/* Reads all labels; fails unless there is one for each image. */
 static int read_labels(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     enum { HEADER = 8 };
@@ -145,7 +146,7 @@ static int open_idx(struct hm_data *data, struct hm_err *err)
     return idx->bytes && idx->values ? 0 : hm__fail_nomem(err);
 }
 
-/* Fails if anything follows the last image. */
+/* Fails if the file continues after the last image. */
 static int check_end(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     size_t length;

@@ -19,13 +19,14 @@ static const char LINE_HINT[] = "a line has the form: label index:value index:va
 
 struct libsvm {
     struct hm_source *source;
-    char *buffer; /* room + 1 bytes: the last one can hold a newline that the file lacks. Owned. */
+    /* Holds room + 1 bytes; the last one is for a newline that the file may lack. Owned. */
+    char *buffer;
     size_t room, length, at;
-    bool ended; /* The end of the file was reached; the buffer may still have lines. */
-    int lines;  /* Lines that were read. */
+    bool ended; /* The end of the file was reached; the buffer may still contain lines. */
+    int lines;  /* Number of lines that were read. */
     uint32_t *columns;
     double *values;
-    size_t count, entry_room; /* Length and room of columns and values. */
+    size_t count, entry_room; /* Length and capacity of columns and values. */
 };
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -55,7 +56,8 @@ static int refill_buffer(struct hm_data *data, struct libsvm *in, struct hm_err 
     return rc;
 }
 
-/* Finds the next line, which always ends with a newline. Returns 1, 0 at the end, or a code. */
+/* Finds the next line, which always ends with a newline. Returns 1, 0 at the end of the file, or an
+ * error code. */
 static int read_line(struct hm_data *data, struct libsvm *in, const char **ret_line,
                      struct hm_err *err)
 {
@@ -105,7 +107,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* Returns the length of a word, at most 60, for messages. */
+/* Returns the length of a word, limited to 60, for messages. */
 static int word_length(const char *at)
 {
     int length = 0;
@@ -115,8 +117,8 @@ static int word_length(const char *at)
     return length;
 }
 
-/* Reads a finite number that is followed by a blank or the end of the line; returns its length, or
- * 0 if there is none. */
+/* Reads a finite number that is followed by a blank or the end of the line. Returns the length of
+ * the number, or 0 if there is no such number. */
 static inline size_t read_number(const char *at, double *ret_value)
 {
     size_t used = hm__signed_read(at, ret_value);
@@ -124,7 +126,7 @@ static inline size_t read_number(const char *at, double *ret_value)
     return used > 0 && (is_blank(at[used]) || is_end(at[used])) && isfinite(*ret_value) ? used : 0;
 }
 
-/* Reports what is wrong with an index; `last` is the index before it, or 0. */
+/* Reports what is wrong with an index; `last` is the previous index in the line, or 0. */
 static int fail_index(const struct hm_data *data, const char *at, uint64_t index, uint64_t last,
                       struct hm_err *err)
 {
@@ -160,7 +162,8 @@ static int reserve_entry(struct libsvm *in, struct hm_err *err)
     return 0;
 }
 
-/* Reads index:value at *text and moves *text behind it; *last is the index before it. */
+/* Reads the entry index:value at *text and moves *text behind it. *last is the previous index in
+ * the line, or 0, and is replaced by the new index. */
 static int read_entry(struct hm_data *data, struct libsvm *in, const char **text, uint64_t *last,
                       struct hm_err *err)
 {

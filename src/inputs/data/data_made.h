@@ -5,9 +5,10 @@
 #include "data_reader.h"
 #include "random.h"
 
-/* Starts the stream of a feature or class of the model that generates the rows. */
+/* Starts the random stream for feature or class `number` of the model that generates the rows. */
 void hm__data_planted(const struct hm_data *data, uint64_t number, struct hm_random *ret_random);
-/* Starts the stream of the next row and counts the row as read; returns false after the last. */
+/* Starts the random stream of the next row and counts the row as read; returns false after the last
+ * row. */
 bool hm__data_made_row(struct hm_data *data, struct hm_random *ret_random);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* High bits of the streams. No other part of the program uses these with the seed of a user. */
+/* High bits of the stream numbers. No other part of the program uses them with the user's seed. */
 static const uint64_t ROW_STREAMS = (uint64_t)0xda7a << 48,
                       PLANTED_STREAMS = (uint64_t)0xda7b << 48, TEST_STREAMS = (uint64_t)1 << 47;
 
@@ -39,7 +39,7 @@ bool hm__data_made_row(struct hm_data *data, struct hm_random *ret_random)
     return true;
 }
 
-/* Returns the label for a side of the separator, reversed with the probability `noise`. */
+/* Returns the label of a row: the sign of `side`, reversed with the probability `noise`. */
 static double draw_label(const struct hm_data *data, double side, struct hm_random *random)
 {
     double label = side < 0 ? -1 : 1;
@@ -50,7 +50,7 @@ static double draw_label(const struct hm_data *data, double side, struct hm_rand
 /* ---- dense ---------------------------------------------------------------------------------- */
 
 struct dense {
-    double *weights; /* w*; owned. */
+    double *weights; /* The separator w*; owned. */
     double *values;  /* Features of one row; owned. */
 };
 
@@ -105,8 +105,8 @@ const struct hm_data_reader hm__data_dense = {"dense", false, open_dense, next_d
 
 struct sparse {
     uint32_t *columns; /* Columns of one row; owned. */
-    double *values;    /* All 1; owned. */
-    size_t room;       /* Room of both arrays. */
+    double *values;    /* Values of the entries, all 1; owned. */
+    size_t room;       /* Capacity of columns and values. */
 };
 
 static int open_sparse(struct hm_data *data, struct hm_err *err)

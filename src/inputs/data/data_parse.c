@@ -1,7 +1,7 @@
 /*
  * Parses the name of data: a file, a folder with the files of MNIST, or a recipe for generated
- * data. The file of the labels of an IDX file is found by its name: train-labels-idx1-ubyte.gz
- * belongs to train-images-idx3-ubyte.gz.
+ * data. The label file of an IDX file is found by its name: train-labels-idx1-ubyte.gz belongs to
+ * train-images-idx3-ubyte.gz.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,8 +32,8 @@ static bool file_exists(const char *path)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Replaces the last occurrence of `part` in the name of the file by `with`. Returns false if there
- * is none or the path becomes too long. */
+/* Replaces the last occurrence of `part` in the file name by `with`. Returns false if `part` does
+ * not occur or the path becomes too long. */
 static bool replace_last(char path[HM_DATA_PATH], const char *part, const char *with)
 {
     char *slash = strrchr(path, '/'), *found = NULL, rest[HM_DATA_PATH];
@@ -47,7 +47,7 @@ static bool replace_last(char path[HM_DATA_PATH], const char *part, const char *
     return true;
 }
 
-/* Adds .gz to a path, or removes it, if only that file exists. */
+/* Adds .gz to a path or removes .gz from it, if only the file with the changed name exists. */
 static void find_compressed(char path[HM_DATA_PATH])
 {
     char other[HM_DATA_PATH + 3];
@@ -59,7 +59,7 @@ static void find_compressed(char path[HM_DATA_PATH])
         snprintf(path, HM_DATA_PATH, "%.*s", HM_DATA_PATH - 1, other);
 }
 
-/* Finds the file of the labels that belong to the images. */
+/* Finds the label file that belongs to an image file. */
 static int find_labels(struct hm_data_spec *spec, struct hm_err *err)
 {
     const char *hint =
@@ -98,7 +98,7 @@ static int parse_file(struct hm_data_spec *spec, struct hm_err *err)
     return spec->format == HM_DATA_IDX ? find_labels(spec, err) : 0;
 }
 
-/* Finds the images of MNIST in a folder. The files have two common names. */
+/* Finds the image file of MNIST in a folder, under one of its two common names. */
 static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec,
                         struct hm_err *err)
 {
@@ -124,7 +124,7 @@ static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec
 static const struct recipe {
     const char *name, *example;
     enum hm_data_format format;
-    double rows, features, density, noise; /* Defaults. */
+    double rows, features, density, noise; /* Default values of the recipe. */
 } recipes[] = {
     {"dense", "rows x features, such as dense:1000x20", HM_DATA_DENSE, 1000, 20, 0, 0.05},
     {"sparse", "rows x features : density, such as sparse:10000x1000:0.01", HM_DATA_SPARSE, 10000,
@@ -150,7 +150,8 @@ static const char *recipe_name(const void *unused, size_t i)
     return i < RECIPES ? recipes[i].name : NULL;
 }
 
-/* Reads a number in (0, most] at *at and moves *at behind it; `whole` asks for an integer. */
+/* Reads a number in (0, most] at *at and moves *at behind it. If `whole`, the number must be an
+ * integer. */
 static int read_size(const char **at, const char *what, double most, bool whole, const char *text,
                      const struct recipe *recipe, double *ret_size, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* The interface of the formats of training data: a table of functions that read row by row. */
+/* The interface that every format of training data implements: functions that read row by row. */
 #ifndef HM_DATA_READER_H
 #define HM_DATA_READER_H
 
@@ -12,10 +12,11 @@ struct hm_data;
 
 struct hm_data_reader {
     const char *name;
-    bool sparse; /* The data is best stored sparse. */
-    /* Makes data->state and checks the header. `close` is called even if this fails. */
+    bool sparse; /* The data should be stored sparse. */
+    /* Allocates data->state and checks the header. `close` is called even if this fails. */
     int (*open)(struct hm_data *data, struct hm_err *err);
-    /* Checks one row and appends it to the block. Returns 1, 0 at the end, or a negative code. */
+    /* Reads and checks one row and appends it to the block. Returns 1, 0 at the end of the data, or
+     * a negative error code. */
     int (*next)(struct hm_data *data, struct hm_rows *block, struct hm_err *err);
     void (*close)(struct hm_data *data);
 };
@@ -28,18 +29,18 @@ struct hm_data {
     const struct hm_data_reader *reader;
     void *state;     /* State of the reader; owned. */
     double row;      /* Number of the next row, from 0. */
-    size_t features; /* From the header; LIBSVM: the largest index so far. */
-    int line;        /* Line of the last row, or of the one that is being read. */
+    size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
+    int line;        /* Line of the last row, or of the row that is being read. */
 };
 
-/* Reports an error at the current line; the hint may be "". Returns code. */
+/* Reports an error at the current line; the hint may be "". Returns `code`. */
 int hm__data_fail(const struct hm_data *data, struct hm_err *err, int code, const char *hint,
                   const char *format, ...) HM_PRINTF(5, 6);
 
-/* Appends a row of data->features values; a sparse block leaves out the zeros. */
+/* Appends a row of data->features values; zeros are left out if the block is sparse. */
 int hm__data_put_dense(struct hm_data *data, struct hm_rows *block, double label,
                        const double *values, struct hm_err *err);
-/* Appends a row of entries with increasing columns; zeros among them are left out. */
+/* Appends a row given as entries with increasing columns; zeros among the values are left out. */
 int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double label,
                         const uint32_t *columns, const double *values, size_t count,
                         struct hm_err *err);

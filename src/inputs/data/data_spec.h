@@ -8,31 +8,34 @@ enum hm_data_format {
     HM_DATA_IDX,
     HM_DATA_LIBSVM,
     HM_DATA_CSV,
-    HM_DATA_DENSE,  /* Generated: Gaussian features, a known separator, labels -1 and 1. */
-    HM_DATA_SPARSE, /* Generated, like text: few entries in a row, columns by a power law. */
-    HM_DATA_DIGITS, /* Generated, like MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
+    HM_DATA_DENSE,  /* Generated rows: Gaussian features, labels -1 and 1 from a known separator. */
+    HM_DATA_SPARSE, /* Generated rows like texts: few entries, columns by a power law. */
+    HM_DATA_DIGITS, /* Generated images like MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
     HM_DATA_FORMATS
 };
 
 enum { HM_DATA_PATH = 1024 };
 
-/* Describes data; filled by hm__data_parse. */
+/* A description of training data; hm__data_parse fills it. */
 struct hm_data_spec {
     enum hm_data_format format;
-    char path[HM_DATA_PATH];   /* The file; "" for generated data. */
-    char labels[HM_DATA_PATH]; /* IDX: the file of the labels. */
-    char column[128];          /* CSV: column of the label; "": "label" if it exists, otherwise
-                                  the first. */
-    /* The following are used by generated data only. */
+    char path[HM_DATA_PATH];   /* Path of the file; "" for generated data. */
+    char labels[HM_DATA_PATH]; /* Path of the label file; for IDX only. */
+    /* Name of the label column, for CSV only; "" means the column "label" if it exists,
+     * otherwise the first column. */
+    char column[128];
+    /* The following fields are used by generated data only. */
     double rows, features;
-    double density; /* HM_DATA_SPARSE: mean entries of a row divided by features. */
-    double noise;   /* Fraction of labels that are wrong, in [0, 1). */
+    /* Mean number of entries of a row divided by the number of features; for HM_DATA_SPARSE
+     * only. */
+    double density;
+    double noise; /* Fraction of labels that are wrong, in [0, 1). */
     uint64_t seed;
-    bool test; /* Other rows of the same model, for testing. */
+    bool test; /* Generate other rows of the same model, for testing. */
 };
 
 /*
- * Parses the name of data, without reading the rows. It is one of
+ * Parses the name of data, without reading the rows. The name is one of
  *   - a file: IDX if it begins with the magic number of IDX, CSV if its name ends in .csv or
  *     .csv.gz, LIBSVM otherwise;
  *   - a folder with the files of MNIST; `test` selects t10k instead of train;

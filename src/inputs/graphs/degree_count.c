@@ -17,21 +17,21 @@
 enum {
     PAGE_BITS = 10,
     PAGE = 1 << PAGE_BITS,
-    PAGES_MAX = 1 << 22, /* A table of 32 MiB, for ids below 2^32. */
+    PAGES_MAX = 1 << 22, /* Largest table of pages: 32 MiB, for ids below 2^32. */
     BUFFER_MIN = 1 << 16,
-    SMALL = 32 << 20 /* Below this many bytes, empty pages do not matter. */
+    SMALL = 32 << 20 /* Empty pages do not matter if all pages take fewer bytes than this. */
 };
 
 struct hm_degree_count {
     uint32_t **pages;
-    size_t page_room, page_count; /* Entries of the table, and pages that exist. */
-    size_t distinct;              /* Ids in the pages. */
+    size_t page_room, page_count; /* Capacity of the page table, and number of pages that exist. */
+    size_t distinct;              /* Number of distinct ids in the pages. */
     bool sorted;                  /* The counts are in the sorted arrays, not in pages. */
     uint64_t *ids;
     uint32_t *counts;
     size_t used; /* Length of ids and counts. */
     uint64_t *buffer, *scratch;
-    size_t buffered, buffer_room; /* Ids in the buffer; room of buffer and of scratch. */
+    size_t buffered, buffer_room; /* Number of ids in the buffer; capacity of buffer and scratch. */
 };
 
 struct hm_degree_count *hm__degree_count_new(void)
@@ -67,7 +67,7 @@ size_t hm__degree_count_bytes(const struct hm_degree_count *c)
            2 * c->buffer_room * sizeof(*c->buffer);
 }
 
-/* Makes the arrays longer. */
+/* Grows the sorted arrays. */
 static int resize_arrays(struct hm_degree_count *c, size_t length, struct hm_err *err)
 {
     uint64_t *ids = hm__realloc(c->ids, length, sizeof(*ids));
@@ -80,8 +80,8 @@ static int resize_arrays(struct hm_degree_count *c, size_t length, struct hm_err
     return counts ? 0 : hm__fail_nomem(err);
 }
 
-/* Moves the counts from pages to arrays and frees the pages on the way. Pages are in order of ids,
- * so the arrays are sorted. */
+/* Moves the counts from the pages to the arrays and frees each page after moving it. The pages are
+ * in the order of the ids, so the arrays are sorted. */
 static int convert_pages(struct hm_degree_count *c, struct hm_err *err)
 {
     enum { BATCH = 1024 };
@@ -145,8 +145,8 @@ static size_t count_new_ids(const struct hm_degree_count *c)
     return fresh;
 }
 
-/* Merges the buffer into the arrays, which have room for `total` ids. Going from the back, nothing
- * is overwritten before it was read. */
+/* Merges the buffer into the arrays, which have room for `total` ids. The merge starts at the back,
+ * so that no entry is overwritten before it is read. */
 static void merge_back(struct hm_degree_count *c, size_t total)
 {
     size_t from = c->used, to = total, left = c->buffered;
@@ -202,7 +202,7 @@ static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err
     return 0;
 }
 
-/* Makes the table long enough for a page; returns false if out of memory. */
+/* Grows the table of pages so that it can hold a page; returns false if out of memory. */
 static bool reserve_page(struct hm_degree_count *c, uint64_t page)
 {
     size_t room = c->page_room ? c->page_room : 64;
@@ -230,7 +230,7 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
 {
     uint64_t page = id >> PAGE_BITS;
 
-    if (!c->sorted && page < c->page_room && c->pages[page]) { /* The common case. */
+    if (!c->sorted && page < c->page_room && c->pages[page]) { /* Common case: the page exists. */
         uint32_t *count = &c->pages[page][id & (PAGE - 1)];
         c->distinct += *count == 0;
         *count += *count < UINT32_MAX;
@@ -249,7 +249,7 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
     return hm__degree_count_add(c, id, err);
 }
 
-/* Returns the largest count; adds all counts to the histogram, unless it is NULL. */
+/* Returns the largest count. If the histogram is not NULL, adds all counts to it. */
 static uint32_t fill_histogram(const struct hm_degree_count *c, double *histogram)
 {
     uint32_t most = 0;

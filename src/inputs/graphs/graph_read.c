@@ -25,7 +25,7 @@ struct graph_lines {
     struct hm_bytes bytes;
     const char *path;
     int line;     /* Line of the next byte, from 1. */
-    int row_line; /* Line of the numbers that were read last. */
+    int row_line; /* Line of the numbers that were read last, from 1. */
     struct hm_err *err;
 };
 
@@ -50,8 +50,8 @@ static int skip_line(struct graph_lines *in)
 }
 
 /*
- * Reads the whole numbers of the next line that has any, at most `room`; *count is 0 at the end of
- * the file. Lines that begin with # or % are comments.
+ * Reads the whole numbers, at most `room`, of the next line that contains any; *count is 0 at the
+ * end of the file. Lines that begin with # or % are comments.
  */
 static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, size_t *count)
 {
@@ -91,8 +91,8 @@ static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, 
     }
 }
 
-/* Reads a number of 1 to 18 digits at *at and moves *at behind it; returns false otherwise. It
- * never reads more than 20 bytes, on which read_plain_pair relies. */
+/* Reads a number of 1 to 18 digits at *at and moves *at behind it; returns false if there is no
+ * such number. It never reads more than 20 bytes, which read_plain_pair relies on. */
 static inline bool read_plain_number(const char **at, uint64_t *value)
 {
     const char *p = *at;
@@ -112,7 +112,8 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
  */
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
-    enum { LONGEST = 48 }; /* A pair is shorter, so the buffer cannot end inside it. */
+    /* Longer than any pair of numbers, so that the buffer cannot end inside a pair. */
+    enum { LONGEST = 48 };
     const char *start = in->bytes.buffer + in->bytes.at, *at = start;
 
     if (in->bytes.length - in->bytes.at < LONGEST || !read_plain_number(&at, &ids[0]) ||
@@ -191,7 +192,7 @@ static int read_degrees(struct graph_lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* Makes a graph of the degrees that were counted. */
+/* Makes a graph from the degrees that were counted. */
 static int graph_from_counts(struct graph_lines *in, struct hm_degree_count *counts,
                              struct hm_graph **ret_graph)
 {
@@ -322,10 +323,10 @@ static int read_metis_line(struct graph_lines *in, struct numbers *n)
     return c < -1 ? c + 1 : 0;
 }
 
-/* The first line: vertices edges [format [weights of a vertex]]. */
+/* The first line of a METIS file: vertices edges [format [weights of a vertex]]. */
 struct metis_header {
     uint64_t vertices, edges;
-    size_t skip;       /* Numbers before the neighbours: size and weights of the vertex. */
+    size_t skip;       /* Numbers to skip before the neighbours: size and weights of the vertex. */
     bool edge_weights; /* Each neighbour is followed by a weight. */
 };
 
@@ -374,15 +375,15 @@ static int read_metis_vertex(struct graph_lines *in, struct hm_edge_list *list, 
                               "vertices are numbered from 1");
         }
         ++*ends;
-        /* Every edge is listed at both ends; it is added once, at the smaller vertex. */
+        /* The file lists every edge at both ends; add it once, at the smaller vertex. */
         if (n->values[i] - 1 >= v)
             rc = hm__edge_list_add(list, v, n->values[i] - 1, in->err);
     }
     return rc;
 }
 
-/* Reads the lines of all vertices; only comments and empty lines may follow. Every edge must be
- * listed at both of its ends. */
+/* Reads the lines of all vertices; only comments and empty lines may follow. The file must list
+ * every edge at both of its ends. */
 static int read_metis_body(struct graph_lines *in, struct hm_edge_list *list, struct numbers *n,
                            const struct metis_header *h)
 {
@@ -433,7 +434,7 @@ static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph
     return rc;
 }
 
-/* Whether a path ends so, apart from .gz. */
+/* Whether a path ends with `end`, or with `end` and .gz. */
 static bool has_suffix(const char *path, const char *end)
 {
     size_t length = strlen(path), ending = strlen(end);

@@ -1,14 +1,14 @@
 /*
- * Reads UAI files: words and numbers separated by white space,
+ * Reads UAI files, which consist of words and numbers separated by white space:
  *     MARKOV, the number of variables, the states of each variable, the number of factors;
  *     for each factor, the number of its variables, and their indices from 0;
  *     for each factor, the number of its values, and the values; the last variable changes fastest
  * (http://www.cs.huji.ac.il/project/PASCAL/fileFormat.php). Factors of the same variables are
  * multiplied into one.
  *
- * Limits: factors of one or two variables, 2^27 states of all variables together. Memory grows with
- * the contents of the file, not with the sizes that it announces, except for one potential for each
- * state of a variable.
+ * Limits: factors of one or two variables, 2^27 states of all variables together. The memory grows
+ * with the contents of the file, not with the sizes in its header, except that each state of a
+ * variable takes one potential.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,13 +22,14 @@
 #include "uai.h"
 
 enum { BUFFER = 64 * 1024, WORD = 64 };
-static const size_t MOST_STATES = (size_t)1 << 27; /* Of all variables together: 1 GiB. */
+/* Largest sum of the states of all variables: 1 GiB of potentials. */
+static const size_t MOST_STATES = (size_t)1 << 27;
 
 struct factor {
-    uint32_t a, b; /* Its variables in the order of the file; a == b for a factor of one. */
-    size_t place;  /* Index of its first value in `values`. */
-    int line;      /* Line of its values. */
-    size_t number; /* Position in the file, from 0. */
+    uint32_t a, b; /* Variables in the order of the file; equal if the factor has only one. */
+    size_t place;  /* Index of the factor's first value in `values`. */
+    int line;      /* Line of the factor's values. */
+    size_t number; /* Position of the factor in the file, from 0. */
 };
 
 struct uai_reader {
@@ -37,16 +38,16 @@ struct uai_reader {
     struct hm_err *err;
     int line;         /* Line of the next byte, from 1. */
     char word[WORD];  /* The word that was read last; "" at the end of the file. */
-    int word_line;    /* Line of that word. */
-    uint32_t *states; /* States of each variable; owned. */
+    int word_line;    /* Line of the word that was read last. */
+    uint32_t *states; /* Number of states of each variable; owned. */
     size_t variables, states_room;
-    struct factor *factors; /* Owned. */
+    struct factor *factors; /* All factors of the file; owned. */
     size_t factor_count, factor_room;
     double *values; /* Values of all factors; owned. */
     size_t value_count, value_room;
 };
 
-/* Adds the file and a line to an error; returns code. */
+/* Adds the path and a line to an error; returns `code`. */
 static int place_error(struct uai_reader *in, int code, int line)
 {
     hm__err_at(in->err, in->path, line);
@@ -80,7 +81,7 @@ static int read_word(struct uai_reader *in)
     return c < -1 ? c + 1 : 0;
 }
 
-/* Reads a finite number of at least 0; `what` describes it in errors. */
+/* Reads a finite number of at least 0; `what` describes the number in errors. */
 static int read_number(struct uai_reader *in, const char *what, double *ret_value)
 {
     int rc = read_word(in);
@@ -120,7 +121,8 @@ static int read_whole(struct uai_reader *in, const char *what, double least, dou
     return place_error(in, HM_E_RANGE, in->word_line);
 }
 
-/* Returns an array with room for one more entry, doubled if it was full; NULL if out of memory. */
+/* Returns an array with room for one more entry; a full array is reallocated with twice the size.
+ * Returns NULL if out of memory. */
 static void *grow_array(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -231,7 +233,8 @@ static size_t factor_length(const struct uai_reader *in, const struct factor *f)
     return f->a == f->b ? a : a * in->states[f->b];
 }
 
-/* Reads the values of a factor and divides them by the largest, which is added to *log_scale. */
+/* Reads the values of a factor, divides them by the largest value, and adds the logarithm of that
+ * value to *log_scale. */
 static int read_values(struct uai_reader *in, struct factor *f, double *log_scale)
 {
     double announced, most = 0;
@@ -298,7 +301,7 @@ static uint32_t high_end(const struct factor *f)
     return f->a < f->b ? f->b : f->a;
 }
 
-/* Orders factors by their variables, and those of the same variables by position in the file. */
+/* Orders factors by their variables, and factors of the same variables by position in the file. */
 static int compare_factors(const void *left, const void *right)
 {
     const struct factor *x = left, *y = right;
@@ -321,7 +324,7 @@ static void fill_ones(double *values, size_t count)
         values[i] = 1;
 }
 
-/* Multiplies a table by a factor, whose variables may be in the opposite order. */
+/* Multiplies a table by a factor whose variables may be in the opposite order. */
 static void multiply_factor(const struct uai_reader *in, const struct factor *f, double *table)
 {
     size_t length = factor_length(in, f), rows = in->states[f->a], columns = length / rows;
@@ -331,7 +334,7 @@ static void multiply_factor(const struct uai_reader *in, const struct factor *f,
         table[f->a > f->b ? i % columns * rows + i / columns : i] *= values[i];
 }
 
-/* Divides a table by its largest value, which is added to *log_scale. */
+/* Divides a table by its largest value and adds the logarithm of that value to *log_scale. */
 static int rescale_table(struct uai_reader *in, const struct factor *f, double *table,
                          double *log_scale)
 {
@@ -352,7 +355,7 @@ static int rescale_table(struct uai_reader *in, const struct factor *f, double *
     return 0;
 }
 
-/* Allocates the tables, one for each variable and one for each pair, and fills them with 1. */
+/* Allocates one table for each variable and one for each pair, and fills them with 1. */
 static int lay_out_tables(struct uai_reader *in, struct hm_markov *m)
 {
     size_t tables = 0, unary = 0, pairs = 0;

@@ -3,9 +3,10 @@
  * writes a catalog file. The columns InstanceType, AcceleratorName, AcceleratorCount, vCPUs,
  * MemoryGiB, Price, SpotPrice and Region are found by name, in any order; others are ignored.
  *
- * A price list contains prices, but no speeds. A machine that the catalog has keeps its hardware
- * and gets the price. Another machine gets the figures of its accelerator, if the catalog has that.
- * Otherwise its speed is unknown, and a plan on it says so. An empty price is unknown, not $0.
+ * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
+ * figures and gets the new price. Any other machine gets the figures of its accelerator, if the
+ * accelerator is in the catalog; otherwise its speed is unknown, and plans with it report this. An
+ * empty price is unknown, not $0.
  *
  * Limits: 10000 machines.
  */
@@ -20,18 +21,21 @@
 #include "text.h"
 
 struct machine {
-    const char *name, *accelerator; /* In the arena; accelerator is NULL if there is none. */
-    const char *region;             /* Region of the price, in the arena. */
-    double accelerators, vcpus, memory_gib; /* -1: not given. */
-    double price;                           /* Dollars per hour; negative: unknown. */
+    /* Texts in the arena; accelerator is NULL if the machine has none. */
+    const char *name, *accelerator;
+    const char *region; /* Region that the price applies to; in the arena. */
+    /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */
+    double accelerators, vcpus, memory_gib;
+    double price; /* Dollars per hour; negative if unknown. */
 };
 
 struct importer {
     struct hm_csv *csv;
-    int instance, accelerator, accelerator_count, vcpus, memory, price, region; /* Columns or -1. */
+    /* Indices of the columns; -1 if missing. */
+    int instance, accelerator, accelerator_count, vcpus, memory, price, region;
     struct hm_arena *arena;
     struct machine *machines;
-    size_t count, room, last; /* `last` is the machine of the row before. */
+    size_t count, room, last; /* `last` is the index of the machine in the previous row. */
     const char *wanted_region, *price_name;
     struct hm_err *err;
 };
@@ -52,7 +56,7 @@ static int find_columns(struct importer *im, bool spot)
     return rc;
 }
 
-/* Reads a number of a row. An empty cell or "nan" is -1; any other text is an error. */
+/* Reads the number in a cell. An empty cell or "nan" is read as -1; any other text is an error. */
 static int read_number(struct importer *im, char **fields, int column, const char *name,
                        double *ret_value)
 {
@@ -68,8 +72,8 @@ static int read_number(struct importer *im, char **fields, int column, const cha
     return HM_E_TYPE;
 }
 
-/* Returns the machine of that name, which is added if it is new; NULL after an error. Rows of one
- * machine are mostly consecutive, so the last one is tried first. */
+/* Returns the machine with the given name, which is added if it is new; NULL after an error. Rows
+ * of one machine are mostly consecutive, so the machine of the previous row is tried first. */
 static struct machine *find_machine(struct importer *im, const char *name)
 {
     if (im->count && strcmp(im->machines[im->last].name, name) == 0)
@@ -205,7 +209,8 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
     }
 }
 
-/* Writes a machine that the catalog does not have; accelerator may be NULL. */
+/* Writes a machine that is not in the catalog. accelerator is the catalog entry of its accelerator,
+ * or NULL. */
 static void put_unknown(struct hm_text *out, const struct machine *m,
                         const struct hm_value *accelerator)
 {
@@ -230,7 +235,8 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
-    if (whole && m->accelerators > 1) /* The link is not in the price list: assume PCIe 4.0 x16. */
+    /* The price list does not give the link between accelerators: assume PCIe 4.0 x16. */
+    if (whole && m->accelerators > 1)
         hm__text_add(out, "    link: {bandwidth: 25 GB/s, latency: 10 us}\n");
 }
 

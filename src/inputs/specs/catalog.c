@@ -19,8 +19,8 @@ struct catalog_entry {
 
 struct hm_catalog {
     struct hm_arena *arena;
-    struct catalog_entry
-        *entries[HM_CATALOG_KINDS]; /* In the arena; the newest file comes first. */
+    /* Entries of each kind, in the arena; those of the newest file come first. */
+    struct catalog_entry *entries[HM_CATALOG_KINDS];
     size_t counts[HM_CATALOG_KINDS];
 };
 
@@ -47,7 +47,8 @@ static int check_document(struct hm_value *root, struct hm_err *err)
     return rc;
 }
 
-/* Puts the entries of a new file before the others, and drops those that it replaces. */
+/* Puts the entries of a new file before the existing ones, and drops existing entries of the same
+ * name. */
 static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const struct hm_value *section, struct hm_err *err)
 {

@@ -7,11 +7,11 @@
 struct hm_embedded {
     const char *name; /* Base name of the file. */
     const char *text;
-    size_t length;   /* Bytes of the text. */
-    const char *tag; /* Hash of the text, for the ETag of HTTP. */
+    size_t length;   /* Number of bytes in the text. */
+    const char *tag; /* Hash of the text, used as the ETag in HTTP. */
 };
 
-/* Both arrays end with an entry whose name is NULL. */
+/* Files of the catalog, and example files. Each array ends with an entry whose name is NULL. */
 extern const struct hm_embedded hm__catalog_files[];
 extern const struct hm_embedded hm__example_files[];
 

@@ -135,11 +135,12 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     if (value->kind == HM_VALUE_MAP)
         return hm__read_map(reader, value, fields, 3, node);
     int rc = hm__read_field(reader, value, &fields[0], node);
-    node->flops_32 = node->flops_64 = node->flops_16; /* One figure is used for all precisions. */
+    node->flops_32 = node->flops_64 = node->flops_16; /* One figure applies to all precisions. */
     return rc;
 }
 
-/* Reads the name of a fabric, or keys that change the network of the machine or of a fabric. */
+/* Reads `network` of a cluster: the name of a fabric, or keys that change the network of the
+ * machine or of a fabric. */
 static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_cluster *cluster)
 {
@@ -185,7 +186,7 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
-/* Fills the cluster with a machine of the catalog. */
+/* Fills the cluster with the values of a machine of the catalog. */
 static int read_base(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
@@ -211,7 +212,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     cluster->name = hm__arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm__fail_nomem(reader->err);
-    /* The first field, `machine`, is left out: a machine cannot start from another. */
+    /* Skip the first field, `machine`: a machine cannot start from another machine. */
     int rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
     return rc ? rc : read_parts(reader, value, cluster);
 }

@@ -1,7 +1,8 @@
 /*
  * Reads a stored convergence model: the JSON that present/converge_json.c writes. Everything that
- * later code relies on is checked here: lengths that must agree and their limits, m in increasing
- * order with a curve for each, rectangular draws, and terms that are valid formulas.
+ * later code relies on is checked here: lengths that must agree and their limits, numbers of
+ * workers m in increasing order with a curve for each, draws of equal length, and terms that are
+ * valid formulas.
  */
 #include <math.h>
 #include <stddef.h>
@@ -144,7 +145,7 @@ static const struct hm_field pace_fields[] = {
     UNKNOWN(struct hm_pace, noise, "a number"),
 };
 
-/* Fails unless a term is a formula over these symbols. */
+/* Fails unless the text of a term is a formula that uses only the given symbols. */
 static int check_formula(struct hm_reader *r, const struct hm_value *at, const char *text,
                          const struct hm_symbol *symbols, size_t count)
 {
@@ -221,7 +222,7 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
     return rc;
 }
 
-/* Fails unless every m has a curve, and every curve belongs to an m of the list. */
+/* Fails unless every number of workers m has a curve, and every curve belongs to a listed m. */
 static int check_curves(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
 {
     for (size_t c = 0; c < g->curve_count; c++) {
@@ -285,7 +286,8 @@ static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, si
     return 0;
 }
 
-/* Checks the costs of staleness: finite for ssp, infinite for async. */
+/* Checks the costs of staleness: each must have a finite staleness for ssp, and an infinite one for
+ * async. */
 static int check_costs(struct hm_reader *r, const struct hm_value *map,
                        const struct hm_g_stale *stale, bool async)
 {
@@ -302,7 +304,7 @@ static int check_costs(struct hm_reader *r, const struct hm_value *map,
     return 0;
 }
 
-/* Reads the cost of staleness, ssp or async; without the key it is unknown. */
+/* Reads the cost of staleness for ssp or for async; the cost is unknown if the key is missing. */
 static int read_stale(struct hm_reader *r, const struct hm_value *map, const char *key, bool async,
                       struct hm_g_stale *stale)
 {

@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The values of the section, before the graph is read or generated. */
+/* The values of the section `graph`, before the graph is read or generated. */
 struct section {
     const char *file;
     int format, generate;
@@ -53,8 +53,8 @@ static const struct hm_field fields[] = {
     {.name = "per_edge", .kind = HM_FIELD_OTHER, .doc = "flop of one edge, a formula"},
 };
 
-/* Returns the path of the graph file. A relative path in a job is relative to the folder of the
- * job; in an override, to the working directory. */
+/* Returns the path of the graph file. A relative path is relative to the folder of the job file,
+ * or, in an override, to the working directory. */
 static const char *graph_path(struct hm_reader *reader, const struct hm_value *value,
                               const char *file)
 {

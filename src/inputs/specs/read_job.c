@@ -108,8 +108,8 @@ static int read_formula(struct job_reader *r, const struct hm_value *value, stru
     return 0;
 }
 
-/* Returns the line of a value in the file of the job, for later messages; 0 if an override set it.
- */
+/* Returns the line of a value in the job file, for later messages; 0 if an override set the
+ * value. */
 static int line_in_file(const struct hm_value *value)
 {
     return strcmp(value->source, "set") == 0 ? 0 : value->line;
@@ -211,7 +211,7 @@ static int read_step_map(struct job_reader *r, const struct hm_value *value,
     return rc;
 }
 
-/* Reads a formula, "none", one step, or a list of steps. */
+/* Reads `communicate`: a formula, "none", one step, or a list of steps. */
 static int read_communicate(struct job_reader *r, const struct hm_value *value)
 {
     struct hm_job *job = r->job;
@@ -239,7 +239,7 @@ static int read_communicate(struct job_reader *r, const struct hm_value *value)
     return rc;
 }
 
-/* Reads a word, or {norm: p}. */
+/* Reads `overlap`: a word, or {norm: p}. */
 static int read_overlap(struct job_reader *r, const struct hm_value *value)
 {
     static const struct hm_field word = {
@@ -397,7 +397,8 @@ static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
     return hm__read_cluster(&r->base, value, &r->job->cluster);
 }
 
-/* Reads the keys that are not single values. `where` comes first: formulas need its names. */
+/* Reads the keys that are not single values. `where` is read first, because formulas use its
+ * names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
 {
     static const struct {
@@ -431,7 +432,7 @@ static int fail_missing(struct job_reader *r, const struct hm_value *root, const
     return HM_E_MISSING;
 }
 
-/* As fail_missing, at the line of the field, which exists. */
+/* Reports an error at the line of a field that the job contains. */
 static int fail_conflict(struct job_reader *r, const struct hm_value *root, const char *field,
                          int code, const char *message, const char *hint)
 {
@@ -442,7 +443,7 @@ static int fail_conflict(struct job_reader *r, const struct hm_value *root, cons
     return code;
 }
 
-/* Checks that keys fit together. */
+/* Checks that the keys of the job are compatible. */
 static int check_job(struct job_reader *r, const struct hm_value *root)
 {
     struct hm_job *job = r->job;
@@ -530,8 +531,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
     return rc;
 }
 
-/* Where runs give the times, keys about computing and communicating may be missing: an iteration
- * then takes a second that the fit replaces. */
+/* If runs give the times, keys about computing and communicating may be missing. Each iteration is
+ * then assumed to take one second, which the fit replaces. */
 static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
 {
     int rc = 0;

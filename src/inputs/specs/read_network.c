@@ -36,7 +36,7 @@
 static int read_layers(struct hm_reader *reader, const struct hm_value *list,
                        struct hm_layer **ret_layers, size_t *ret_count);
 
-/* Reads one number for both directions, or [vertical, horizontal]. */
+/* Reads a size: one number for both directions, or [vertical, horizontal]. */
 static int read_pair(struct hm_reader *reader, const struct hm_value *map, const char *key,
                      double min, double *ret_h, double *ret_w)
 {
@@ -62,7 +62,7 @@ static int read_pair(struct hm_reader *reader, const struct hm_value *map, const
     return rc;
 }
 
-/* Reads the padding of a layer: `padding` on each side, `border` of both sides together, or
+/* Reads the padding of a layer: `padding` for each side, `border` for the sum of both sides, or
  * `padding: same`, which keeps the size. */
 static int read_border(struct hm_reader *reader, const struct hm_value *map, struct hm_layer *layer)
 {
@@ -145,7 +145,7 @@ static int read_pool(struct hm_reader *reader, const struct hm_value *value, str
         rc = read_border(reader, value, layer);
     if (rc == 0 && layer->kernel_h == 0 && !layer->global)
         return hm__reader_fail(reader, value, HM_E_MISSING, "'kernel' is missing");
-    if (layer->stride == 0) /* By default, windows do not overlap. */
+    if (layer->stride == 0) /* By default, the windows of a pooling layer do not overlap. */
         layer->stride = layer->kernel_h > 0 ? layer->kernel_h : 1;
     return rc;
 }
@@ -275,7 +275,7 @@ struct layer_kind {
     int (*read)(struct hm_reader *, const struct hm_value *, struct hm_layer *);
 };
 
-/* A kind without a reader is a single word. */
+/* A kind of layer without a reading function is written as a single word, such as "relu". */
 static const struct layer_kind kinds[] = {
     {"dense", HM_LAYER_DENSE, read_dense},
     {"conv", HM_LAYER_CONV, read_conv},
@@ -364,7 +364,7 @@ static int read_layers(struct hm_reader *reader, const struct hm_value *list,
     return rc;
 }
 
-/* Reads 784, [height, width, channels], or {sequence: 1024}. */
+/* Reads the input of a network: 784, [height, width, channels], or {sequence: 1024}. */
 static int read_input(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_shape *shape)
 {

@@ -83,8 +83,8 @@ enum { STUDY_FIELDS = sizeof(study_fields) / sizeof(study_fields[0]) };
 
 /* ---- options of runs ------------------------------------------------------------------------ */
 
-/* Reads one option: true is a switch that is on, false leaves the option out, anything else is its
- * value. */
+/* Reads one option: true turns a switch on, false leaves the option out, and anything else is the
+ * value of the option. */
 static int read_option(struct hm_reader *r, const char *key, const struct hm_value *value,
                        struct hm_study_options *options)
 {
@@ -106,7 +106,7 @@ static int read_option(struct hm_reader *r, const char *key, const struct hm_val
     return 0;
 }
 
-/* Reads all entries of a map except the key `but`, which may be NULL. */
+/* Reads all entries of a map as options, except the key `but`, which may be NULL. */
 static int read_options(struct hm_reader *r, const struct hm_value *map, const char *but,
                         struct hm_study_options *options)
 {
@@ -219,7 +219,7 @@ static int read_worker_count(struct hm_reader *r, const struct hm_value *value, 
     return hm__read_field(r, value, &field, ret_m);
 }
 
-/* Reads a range that doubles: "3..20" is 3, 6, 12 and 20. */
+/* Reads numbers of workers given as a range that doubles: "3..20" means 3, 6, 12 and 20. */
 static int read_doubling(struct hm_reader *r, const struct hm_value *value, const char *dots,
                          struct hm_study_spec *spec)
 {
@@ -335,7 +335,7 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
         rc = hm__read_tree(arena, &file, &root, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
-    if (rc == 0) /* The reader stores the index of the choice, and enum hm_goal begins with AUTO. */
+    if (rc == 0) /* Convert the index: enum hm_goal has AUTO before the two choices. */
         spec->goal = spec->goal == 0 ? HM_GOAL_TIME : HM_GOAL_COST;
     if (rc == 0)
         rc = read_parts(&r, root, spec);

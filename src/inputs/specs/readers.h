@@ -5,19 +5,20 @@
 #include "howmany_advise.h"
 #include "schema.h"
 
-/* A specification and where it comes from: text, or a tree that was read already. */
+/* A specification, as text or as a tree that was parsed already. */
 struct hm_spec {
-    const char *text; /* Borrowed; need not end in NUL. */
+    const char *text; /* Text of the specification; borrowed, need not end with NUL. */
     size_t length;
-    const char *source;    /* Name for messages; one that ends in .json makes the text JSON. */
-    struct hm_value *tree; /* Used in place of text; must outlive what is read from it. */
+    const char *source; /* Name for messages; if it ends in .json, the text is JSON. */
+    /* Parsed tree to use instead of `text`, or NULL; must outlive the result. */
+    struct hm_value *tree;
     const struct hm_override *overrides;
     size_t override_count;
-    bool closed; /* The specification cannot name files, and its graphs are limited in size. */
-    bool timed;  /* Runs give the times, so a job may say nothing about computing. */
+    bool closed; /* Untrusted: the specification cannot name files, and its graphs are limited. */
+    bool timed;  /* Runs give the times, so a job need not describe computing. */
 };
 
-/* Read a job or a cluster. A cluster whose tree is a text is the machine of that name. */
+/* Read a job or a cluster. A cluster whose tree is a text is the machine with that name. */
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err);
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
@@ -29,14 +30,15 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
 /* Reads a whole file of at most HM_VALUE_BYTES; *ret_text is freed with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
-/* Limits of a graph that a closed specification makes: vertices and edges, and trials of splits. */
+/* Limits for graphs that an untrusted specification generates: vertices and edges, and trials of
+ * splits. */
 enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
 
-/* A stored fit of convergence from its tree, which may be freed afterwards. */
+/* Reads a stored convergence model from its tree, which may be freed afterwards. */
 int hm__convergence_read(const struct hm_value *root, struct hm_convergence **ret_convergence,
                          struct hm_err *err);
 
-/* The keys of a job, of a cluster, and of its stragglers, for schemas and documentation. */
+/* Return the keys of a job, of a cluster, and of its stragglers, for schemas and documentation. */
 const struct hm_field *hm__job_fields(size_t *ret_count);
 const struct hm_field *hm__cluster_fields(size_t *ret_count);
 const struct hm_field *hm__straggler_fields(size_t *ret_count);
@@ -44,10 +46,10 @@ const struct hm_field *hm__straggler_fields(size_t *ret_count);
 /* Reads `cluster`: the name of a machine, or a map that may start from a machine. */
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster);
-/* Reads a machine of a catalog file, which has the same keys. */
+/* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster);
-/* Reads {bandwidth, latency}. */
+/* Reads a link: a map {bandwidth, latency}. */
 int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link);
 /* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. */
 int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
@@ -58,12 +60,12 @@ int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
 /* Reads `graph`: a file or a recipe, and how to split it. Fills graph, split, trials, seed and
  * states of the job. */
 int hm__read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
-/* Returns the catalog of the reader, or the built-in one, which is loaded at the first call. */
+/* Returns the reader's catalog, or the built-in catalog, which is loaded at the first call. */
 int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog);
 /* Frees the built-in catalog, if it was loaded. */
 void hm__reader_release(struct hm_reader *reader);
 
-/* Returns the tree of a catalog entry, or NULL. */
+/* Returns the tree of a catalog entry, or NULL if there is no such entry. */
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name);
 /* Reports that the catalog has no such entry, and suggests a similar name. */

@@ -28,7 +28,8 @@ int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog, con
     return hm__job_assume_allreduce(job, err);
 }
 
-/* A machine of the catalog with another network between machines; fabric may be NULL. */
+/* Finds a machine of the catalog. If fabric is not NULL, it replaces the network between
+ * machines. */
 static int find_cluster(const struct hm_catalog *catalog, const char *machine, const char *fabric,
                         struct hm_cluster **ret_cluster, struct hm_err *err)
 {
@@ -37,7 +38,7 @@ static int find_cluster(const struct hm_catalog *catalog, const char *machine, c
 
     if (rc == 0 && fabric) {
         rc = hm_catalog_fabric(catalog, fabric, &cluster->network, err);
-        cluster->fabric = fabric; /* Copied together with the cluster. */
+        cluster->fabric = fabric; /* Borrowed; it is copied together with the cluster. */
     }
     if (rc)
         hm_cluster_free(cluster);

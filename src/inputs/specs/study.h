@@ -6,12 +6,12 @@
 
 enum { HM_STUDY_ALGORITHMS = 16, HM_STUDY_M = 64, HM_STUDY_M_MOST = 100000 };
 
-/* An option of training runs, as written in the file. It is checked by the program that runs them.
- */
+/* An option of training runs, as written in the file. The program that starts the runs checks
+ * it. */
 struct hm_study_option {
     const char *key;    /* Name of the option. */
-    const char *value;  /* NULL: a switch that is on. */
-    const char *source; /* File and line, for errors. */
+    const char *value;  /* Value of the option; NULL for a switch that is on. */
+    const char *source; /* File that contains the option, for errors. */
     int line;
 };
 
@@ -22,29 +22,29 @@ struct hm_study_options {
 
 struct hm_study_algorithm {
     const char *name;
-    struct hm_study_options options; /* For this algorithm only. */
+    struct hm_study_options options; /* Options for runs of this algorithm only. */
     const char *source;
     int line;
 };
 
 struct hm_study_spec {
-    const char *source;            /* Name of the file. */
-    const char *title;             /* NULL: none. */
-    struct hm_study_options train; /* For every run. */
+    const char *source;            /* Name of the study file. */
+    const char *title;             /* Title of the study; NULL: none. */
+    struct hm_study_options train; /* Options for every run. */
     struct hm_study_algorithm *algorithms;
     size_t algorithm_count;
     double *m; /* Numbers of workers to choose from, strictly increasing. */
     size_t m_count;
-    const char *simulate; /* A cluster file or a machine; NULL: real ranks. */
-    const char *launcher; /* Command that starts real ranks; NULL: the default. */
-    double loss;          /* P - P* to reach, above 0. */
-    double best;          /* P*; NaN: the study finds it. */
-    double iterations;    /* Most iterations of one run. */
-    double budget_s;      /* Seconds of all runs together, by the clock of their traces. */
-    double seeds;         /* Runs of each configuration. */
-    double price_per_s;   /* Of one worker; NaN: unknown. */
-    enum hm_goal goal;    /* HM_GOAL_TIME or HM_GOAL_COST. */
-    void *memory;         /* Owns everything above. */
+    const char *simulate; /* Cluster file or machine to simulate; NULL: start real ranks. */
+    const char *launcher; /* Command that starts real ranks; NULL: the default command. */
+    double loss;          /* Target for P - P*, the loss above the optimum P*; positive. */
+    double best;          /* Optimal loss P*; NaN: the study finds it. */
+    double iterations;    /* Largest number of iterations of one run. */
+    double budget_s; /* Limit for the seconds of all runs together, by the clock of their traces. */
+    double seeds;    /* Number of runs of each configuration. */
+    double price_per_s; /* Price of one worker per second; NaN: unknown. */
+    enum hm_goal goal;  /* What to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
+    void *memory;       /* Owns all members above. */
 };
 
 int hm__study_spec_parse(const char *text, size_t length, const char *source,

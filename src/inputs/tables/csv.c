@@ -16,16 +16,16 @@
 enum { BUFFER = 64 * 1024 };
 
 struct hm_csv {
-    struct hm_source *source; /* Owned; NULL when reading from memory. */
+    struct hm_source *source; /* Open file, owned; NULL when reading from memory. */
     char name[256];
-    char *buffer;                     /* BUFFER bytes, owned; NULL when reading from memory. */
-    const char *data;                 /* The buffer, or the text of the caller. */
-    size_t length, at;                /* Bytes in `data`, and the next one to read. */
-    int line;                         /* Line of the next byte, from 1. */
-    int row_line;                     /* Line on which the current row began. */
-    struct hm_text row;               /* The fields of the row, each followed by NUL. */
+    char *buffer;       /* BUFFER bytes, owned; NULL when reading from memory. */
+    const char *data;   /* Bytes to parse: the buffer, or the text of the caller. */
+    size_t length, at;  /* Number of bytes in `data`, and index of the next byte to read. */
+    int line;           /* Line of the next byte, from 1. */
+    int row_line;       /* Line on which the current row began. */
+    struct hm_text row; /* The fields of the row, each followed by NUL. */
     size_t starts[HM_CSV_COLUMNS];    /* Offset of each field in `row`. */
-    char *fields[HM_CSV_COLUMNS + 1]; /* Pointers into `row`. */
+    char *fields[HM_CSV_COLUMNS + 1]; /* Pointers to the fields in `row`. */
     size_t count;                     /* Number of fields in the row. */
     struct hm_text header;            /* The names of the columns, each followed by NUL. */
     size_t header_starts[HM_CSV_COLUMNS], columns;
@@ -57,7 +57,7 @@ static int next_byte(struct hm_csv *csv, struct hm_err *err)
     return (unsigned char)csv->data[csv->at++];
 }
 
-/* As next_byte, but the byte is read again by the next call. */
+/* Returns the next byte as next_byte does, but the next call reads the same byte again. */
 static int peek_byte(struct hm_csv *csv, struct hm_err *err)
 {
     int c = next_byte(csv, err);

@@ -1,7 +1,7 @@
 /*
  * Reads comma-separated values (RFC 4180) with a header line, one row at a time. Lines that begin
  * with # are comments, except that a first line of several columns is the header even if it begins
- * with #, as in the files of Ernest.
+ * with #, as in the files of the Ernest performance model.
  *
  * Limits: 4096 columns, 1 MiB in one row.
  */
@@ -22,11 +22,12 @@ int hm__csv_parse(const char *text, size_t length, const char *source, int lines
                   struct hm_csv **ret_csv, struct hm_err *err);
 void hm__csv_close(struct hm_csv *csv);
 
-/* Returns the name of a column, counted from 0, or NULL after the last. */
+/* Returns the name of a column, counted from 0, or NULL after the last column. */
 const char *hm__csv_name(const struct hm_csv *csv, size_t column);
-/* Returns the index of the column of that name, or -1. */
+/* Returns the index of the column with the given name, or -1 if there is none. */
 int hm__csv_column(const struct hm_csv *csv, const char *name);
-/* As hm__csv_column; a missing column is an error that suggests a similar name. */
+/* Finds the index of the column with the given name. A missing column is an error that suggests a
+ * similar name. */
 int hm__csv_need(const struct hm_csv *csv, const char *name, int *ret_column, struct hm_err *err);
 
 /*

@@ -2,9 +2,10 @@
  * Reads runs from CSV (csv.h) or JSON lines, one run per line; docs/fit.md describes the columns.
  *
  * The table is stored by column. A column holds numbers as long as every cell is a number, and
- * labels otherwise. Synonyms of known columns are resolved (run_names.h), and their cells must lie
- * in a range. In one column either all cells have a unit of the same dimension or none has one,
- * because a guessed unit is worse than an error. A cell takes 8 bytes of memory.
+ * labels otherwise. Synonyms of known columns are resolved (run_names.h), and the values of known
+ * columns must lie in their range. In one column, either all cells have a unit of the same
+ * dimension, or none has a unit, because a guessed unit is worse than an error. A cell takes 8
+ * bytes of memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,14 +29,14 @@ enum column_kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
 
 struct run_column {
     char name[HM_RUN_NAME];
-    const struct hm_known_column *known; /* NULL: a column without a known meaning. */
-    double factor;                       /* Factor of the unit in the header to SI; 0: no unit. */
+    const struct hm_known_column *known; /* Meaning of the column; NULL: unknown. */
+    double factor; /* Factor that converts the unit in the header to SI; 0: no unit. */
     enum column_kind kind;
-    double *values;      /* Owned; room for table.room rows, NaN if empty; NULL: no numbers. */
-    const char **labels; /* Owned, of the same length; the texts are in the arena. */
+    double *values;      /* Numbers of all rows, NaN if empty; owned. NULL: no numbers. */
+    const char **labels; /* Labels of all rows, with texts in the arena; owned. NULL: no labels. */
     bool has_unit;       /* Whether the first number of the column has a unit. */
-    struct hm_dim dim;   /* Dimension of that unit. */
-    int unit_line;       /* Line of the first number; 0: there is none yet. */
+    struct hm_dim dim;   /* Dimension of the unit of the first number. */
+    int unit_line;       /* Line of the first number; 0: no number yet. */
 };
 
 struct run_table {
@@ -72,7 +73,7 @@ static int check_unique_column(struct run_table *t, const char *written, const c
     return 0;
 }
 
-/* Adds a column; the rows read before it have empty cells. */
+/* Adds a column; its cells are empty in the rows read so far. */
 static int add_column(struct run_table *t, const char *written, int line)
 {
     struct hm_run_name name = hm__run_name_resolve(written);
@@ -153,8 +154,8 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Fails if a cell has a unit of another dimension than the cells above it, or only one of them has
- * a unit. */
+/* Fails if the unit of a cell has another dimension than the units above it, or if only some cells
+ * of the column have a unit. */
 static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)
 {
@@ -216,7 +217,7 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
         hm__fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
-    if (!c->known && !isfinite(value)) /* A label that looks like a number, such as 12e45678. */
+    if (!c->known && !isfinite(value)) /* A label can look like a number, such as 12e45678. */
         return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)
@@ -231,14 +232,14 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
     return rc;
 }
 
-/* Stores a text in a cell of the current row, without its blanks. A quoted text is a label unless
- * the column is known to hold numbers. */
+/* Stores a text in a cell of the current row, without leading and trailing blanks. A quoted text is
+ * a label unless the column is known to hold numbers. */
 static int put_cell(struct run_table *t, size_t column, char *text, bool quoted, int line)
 {
     struct run_column *c = &t->columns[column];
 
     text = hm__run_trim(text);
-    /* A loss that diverged is left empty; the time of the run still counts. */
+    /* The cell of a loss that diverged stays empty; the run is kept for its time. */
     if (!*text || (c->known && strcmp(c->name, "loss") == 0 && hm__run_word(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
@@ -371,7 +372,7 @@ static void release_table(struct run_table *t)
     hm__free(t->lines);
 }
 
-/* Gives the ownership of memory to the arena, which is freed with the runs. */
+/* Makes the arena own a block of memory, which is then freed with the runs. */
 static int give_to_arena(struct run_table *t, void *pointer)
 {
     int rc = hm__arena_own(t->arena, pointer, hm__free);
@@ -381,7 +382,7 @@ static int give_to_arena(struct run_table *t, void *pointer)
 
 static int seal_columns(struct run_table *t, struct hm_runs *runs)
 {
-    /* One more than was read: `seconds` may have to be derived. */
+    /* Allocate one more column than was read: `seconds` may have to be derived. */
     runs->columns = hm__arena_alloc(t->arena, t->column_count + 1, sizeof(*runs->columns));
     if (!runs->columns)
         return hm__fail_nomem(t->err);
@@ -432,7 +433,8 @@ static int fail_row(const struct run_table *t, const struct hm_runs *runs, size_
     return HM_E_MISSING;
 }
 
-/* Seconds of one iteration of each run: as given, or total / iterations, or 1 / speedup. */
+/* Computes the seconds of one iteration of each run: as given, total / iterations, or 1 /
+ * speedup. */
 static int derive_seconds(struct run_table *t, struct hm_runs *runs, double *seconds)
 {
     const struct hm_column *given = hm_runs_column(runs, "seconds");
@@ -501,7 +503,7 @@ static int finish_runs(struct run_table *t, struct hm_runs *runs)
     return rc;
 }
 
-/* Read a table from text, or from rows where they are given. */
+/* Reads a table from `rows`, or from `text` if rows is NULL. */
 static int read_table(const char *text, size_t length, const struct hm_value *rows,
                       const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {

@@ -3,8 +3,8 @@
  * columns.
  *
  * In CSV each row contains the labels of its trace. In JSON lines a head line (with "run") gives
- * the labels of the points that follow, up to a summary or another head; a label in a point
- * overrides that of the head. Other lines and unknown keys are ignored.
+ * the labels of the points that follow, up to a summary or another head line; a label in a point
+ * overrides the label in the head line. Other lines and unknown keys are ignored.
  */
 #include <math.h>
 #include <string.h>
@@ -20,18 +20,18 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64,  /* Keys of a line whose meaning is cached. */
-    LISTED = 12, /* Measures that a hint lists. */
+    NAMES = 64,  /* Largest number of keys in a line whose meanings are cached. */
+    LISTED = 12, /* Largest number of measures that a hint lists. */
 };
 
 struct trace_reader {
     struct hm_trace_table *t;
     struct hm_trace_units units;
-    struct hm_trace_name names[NAMES]; /* Cache, by the position of a key in its line. */
-    struct hm_trace_cells head;        /* The last head line. */
-    struct hm_arena *head_arena;       /* Owns the texts of the head; NULL: there is no head. */
-    bool again;                        /* A line says that the run restarted. */
-    size_t rows, listed;               /* Points of the file, and measures listed in file->have. */
+    struct hm_trace_name names[NAMES]; /* Cached meanings, by the position of a key in its line. */
+    struct hm_trace_cells head;        /* Cells of the last head line. */
+    struct hm_arena *head_arena; /* Owns the texts of the head line; NULL: there is no head line. */
+    bool again;                  /* A line before the next point says that the run restarted. */
+    size_t rows, listed; /* Number of points in the file, and of measures listed in file->have. */
 };
 
 static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int line,
@@ -45,7 +45,8 @@ static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int lin
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Returns the key of a row; what the row does not give comes from the head, which may be NULL. */
+/* Returns the key of a row. Values that the row does not give come from the head line; head may be
+ * NULL. */
 static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
                                      const struct hm_trace_cells *head)
 {
@@ -66,11 +67,12 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
         key.staleness = head->numbers[HM_ROLE_STALENESS];
     if (isnan(key.staleness))
         key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
-    key.staleness = key.staleness > 0 ? key.staleness : 0; /* -0 has another hash than 0. */
+    key.staleness = key.staleness > 0 ? key.staleness : 0; /* The hashes of -0 and 0 differ. */
     return key;
 }
 
-/* Returns the measure that the settings ask for (1 - accuracy for accuracy), or the loss. */
+/* Returns the measure that the settings ask for, with 1 - accuracy for "accuracy", or the loss if
+ * they ask for none. */
 static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {
     const char *measure = t->settings.measure;
@@ -130,7 +132,7 @@ static int add_row(struct trace_reader *r, const struct hm_trace_cells *cells,
     return rc;
 }
 
-/* Records a column that could be a measure, for hints. */
+/* Lists a column that could be a measure, for hints. */
 static int list_measure(struct trace_reader *r, const struct hm_trace_name *name, const char *text)
 {
     struct hm_text *have = &r->t->file->have;
@@ -175,7 +177,7 @@ static int check_columns(struct trace_reader *r, const char *header, const bool 
     return HM_E_MISSING;
 }
 
-/* Resolves the names of the columns. */
+/* Resolves the names of the columns in the header. */
 static int read_header(struct trace_reader *r, const struct hm_csv *csv,
                        struct hm_trace_name *names, struct hm_trace_cells *cells)
 {
@@ -200,8 +202,8 @@ static int read_header(struct trace_reader *r, const struct hm_csv *csv,
         cells->has_measure = cells->has_measure || name->measure;
         t->file->bare_time = t->file->bare_time || name->time;
     }
-    /* In tables that were recorded by training runs, which have both columns, an objective that is
-     * not a number is left empty. */
+    /* Training runs record both columns, objective and simulated. In their tables, an empty
+     * objective means that the objective was not a number. */
     t->file->empty_ends = cells->has[HM_ROLE_OBJECTIVE] && cells->has[HM_LABEL_SIMULATED];
     return rc ? rc : check_columns(r, hm__csv_name(csv, 0), cells->has, line);
 }
@@ -256,7 +258,8 @@ static int read_csv(struct trace_reader *r, const char *text, size_t length)
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
 
-/* Resolves a key. The result is cached by position, because most lines have the same keys. */
+/* Resolves a key of a line. The result is cached by position, because most lines have the same
+ * keys. */
 static const struct hm_trace_name *resolve_key(struct trace_reader *r, const char *key,
                                                size_t place)
 {
@@ -314,7 +317,7 @@ static int read_item(struct trace_reader *r, struct hm_arena *arena, struct hm_t
                 : hm__fail_nomem(t->err);
 }
 
-/* Reads the cells of a head, a point or a summary. */
+/* Reads the cells of a head line, a point or a summary. */
 static int read_items(struct trace_reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
                       enum line_kind what, const struct hm_value *object, int line)
 {

@@ -1,11 +1,11 @@
-/* Tables of runs and traces from a tree: a list of objects, or one object. */
+/* Reads tables of runs and traces from a value tree: a list of objects, or one object. */
 #ifndef HM_ROW_VALUES_H
 #define HM_ROW_VALUES_H
 
 #include "howmany_advise.h"
 #include "value.h"
 
-/* As hm_runs_parse and hm_traces_parse; the tree may be freed afterwards. */
+/* Read runs or traces as hm_runs_parse and hm_traces_parse do; the tree may be freed afterwards. */
 int hm__runs_read(const struct hm_value *rows, const char *source, struct hm_runs **ret_runs,
                   struct hm_err *err);
 int hm__traces_read(const struct hm_value *rows, const char *source,

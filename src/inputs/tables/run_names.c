@@ -1,7 +1,7 @@
 /*
  * Names of columns as people write them: with synonyms (workers, cores), with a unit in
  * parentheses, brackets or after an underscore ("time (ms)", "latency_ms"), and with # before the
- * first one.
+ * first name.
  */
 #include "run_names.h"
 
@@ -12,7 +12,7 @@
 
 /* clang-format off */
 static const struct column_synonyms {
-    const char *aliases; /* Synonyms between bars, in lower case, without a unit. */
+    const char *aliases; /* Synonyms in lower case, without a unit, separated by bars. */
     struct hm_known_column known;
 } entries[] = {
     {"|cores|workers|machines|m|ranks|gpus|processes|", {"n", {0}, 1, false, false}},
@@ -33,7 +33,8 @@ static const struct column_synonyms {
 
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 
-/* Removes "(ms)" or "[ms]" from the end of a name and returns its factor to SI, or 0 if none. */
+/* Removes a unit such as "(ms)" or "[ms]" from the end of a name. Returns the factor that converts
+ * it to SI, or 0 if there is no unit. */
 static double take_unit(char *name, struct hm_dim *ret_dim)
 {
     size_t length = strlen(name);

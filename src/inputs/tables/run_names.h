@@ -9,18 +9,18 @@ enum { HM_RUN_NAME = 128 }; /* Room for the name of a column, with its NUL. */
 /* A column with a known meaning. */
 struct hm_known_column {
     const char *name;
-    struct hm_dim dim; /* Dimension of its values. */
+    struct hm_dim dim; /* Dimension of the values. */
     double min;
-    bool above; /* Values must be greater than min; otherwise min is allowed. */
+    bool above; /* If true, values must be greater than min; otherwise min is allowed too. */
     bool label; /* Values are texts, not numbers. */
 };
 
 /* The meaning of a name as written in a file: the column, and the unit in the name. */
 struct hm_run_name {
     char name[HM_RUN_NAME];
-    const struct hm_known_column *known; /* NULL: a column without a known meaning. */
-    double factor;                       /* Factor from the unit in the name to SI; 0: no unit. */
-    struct hm_dim dim;                   /* Dimension of that unit. */
+    const struct hm_known_column *known; /* Meaning of the column; NULL: unknown. */
+    double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
+    struct hm_dim dim; /* Dimension of the unit in the name. */
 };
 
 struct hm_run_name hm__run_name_resolve(const char *written);

@@ -1,4 +1,4 @@
-/* Cells, comments and JSON lines, for the readers of runs and of traces. */
+/* Parses cells, comments and JSON lines for the readers of runs and of traces. */
 #include "run_text.h"
 
 #include <stdio.h>

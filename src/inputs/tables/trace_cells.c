@@ -51,7 +51,7 @@ static bool is_time(enum hm_trace_role role)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Whether a name is "elapsed", or "elapsed_" and a unit of time. */
+/* Whether a name is "elapsed", or "elapsed_" followed by a unit of time. */
 static bool is_elapsed(const struct hm_run_name *name, double *factor, struct hm_dim *dim)
 {
     if (strncasecmp(name->name, "elapsed", 7) != 0)
@@ -127,7 +127,7 @@ static int fail_cell(const struct cell_place *p, int code)
 }
 
 /* Fails if only some cells of a column of times have a unit, because a guessed unit is worse than
- * an error; or if the unit has another dimension than the role. */
+ * an error. Also fails if the unit does not fit the role of the column. */
 static int check_unit(const struct cell_place *p, struct hm_trace_units *units, bool has_unit,
                       struct hm_dim dim)
 {

@@ -1,4 +1,4 @@
-/* The cells of one row of a trace: the roles of columns, and numbers that are checked. */
+/* The cells of one row of a trace: the roles of columns, and checked numbers. */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
 
@@ -19,7 +19,7 @@ enum hm_trace_role {
     HM_ROLE_SUBOPTIMALITY,
     HM_ROLE_GAP,
     HM_ROLE_BEST,
-    /* The following occur in JSON lines only. */
+    /* The following roles occur in JSON lines only. */
     HM_ROLE_SUMMARY,
     HM_ROLE_STOPPED_BY,
     HM_ROLE_RESTART,
@@ -31,38 +31,39 @@ enum hm_trace_role {
 struct hm_trace_name {
     char written[HM_RUN_NAME];
     enum hm_trace_role role;
-    double factor;     /* Factor of the unit in the name to SI; 0: no unit. */
-    struct hm_dim dim; /* Dimension of that unit. */
-    bool measure;      /* It is the measure that the settings ask for. */
-    bool time;         /* It is named `time`, which is ambiguous and is not used. */
+    double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
+    struct hm_dim dim; /* Dimension of the unit in the name. */
+    bool measure;      /* The column is the measure that the settings ask for. */
+    bool time;         /* The column is named `time`, which is ambiguous, and is not used. */
 };
 
 struct hm_trace_cells {
-    const char *labels[HM_TRACE_LABELS]; /* Borrowed; NULL: not given. */
-    const char *stopped_by;              /* Borrowed; NULL: not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; NULL: not given. */
+    const char *stopped_by;              /* Why the run stopped; borrowed. NULL: not given. */
     double numbers[HM_TRACE_ROLES];
-    bool has[HM_TRACE_ROLES]; /* Whether a column of that role exists. */
+    bool has[HM_TRACE_ROLES]; /* Whether a column of each role exists. */
     double measure;
     bool has_measure;
 };
 
-/* For each role, the line of the first cell with a unit and of the first without; 0: none. */
+/* For each role, the line of the first cell that has a unit, and of the first that has none; 0:
+ * there is no such cell. */
 struct hm_trace_units {
     int with[HM_TRACE_ROLES], without[HM_TRACE_ROLES];
 };
 
-/* Returns "m", "elapsed_s" and so on, as messages name the role. */
+/* Returns the name of a role in messages, such as "m" or "elapsed_s". */
 const char *hm__trace_role_name(enum hm_trace_role role);
-/* Resolves the name of a column; `measure` may be NULL. */
+/* Resolves the name of a column. `measure` is the measure that the settings ask for, or NULL. */
 struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure);
-/* Fails if the unit in a name does not fit the role. */
+/* Fails if the unit in the name of a column does not fit its role. */
 int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,
                          struct hm_err *err);
 
-/* Sets all cells to not given. */
+/* Marks all cells as not given. */
 void hm__trace_cells_clear(struct hm_trace_cells *cells);
-/* Stores the text of a cell, without its blanks. Labels point into the text, which must outlive
- * the cells. */
+/* Stores the text of a cell, without leading and trailing blanks. Labels point into the text, which
+ * must outlive the cells. */
 int hm__trace_cells_put(struct hm_trace_table *t, struct hm_trace_units *units,
                         struct hm_trace_cells *cells, const struct hm_trace_name *name, char *text,
                         int line);

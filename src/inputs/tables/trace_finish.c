@@ -1,6 +1,6 @@
 /*
  * Turns rows into traces. A file gives times as seconds of one iteration, as seconds since the
- * start, or both. The missing one is derived:
+ * start, or both. If one is missing, it is derived; point k was recorded after iteration i_k:
  *
  *     seconds_k = (elapsed_k - elapsed_{k-1}) / (i_k - i_{k-1}),
  *     elapsed_k = elapsed_{k-1} + seconds_k (i_k - i_{k-1}).
@@ -21,8 +21,8 @@ struct finish {
     struct hm_trace_table *table;
     struct hm_traces *traces;
     struct hm_trace_notes notes;
-    bool objective; /* The measure is the objective; otherwise hm_trace_row.other. */
-    bool bests;     /* The values of best in the files belong to the measure. */
+    bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
+    bool bests;     /* The values of the optimum P* in the files belong to the measure. */
     bool diverged;  /* At least one trace diverged. */
 };
 
@@ -43,7 +43,8 @@ static int fail_decrease(const struct finish *f, const struct hm_trace_raw *raw,
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* Fails if elapsed times or epochs decrease; *ret_has_elapsed: some row has an elapsed time. */
+/* Fails if elapsed times or epochs decrease. *ret_has_elapsed says whether any row has an elapsed
+ * time. */
 static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
                        bool *ret_has_elapsed)
 {
@@ -69,8 +70,9 @@ static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
 }
 
 /*
- * Sums the seconds of iterations to elapsed times, if the file has none. If epochs are counted, the
- * seconds of iterations are then dropped, so that derive_seconds computes those of an epoch.
+ * Sums the seconds of iterations to elapsed times, if the file has no elapsed times. If epochs are
+ * counted, the seconds of iterations are then dropped, so that derive_seconds computes the seconds
+ * of an epoch.
  */
 static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
 {
@@ -98,7 +100,7 @@ static double first_seconds(const struct hm_trace_raw *raw, const struct hm_trac
 
     if (isnan(seconds))
         return raw->resumed_at > 0 ? NAN : elapsed / rows[0].at;
-    /* The given seconds are the time of all iterations up to the first point. */
+    /* If the seconds equal the elapsed time, they are the time of all iterations so far. */
     if (has_elapsed && apart > 1 && raw->resumed_at == 0 &&
         fabs(seconds - elapsed) <= 1e-9 * elapsed)
         return elapsed / apart;
@@ -123,7 +125,8 @@ static void derive_seconds(const struct hm_trace_raw *raw, struct hm_trace_row *
 
 /* ---- points --------------------------------------------------------------------------------- */
 
-/* Drops the rows from the first diverged loss on; returns whether the trace diverged. */
+/* Drops the first row with a diverged loss and all later rows; returns whether the trace
+ * diverged. */
 static bool cut_diverged(const struct finish *f, struct hm_trace_raw *raw)
 {
     const struct hm_trace_file *file = &f->table->files[raw->file];
@@ -143,9 +146,9 @@ static bool cut_diverged(const struct finish *f, struct hm_trace_raw *raw)
     return raw->diverged;
 }
 
-/* Keeps the rows with a loss (or a time, if only times are read), the last one for each iteration.
- * Returns their number; *ret_empty counts the others, *ret_line is the line of the first of them.
- */
+/* Keeps the rows that have a loss (or a time, if only times are read); if several have the same
+ * iteration, keeps the last one. Returns the number of kept rows. *ret_empty is the number of rows
+ * without a loss or time, and *ret_line is the line of the first of these. */
 static size_t keep_rows(const struct finish *f, struct hm_trace_raw *raw, size_t *ret_empty,
                         int *ret_line)
 {
@@ -307,7 +310,7 @@ static int choose_measure(struct finish *f)
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-/* Adds notes if iterations of one algorithm may not be comparable, in progress or in time. */
+/* Adds notes if the iterations of one algorithm may not be comparable in progress or in time. */
 static void note_platforms(struct finish *f)
 {
     const struct hm_trace_table *t = f->table;
@@ -365,7 +368,7 @@ static int fail_no_points(const struct finish *f)
     return HM_E_MISSING;
 }
 
-/* If only times are read, every file must have them. */
+/* Fails if only times are read and a file has no times. */
 static int check_times(const struct hm_trace_table *t)
 {
     for (size_t i = 0; i < t->file_count; i++) {
@@ -390,8 +393,8 @@ static int compare_iterations(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts the rows of a trace that was not in order. Of several rows with one iteration the last one
- * in the file is kept. */
+/* Sorts the rows of a trace that is not in order. If several rows have the same iteration, the last
+ * one in the file is kept. */
 static void sort_rows(struct hm_trace_raw *raw)
 {
     size_t kept = 0;

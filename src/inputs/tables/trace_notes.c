@@ -1,5 +1,5 @@
 /*
- * Notes that warn a person about traces. A gap is a step of more than twice the median step that is
+ * Notes that warn the user about traces. A gap is a step of more than twice the median step that is
  * followed by steps of at most the median; so a trace that is recorded less and less often has no
  * gaps.
  */
@@ -40,7 +40,7 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the median of the steps between rows; NaN if there are fewer than two rows. */
+/* Returns the median step between rows; NaN if there are fewer than two rows. */
 static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row *rows,
                          size_t count)
 {

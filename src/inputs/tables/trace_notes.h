@@ -1,4 +1,4 @@
-/* Notes about traces: the first few of each kind, and the number of the others. */
+/* Notes about traces: the first few of each kind are shown, and the others are counted. */
 #ifndef HM_TRACE_NOTES_H
 #define HM_TRACE_NOTES_H
 
@@ -12,8 +12,8 @@ enum hm_trace_note {
     HM_NOTE_GAP,
     HM_NOTE_EMPTY,
     HM_NOTE_BEST,
-    HM_NOTE_ALL,      /* About all traces together. */
-    HM_NOTE_PLATFORM, /* About platforms that differ. */
+    HM_NOTE_ALL,      /* Notes about all traces together. */
+    HM_NOTE_PLATFORM, /* Notes about traces that were run in different ways. */
     HM_TRACE_NOTES
 };
 
@@ -23,19 +23,20 @@ struct hm_trace_notes {
     struct hm_arena *arena;
     const char *texts[HM_TRACE_NOTES][HM_TRACE_NOTES_SHOWN];
     size_t counts[HM_TRACE_NOTES];
-    const char *unit; /* "iteration" or "epoch". */
-    bool failed;      /* Out of memory; hm__trace_notes_seal reports it. */
+    const char *unit; /* Unit of progress: "iteration" or "epoch". */
+    bool failed;      /* Memory ran out; hm__trace_notes_seal reports this error. */
 };
 
-/* Adds a note, after "cocoa on 4 workers: " unless raw is NULL. */
+/* Adds a note. If raw is not NULL, the note begins with the trace, as in "cocoa on 4 workers: ". */
 void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
                     const struct hm_trace_raw *raw, const char *format, ...) HM_PRINTF(4, 5);
 /* Adds a note if points are missing inside a trace. */
 void hm__trace_note_gaps(struct hm_trace_notes *notes, const struct hm_trace_raw *raw,
                          const struct hm_trace_row *rows, size_t count);
-/* Adds notes if a trace restarted, was resumed, or contains contradicting best values. */
+/* Adds notes if a trace restarted, was resumed, or contains contradicting values of the optimum
+ * P*. */
 void hm__trace_note_history(struct hm_trace_notes *notes, const struct hm_trace_raw *raw);
-/* Moves the notes into the traces, with a count of those that are not shown. */
+/* Moves the notes into the traces, with the number of notes that are not shown. */
 int hm__trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces,
                          struct hm_err *err);
 

@@ -1,6 +1,7 @@
 /*
- * Assigns rows to traces, with a hash of the labels, m, seed and staleness that all rows of a trace
- * share. Within a trace iterations increase; a row with a smaller iteration means one of these:
+ * Assigns rows to traces, by a hash table with the labels, number of workers m, seed and staleness
+ * that all rows of a trace share. Within a trace, iterations increase. If a row has a smaller
+ * iteration than the row before it, there are three cases:
  *
  *   - the iteration was recorded before: the run restarted from a checkpoint, and the rows from
  *     that iteration on are replaced;
@@ -19,14 +20,14 @@
 #include "err.h"
 
 struct hm_trace_group {
-    struct hm_trace_key key; /* Its texts are in the arena of the groups. */
+    struct hm_trace_key key; /* Key of the traces; its texts are in the arena of the groups. */
     uint64_t hash;
-    struct hm_trace_group *next; /* In the same bucket. */
-    const char *algorithm;       /* In the arena of the traces. */
+    struct hm_trace_group *next; /* Next group in the same bucket. */
+    const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
     size_t trace;                /* Index of the latest trace of the key; SIZE_MAX: none. */
     bool fresh;                  /* The next row begins a new trace. */
-    double resumed_at; /* Iterations that the new trace skips, because another run did them. */
-    bool again;        /* A return to the first iteration is a restart, not another run. */
+    double resumed_at;           /* Iterations of another run that the new trace skips; 0: none. */
+    bool again; /* A return to the first iteration is a restart, not another run. */
 };
 
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)
@@ -213,7 +214,7 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
     return 0;
 }
 
-/* Returns the index of the first row whose iteration is not below the given one. */
+/* Returns the index of the first row whose iteration is at least the given one. */
 static size_t find_row(const struct hm_trace_raw *raw, double iteration)
 {
     size_t low = 0, high = raw->count;
@@ -236,8 +237,8 @@ static void note_restart(struct hm_trace_raw *raw, const struct hm_trace_row *ro
     raw->diverged = false;
 }
 
-/* Updates P* and its bound. They are properties of the problem, so they stay valid if the row is
- * replaced later. */
+/* Updates the optimum P* and its lower bound. Both are properties of the problem, so they stay
+ * valid if the row is replaced later. */
 static void update_bests(struct hm_trace_raw *raw, const struct hm_trace_row *row,
                          const struct hm_trace_bests *bests)
 {
@@ -281,15 +282,15 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
 
     if (rc)
         return rc;
-    /* A run continues the existing trace of its key, if there is one. */
+    /* A restarted or resumed run continues the existing trace of its key, if there is one. */
     g->again = g->trace != SIZE_MAX && (again || resumed_at > 0);
     g->fresh = !g->again;
     g->resumed_at = g->fresh ? resumed_at : 0;
     return 0;
 }
 
-/* Whether a row shows that the table is not sorted: its iteration is smaller than the last one and
- * was not recorded before. Iteration 1 is excluded, because it can begin another run. */
+/* Whether a row shows that the table is not sorted: its iteration is smaller than that of the last
+ * row and was not recorded before. Iteration 1 is excluded, because it can begin another run. */
 static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
 {
     size_t at = find_row(raw, iteration);

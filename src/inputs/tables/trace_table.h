@@ -1,6 +1,6 @@
 /*
- * Traces while they are read. Each row is added to the trace that it belongs to, in the order of
- * the files; at the end the rows become struct hm_traces.
+ * Collects the rows of traces while files are read. Each row is added to the trace that it belongs
+ * to, in the order of the files; at the end the rows become struct hm_traces.
  */
 #ifndef HM_TRACE_TABLE_H
 #define HM_TRACE_TABLE_H
@@ -25,23 +25,23 @@ enum hm_trace_label {
 };
 
 struct hm_trace_key {
-    const char *labels[HM_TRACE_LABELS]; /* Borrowed; "" if not given. */
-    double m, seed;                      /* NaN if not given. */
-    double staleness;                    /* 0: synchronous or not given; INFINITY: async. */
+    const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; "" if not given. */
+    double m, seed;                      /* Number of workers and random seed; NaN if not given. */
+    double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
 };
 
 /* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
 struct hm_trace_row {
-    double at;        /* Iterations or epochs, as the settings ask. */
-    double iteration; /* Orders the rows; equal to `at` if not given. */
-    double seconds;   /* Of one iteration, or of one epoch if there are no iterations. */
-    double elapsed_s; /* Since the start of the run. */
+    double at;        /* Position in iterations or epochs, as the settings ask. */
+    double iteration; /* Iteration, which orders the rows; equal to `at` if not given. */
+    double seconds;   /* Seconds of one iteration, or of one epoch if there are no iterations. */
+    double elapsed_s; /* Seconds since the start of the run. */
     double objective;
-    double other; /* The measure that the settings ask for; otherwise the loss. */
+    double other; /* The measure that the settings ask for; the loss if they ask for none. */
     int line;
 };
 
-/* The values in a row from which the optimum P* or a bound on it follows; NaN if not given. */
+/* The values of a row that give the optimum P* or a bound on P*; NaN if not given. */
 struct hm_trace_bests {
     double best, suboptimality, gap;
 };
@@ -49,61 +49,63 @@ struct hm_trace_bests {
 struct hm_trace_raw {
     const char *algorithm, *source;
     double m, seed, staleness;
-    size_t file;               /* Index in hm_trace_table.files. */
-    struct hm_trace_row *rows; /* Owned. */
+    size_t file;               /* Index of the trace's file in hm_trace_table.files. */
+    struct hm_trace_row *rows; /* Rows of the trace; owned. */
     size_t count, room;
-    double best;       /* P*; NaN: not given. */
+    double best;       /* Optimum P*; NaN: not given. */
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
     bool best_differs; /* The rows contradict each other about P*. */
     double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
-    int restart_line;  /* Line of that row. */
-    double resumed_at; /* Iterations done by the run that this one resumes; 0: none. */
-    bool diverged;     /* The summary of the run says that it diverged. */
-    bool unsorted;     /* The rows are not in order of iterations, and are sorted at the end. */
+    int restart_line;  /* Line of the first row after the last restart. */
+    double resumed_at; /* Iterations done by the run that this run resumes; 0: none. */
+    bool diverged;     /* The summary of the run says that the run diverged. */
+    bool unsorted;     /* The rows are not in the order of iterations, and are sorted at the end. */
 };
 
-struct hm_trace_group; /* The traces of one key in one file. */
+struct hm_trace_group; /* The traces that have the same key in one file. */
 
-/* What was found in one file. */
+/* What the reader found in one file. */
 struct hm_trace_file {
     const char *source;
     bool json;
     bool has_objective, has_other, has_times;
-    bool empty_ends;     /* An empty loss in the last row of a trace means that it diverged. */
-    int line;            /* Line of the header, or of the first point in JSON lines. */
+    bool empty_ends; /* An empty loss in the last row of a trace means that the trace diverged. */
+    int line;        /* Line of the header; in JSON lines, of the first point. */
     struct hm_text have; /* Names of columns that could be a measure, for hints. */
-    bool bare_time;      /* It has a column named `time`, which is ambiguous. */
+    bool bare_time;      /* The file has a column named `time`, which is ambiguous. */
 };
 
 struct hm_trace_table {
     struct hm_traces_settings settings;
-    struct hm_arena *arena;      /* Owns the texts of the traces, and later all of them. */
+    struct hm_arena *arena;      /* Owns the texts of the traces, and at the end all results. */
     struct hm_arena *groups;     /* Owns the groups of the current file. */
-    struct hm_trace_file *files; /* Owned. */
+    struct hm_trace_file *files; /* All files that were begun; owned. */
     size_t file_count;
     struct hm_trace_file *file;      /* The file that is being read. */
     struct hm_trace_group **buckets; /* Hash table of the groups; owned. */
     size_t bucket_count, group_count;
-    struct hm_trace_group *last; /* The group of the row before. */
-    struct hm_trace_raw *traces; /* Owned. */
+    struct hm_trace_group *last; /* Group of the previous row; NULL: none. */
+    struct hm_trace_raw *traces; /* Traces of all files; owned. */
     size_t count, room;
-    const char *first[HM_TRACE_LABELS]; /* Label of the first trace that has one. */
-    bool mixed[HM_TRACE_LABELS];        /* Another trace has a different label. */
-    bool pulls_fresh, pulls_late;       /* How stale traces read the model: always anew, or late. */
+    const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
+    bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
+    /* Whether any trace with bounded staleness always reads the newest model, and whether any
+     * reads a late one. */
+    bool pulls_fresh, pulls_late;
     struct hm_err *err;
 };
 
-/* Begins a file. Rows of different files belong to different traces. */
+/* Begins a file. Rows of different files always belong to different traces. */
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json);
 void hm__trace_table_release(struct hm_trace_table *t);
 
 /* Handles the head line of a run: the next row of the key begins a new trace, or continues the
- * existing one if `again` or resumed_at > 0. */
+ * existing one if `again` is true or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);
-/* Adds a row. `again`: a line before it says that the run restarted. */
+/* Adds a row. `again` is true if a line before the row says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
 /* Handles the summary line of a run. */

@@ -1,9 +1,9 @@
 /*
  * Parses JSON (RFC 8259) into the value tree.
  *
- * This is not a library's parser because every value keeps its line: an error in a JSON job names
- * file, line and field, as an error in a YAML job does. Numbers stay text and are converted by the
- * same code as those of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte order
+ * No library is used, because every value must keep its line: an error in a JSON job names file,
+ * line and field, as an error in a YAML job does. Numbers stay text and are converted by the same
+ * code as the numbers of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte order
  * mark is skipped, and a key that appears twice in an object is an error.
  */
 #include <string.h>
@@ -119,8 +119,8 @@ static int read_escape(struct json_reader *r, struct hm_text *out)
     return 0;
 }
 
-/* Length of the ASCII characters from here on that need neither unescaping nor UTF-8 checks; most
- * keys and names consist of them alone. */
+/* Returns the number of ASCII characters from here on that need neither unescaping nor UTF-8
+ * checks. Most keys and names contain no other characters. */
 static size_t plain_string_length(const struct json_reader *r)
 {
     const char *p = r->at;
@@ -179,7 +179,7 @@ static const char *skip_digits(const char *p)
     return p;
 }
 
-/* Whether a text matches -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+/* Whether a text matches the pattern -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
 static bool is_number(const char *p)
 {
     p += *p == '-';

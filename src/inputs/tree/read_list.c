@@ -41,8 +41,8 @@ static int fail_number(struct hm_reader *r, const struct hm_value *at, enum hm_l
     return HM_E_RANGE;
 }
 
-/* Reads all numbers of a list into out[]. The path is extended by the index only after an error, as
- * building it for every number is slow. */
+/* Reads all numbers of a list into out[]. The index is added to the path only after an error,
+ * because building a path for every number is slow. */
 static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_list_kind kind,
                       double *out)
 {
@@ -61,7 +61,7 @@ static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_
     return 0;
 }
 
-/* Finds the list under a key and enters its path; the caller leaves it with *ret_mark. */
+/* Finds the list under a key and adds the key to the path; the caller removes it with *ret_mark. */
 static int enter_list(struct hm_reader *r, const struct hm_value *map, const char *key,
                       const struct hm_value **ret_list, size_t *ret_mark)
 {

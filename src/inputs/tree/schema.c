@@ -1,4 +1,5 @@
-/* Reads maps by a table of fields. Errors name file, line, field, value and what would be right. */
+/* Reads maps by a table of fields. Errors name the file, line, field and value, and say what is
+ * allowed. */
 #include "schema.h"
 
 #include <math.h>

@@ -9,62 +9,62 @@
 #include "value.h"
 
 enum hm_field_kind {
-    HM_FIELD_QUANTITY, /* A double in the SI unit of `dim`. */
-    HM_FIELD_REAL,     /* A double without a unit, of any sign. */
-    HM_FIELD_CHOICE,   /* An enum of the size of an int: the index in `choices`. */
+    HM_FIELD_QUANTITY, /* The member is a double in the SI unit of `dim`. */
+    HM_FIELD_REAL,     /* The member is a double without a unit, of any sign. */
+    HM_FIELD_CHOICE,   /* The member is an enum of the size of an int: the index in `choices`. */
     HM_FIELD_BOOL,
-    HM_FIELD_TEXT, /* A const char *, copied into the reader's arena. */
-    HM_FIELD_OTHER /* The key is accepted here and read by a function of its own. */
+    HM_FIELD_TEXT, /* The member is a const char *, copied into the reader's arena. */
+    HM_FIELD_OTHER /* The key is accepted, and a separate function reads its value. */
 };
 
 struct hm_field {
     const char *name;
     enum hm_field_kind kind;
     size_t offset;   /* Offset of the member in the struct; unused with HM_FIELD_OTHER. */
-    const char *doc; /* What the key means; hints of errors show it. */
+    const char *doc; /* Meaning of the key, which the hints of errors show. */
     struct hm_dim dim;
     double min, max; /* The allowed range, both ends included; max 0 means no upper limit. */
-    bool above;      /* The value must be greater than min; equal is not allowed. */
+    bool above;      /* The value must be greater than min; min itself is not allowed. */
     bool whole;      /* The value must be an integer. */
     bool required;   /* A map without the key is an error. */
     bool unknown;    /* HM_FIELD_REAL only: null is allowed and read as NaN. */
-    const char *const *choices; /* The allowed words, ending with NULL. */
+    const char *const *choices; /* The allowed words for HM_FIELD_CHOICE, ending with NULL. */
 };
 
 enum { HM_PATH_MAX = 128 };
 
 /* The state that every reading function needs; it lives on the stack while one file is read. */
 struct hm_reader {
-    struct hm_arena *arena;           /* Borrowed; results are allocated here. */
-    const struct hm_catalog *catalog; /* Borrowed, to look names up; NULL: the built-in one. */
-    struct hm_catalog *made;          /* The built-in catalog, once it was needed; owned. */
+    struct hm_arena *arena;           /* Arena for the results; borrowed. */
+    const struct hm_catalog *catalog; /* Catalog to search for names; borrowed. NULL: built-in. */
+    struct hm_catalog *made;          /* The built-in catalog, if it was needed; owned. */
     bool closed; /* The input is not trusted: it may not name files or ask for large graphs. */
     struct hm_err *err;
     char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
 };
 
-/* Extend the path by a key, and shorten it again: size_t mark = enter(…); …; leave(…, mark). */
+/* Extend the path by a key or index, and shorten it: mark = enter(…); …; leave(…, mark). */
 size_t hm__reader_enter(struct hm_reader *reader, const char *key);
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index);
 void hm__reader_leave(struct hm_reader *reader, size_t mark);
 
-/* Reports an error at a value, with message, path, source and line. Returns code. */
+/* Reports an error at a value, with message, path, source and line. Returns `code`. */
 int hm__reader_fail(struct hm_reader *reader, const struct hm_value *at, int code,
                     const char *format, ...) HM_PRINTF(4, 5);
-/* Adds path, source and line to an error that a deeper function reported. Returns code. */
+/* Adds path, source and line to an error that another function reported. Returns `code`. */
 int hm__reader_place(struct hm_reader *reader, const struct hm_value *at, int code);
 
 /* Reads a map. Unknown keys, missing required keys and values out of range are errors. An absent
  * key leaves its member unchanged, so the caller sets the defaults before the call. */
 int hm__read_map(struct hm_reader *reader, const struct hm_value *map,
                  const struct hm_field *fields, size_t count, void *object);
-/* Reads one value as its field describes. */
+/* Reads one value as the field describes. */
 int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
                    const struct hm_field *field, void *object);
 /* Reads a finite number of any sign; if `unknown`, null is allowed and read as NaN. */
 int hm__read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown,
                   double *out);
-/* Fails unless the value has that kind; `name` says in the hint what to write instead. */
+/* Fails unless a value has the given kind; in the hint, `name` says what to write instead. */
 int hm__expect_kind(struct hm_reader *reader, const struct hm_value *value, enum hm_value_kind kind,
                     const char *name);
 

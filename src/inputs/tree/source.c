@@ -21,9 +21,9 @@ struct hm_source {
     int file;
     char path[256];
 #ifdef HM_HAVE_ZLIB
-    gzFile gz; /* zlib reads plain files through the same functions. */
+    gzFile gz; /* Open file; zlib reads plain files with the same functions. */
 #else
-    bool first; /* Nothing was read yet, so the gzip magic has not been looked for. */
+    bool first; /* Nothing was read yet, so the file was not yet checked for the gzip magic. */
 #endif
 };
 
@@ -74,8 +74,8 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
         return source_fail(s, err,
                            code == Z_BUF_ERROR ? "the compressed file is cut short"
                            : code == Z_ERRNO   ? strerror(errno)
-                           : colon ? colon + 2 /* zlib puts a file name and a colon first. */
-                                   : text);
+                           : colon             ? colon + 2 /* Skip zlib's file name and colon. */
+                                               : text);
     *ret_length = (size_t)got;
     return 0;
 }
@@ -134,7 +134,7 @@ int hm__source_fill(struct hm_source *s, char *buffer, size_t room, size_t *ret_
     return 0;
 }
 
-/* Most bytes that hm__source_read_all reads: 2 GiB. */
+/* Largest number of bytes that hm__source_read_all reads: 2 GiB. */
 static const size_t WHOLE_MAX = (size_t)1 << 31;
 
 /* Appends the rest of the source to a growing buffer. */

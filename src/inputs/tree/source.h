@@ -18,13 +18,13 @@ int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t 
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 void hm__source_close(struct hm_source *source);
 
-/* A buffered stream that is read byte by byte. Set up with hm__bytes_open; fields are private but
- * for `at`, which a caller may step back by one after a successful read. */
+/* A buffered stream that is read byte by byte. hm__bytes_open initialises it. All fields are
+ * private except `at`, which a caller may decrease by one after a successful read. */
 struct hm_bytes {
-    struct hm_source *source; /* Owned. */
-    char *buffer;             /* Owned. */
+    struct hm_source *source; /* File to read; owned. */
+    char *buffer;             /* Buffer of `room` bytes; owned. */
     size_t room, length, at;  /* Size of the buffer, bytes in it, and the next byte to read. */
-    struct hm_err *err;       /* Borrowed; errors of reading go here. */
+    struct hm_err *err;       /* Borrowed; receives the errors of reading. */
 };
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */

@@ -79,7 +79,7 @@ static int compare_keyed(const void *a, const void *b)
     return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Fails if a key appears twice. Keys are sorted first, because a map may have thousands. */
+/* Fails if a key appears twice. Keys are sorted first, because a map may have thousands of keys. */
 static int check_keys(const struct hm_value_builder *b, struct hm_err *err)
 {
     struct key_index *order = hm__calloc(b->count, sizeof(*order));
@@ -140,7 +140,7 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
                 : hm__yaml_parse(arena, text, length, source, ret_value, err);
 }
 
-/* Adds an empty entry to a map that is already in the arena. */
+/* Adds an entry without a value to a map that is already in the arena. */
 static struct hm_value *add_entry(struct hm_arena *arena, struct hm_value *map, const char *key,
                                   struct hm_err *err)
 {
@@ -180,7 +180,7 @@ static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const c
 
 /*
  * Follows one part of a path: a key of a map, or the index of a list entry, from 0. *last is the
- * key before it, and is replaced by this one.
+ * previous key of the path; a key of a map replaces it.
  */
 static int step_into(struct hm_arena *arena, struct hm_value **at, const char *part, size_t length,
                      const char **last, struct hm_err *err)

@@ -14,12 +14,12 @@ enum hm_value_kind { HM_VALUE_NULL, HM_VALUE_SCALAR, HM_VALUE_LIST, HM_VALUE_MAP
 
 struct hm_value {
     enum hm_value_kind kind;
-    int line;               /* Line in the source, from 1; 0 if it was not read from a text. */
-    const char *source;     /* Name of the file, or "set"; borrowed from the tree's arena. */
-    const char *text;       /* Text of a scalar. */
-    bool quoted;            /* The scalar was in quotes, so it is a text and not a number. */
+    int line;           /* Line in the source, from 1; 0 if the value was not read from a text. */
+    const char *source; /* File name, or "set" for an override; in the tree's arena. */
+    const char *text;   /* Text of a scalar, which ends with NUL. */
+    bool quoted;        /* The scalar was in quotes, so it is a text and not a number. */
     struct hm_value *items; /* Entries of a list or map. */
-    const char **keys;      /* Keys of a map; of a list, all NULL. */
+    const char **keys;      /* Keys of a map; all NULL for a list. */
     size_t count;           /* Number of entries. */
 };
 
@@ -36,9 +36,9 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
 
 /* Returns the entry of a map, or NULL if the value is not a map or has no such key. */
 struct hm_value *hm__value_get(const struct hm_value *map, const char *key);
-/* Returns the number of an entry, which may have a sign; NaN if there is none. */
+/* Returns the entry of a map as a number, which may be negative; NaN if there is no such number. */
 double hm__value_number(const struct hm_value *map, const char *key);
-/* Returns "a map", "a list" and so on, for messages. */
+/* Returns the kind of a value for messages, such as "a map" or "a list". */
 const char *hm__value_kind_name(const struct hm_value *value);
 
 /* Applies "path.to.key=value", where value is YAML. Missing maps along the path are created.
