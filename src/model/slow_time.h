@@ -1,7 +1,7 @@
 /*
- * Time of n uneven and unsteady workers (slowness.h models each worker): the expected time until
- * all of them, or all but a few, have finished an iteration; and the time for n iterations in total
- * when workers need not wait for each other at every step.
+ * Time of n workers with different and varying speeds (slowness.h models each worker): the expected
+ * time until all of them, or all but a few, have finished an iteration; and the time for n
+ * iterations in total when workers need not wait for each other at every step.
  */
 #ifndef HM_SLOW_TIME_H
 #define HM_SLOW_TIME_H
@@ -10,7 +10,7 @@
 
 struct hm_slow; /* Tables that many evaluations share; not thread-safe. */
 
-/* slowness is borrowed and must outlive *ret_slow. */
+/* Makes the tables. slowness is borrowed and must outlive *ret_slow. */
 int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, struct hm_err *err);
 void hm__slow_free(struct hm_slow *slow);
 
@@ -19,7 +19,7 @@ void hm__slow_free(struct hm_slow *slow);
  * (n - late)-th smallest of n. Requires 0 <= late < n and late <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
-/* Expected seconds of an iteration on one worker, 0..n-1. */
+/* Expected seconds of an iteration on one worker, whose index is 0..n-1. */
 double hm__slow_mean(const struct hm_slow *slow, double worker, double n, double seconds);
 /*
  * Seconds in which n workers finish n iterations when no worker waits for another. An iteration
