@@ -134,8 +134,8 @@ static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 }
 
 /*
- * Finds f(m), the times of an iteration, of an algorithm. *ret_own is true if other times were
- * given, but the algorithm's own traces had to supply them.
+ * Finds f(m), the times of an iteration, for an algorithm. *ret_own is true if times were given,
+ * but none for this algorithm, so that the times of its traces are used.
  */
 static const struct hm_pace *advising_find_pace(const struct hm_advising *a, const char *algorithm,
                                                 bool *ret_own)

@@ -1,5 +1,5 @@
 /*
- * Which candidate leads at which loss, and which run would be most useful.
+ * Finds which candidate leads at which loss, and which further run would be most useful.
  *
  * The value of a run is the expected saving from knowing its result (Raiffa and Schlaifer 1961):
  * for a candidate that is not ranked first, how far its value may turn out below the expected value
@@ -75,8 +75,8 @@ static double runner_first_known(const struct hm_runner *r, size_t draw)
 }
 
 /*
- * The loss at which the comparison begins: the lowest mean of ln(P - P*) at the first known
- * iteration of a runner.
+ * The loss at which the comparison of candidates begins, as ln(P - P*): the lowest of the runners'
+ * mean values at their first known iteration.
  */
 static double advising_first_level(const struct hm_advising *a)
 {
@@ -132,8 +132,8 @@ static double candidate_worth(const struct hm_advising *a, size_t k)
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         sum += fmax(0, first ? r->value[d] - other : other - r->value[d]);
     /*
-     * Another run of the first candidate could avoid choosing it in the draws in which it is worse
-     * than the second.
+     * For the first candidate, the saving comes from the draws in which it is worse than the
+     * second.
      */
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }

@@ -80,8 +80,8 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Used for a budget of 0, which every cost exceeds infinitely: cost times this factor still has the
- * order of the costs.
+ * With a budget of 0, costs are multiplied by this factor instead of divided by the budget; this
+ * keeps their order.
  */
 static const double NOTHING_OVER = 1e100;
 
@@ -209,7 +209,7 @@ void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const st
     a->plateau_to = c->points[to].n;
 }
 
-/* Whether every worker gets at least one sample; memory plays no part in this rule. */
+/* Whether every worker gets at least one sample; this rule does not depend on memory. */
 static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;

@@ -4,9 +4,9 @@
  *
  * With g workers in a node, n runs over 1..g and then over whole nodes, since half a node cannot be
  * rented. Speedup is relative to the reference n; with weak scaling it is the speedup of the time
- * per sample, step time / n. The whole job is all iterations that it specifies, or one iteration if
- * it specifies none. Limits: by default n is at most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the
- * largest measured n.
+ * per sample, step time / n. The whole job has the number of iterations that it specifies, or one
+ * iteration if it specifies none. Limits: by default n is at most HM_DEFAULT_MAX_N, or
+ * HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
 

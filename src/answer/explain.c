@@ -224,7 +224,7 @@ static int help_split(struct hm_answer *a, const struct hm_search *s, const stru
     struct hm_variant v = hm__search_variant(s);
     double n = c->points[a->best].n;
     struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
-    /* Ignored, because METIS may be missing or the graph may be too large for it. */
+    /* The error is ignored, because METIS may be missing or the graph may be too large for it. */
     struct hm_err ignored = {0};
 
     if (!parts)
@@ -328,12 +328,16 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     return rc ? rc : help_quantities(a, s, model, c, err);
 }
 
-/* Looks for a better point above a ceiling set by the user. The default ceiling is not examined. */
+/*
+ * Looks for a better point above a ceiling set by the user; nothing is evaluated above the default
+ * ceiling.
+ */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
                            const struct hm_model *model, const struct hm_curve *c,
                            struct hm_err *err)
 {
-    struct hm_err ignored = {0}; /* Ignored, because a formula may become invalid at large n. */
+    /* The error is ignored, because a formula may become invalid at large n. */
+    struct hm_err ignored = {0};
     struct hm_curve beyond;
     bool ceiling;
     double max_n = hm__search_max_n(s, &ceiling);

@@ -53,7 +53,7 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         double shared = hm__fit_shared(fit, x, count, i);
         p->compute_s =
             shared * work; /* More work increases only the part that is divided among workers. */
-        /* The difference is negative only because of rounding. */
+        /* Only rounding can make the difference negative. */
         p->communicate_s = fmax(whole - shared, 0);
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = NAN;

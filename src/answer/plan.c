@@ -148,7 +148,7 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
     bool any = plan_any_priced(p);
 
     for (size_t i = 0; i < p->count; i++) {
-        /* Ignored here: candidates that cannot be evaluated are reported later. */
+        /* Errors are ignored here: candidates that cannot be evaluated are reported later. */
         struct hm_err ignored = {0};
         /*
          * A candidate without a price is skipped, because node-seconds and money cannot be

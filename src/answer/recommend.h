@@ -13,7 +13,7 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 /* A candidate while it is evaluated. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
-    bool known; /* The candidate has a time. */
+    bool known; /* True if the candidate has a time. */
     /*
      * Largest factor by which the candidate exceeds deadline or budget; at most 1 if it meets both.
      */
@@ -26,21 +26,21 @@ struct hm_recommend_candidate {
 };
 
 struct hm_recommending {
-    const struct hm_runs *runs; /* NULL if there are no runs. */
+    const struct hm_runs *runs; /* Table of runs; NULL if there is none. */
     const double *n, *seconds;  /* Columns of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
     struct hm_arena *arena; /* Borrowed: the arena of `out`. */
     /*
-     * The place of the question: the values of the quantities that it gives, and of the size if it
-     * gives none.
+     * The place: the quantities that the question gives, with their values; the size is added if
+     * the question does not give it.
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
     /* Indices of the rows that have the algorithm and machine of the question. */
     size_t *picked;
     size_t picked_count;
-    /* Sorted by n until they are judged, then best first. */
+    /* The candidates, sorted by n until they are judged, then best first. */
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
@@ -61,8 +61,8 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 /* Selects the rows that have the algorithm and machine of the question. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
- * Determines the place, which is the values of the quantities in question: checks names and values,
- * and that the question gives each quantity in which the runs differ.
+ * Determines the place, which is a value for each quantity: checks the names and values of the
+ * question, and that it gives each quantity in which the runs differ.
  */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
 /* Lists the candidates: the n that the question names, or all n that were run. */
@@ -75,7 +75,7 @@ int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
  */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
-/* Returns the column of that name, or NULL if the runs do not have it. */
+/* Returns the values of the column `name`, or NULL if the runs do not have that column. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
 /* Whether fits and models use a quantity, which is so for size, batch, latency and bandwidth. */
 bool hm__recommend_is_known(const char *name);

@@ -74,7 +74,7 @@ struct recommend_fits {
     struct hm_off all_off;            /* Errors of `all` for left-out runs. */
     struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that `all` needs. */
     size_t at_count;
-    const char *against; /* Why `all` is NULL. */
+    const char *against; /* Reason why `all` is NULL. */
     /*
      * Sum of the squared errors for left-out runs over the fits in use, and the number of these
      * errors.
@@ -242,9 +242,14 @@ struct own_terms {
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
     size_t rows;
-    /* Every quantity that does not vary in the runs has the value that the question gives. */
+    /*
+     * True if every quantity that does not vary in the runs has the value that the question gives.
+     */
     bool reaches;
-    /* Every quantity that does not vary in the runs is at most as demanding as in the question. */
+    /*
+     * True if every quantity that does not vary in the runs is at most as demanding as in the
+     * question.
+     */
     bool floor;
 };
 
@@ -495,7 +500,7 @@ static int note_unknown(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* Describes the missing place, such as "no run has batch 12800, latency 30 ms". */
+/* Describes what was not run, such as "no run has batch 12800, latency 30 ms". */
 static const char *place_text(struct hm_recommending *w)
 {
     const char *who = w->q->n_count ? "no run of these n" : "no run";

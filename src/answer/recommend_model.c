@@ -89,10 +89,7 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
         if (!is_candidate(w->q, p->n))
             continue;
         struct hm_recommend_candidate *t = &w->candidates[w->count++];
-        /*
-         * With weak scaling, this is the time for as many samples as one iteration has at the
-         * reference.
-         */
+        /* With weak scaling, this is the time for the samples of one iteration of the reference. */
         double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
         t->r = (struct hm_recommended){.n = p->n,
                                        .time_s = time_s,

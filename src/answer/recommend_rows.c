@@ -46,8 +46,8 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
 }
 
 /*
- * Adds a note if rows have different labels (such as algorithm or machine) and the question names
- * none.
+ * Adds a note if the question names no label (algorithm or machine), but the rows have different
+ * ones.
  */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
@@ -235,8 +235,8 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /*
- * Whether the work of a row (batch and size) was at least that of the question, or else at most
- * that.
+ * Whether the work of a row (batch and size) is at least that of the question (if at_least), or at
+ * most that (otherwise).
  */
 static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
@@ -333,7 +333,7 @@ static double sorted_median(double *values, size_t count)
 }
 
 /*
- * Sets the interval of one more repeat, and draws of the mean; both use Student's t distribution.
+ * Sets the interval for one more repeat, and draws of the mean; both use Student's t distribution.
  */
 static int candidate_set_spread(struct hm_recommending *w, struct hm_recommend_candidate *t,
                                 const double *seconds, size_t count, struct hm_err *err)

@@ -1,5 +1,5 @@
 /*
- * The path of the loss of an algorithm on m workers, in each random draw.
+ * Computes the path of the loss of an algorithm on m workers, in each random draw.
  *
  * If m was measured, a draw follows one of the traces on m workers, shifted by the noise that
  * remains in the mean of these traces; beyond the end of the trace it continues like the draw of
@@ -75,7 +75,7 @@ struct laid_curves {
     /* y[c * grid.count + p] is ln(P - P*) of trace c at grid point p. */
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
-    /* Whether each trace diverged; a path then does not continue beyond its end. */
+    /* Whether each trace diverged; the path of a diverged trace ends with it. */
     bool *diverged;
 };
 

@@ -107,7 +107,8 @@ static double levels_go_on(const double *at, size_t k, size_t *ret_level)
         else
             low = middle + 1;
     }
-    if (isinf(at[low]) && low > k + 1) /* Level `low` is never reached; the level before it is. */
+    /* Level `low` is never reached, but the level before it is. */
+    if (isinf(at[low]) && low > k + 1)
         low--;
     *ret_level = low;
     return at[low] - at[k];

@@ -37,7 +37,7 @@ enum { HM_DEFAULT_PARTS = 64 };
 
 /* A curve: one point for each n that is considered, in rising order. */
 struct hm_curve {
-    struct hm_point *points; /* Owned. */
+    struct hm_point *points; /* Owned array of `count` points. */
     size_t count;
     /* The point at the reference n; speedups are relative to its time. */
     struct hm_point reference;
@@ -78,7 +78,7 @@ bool hm__search_by_runs(const struct hm_search *search);
 double hm__search_iterations(const struct hm_search *search, double work, double n);
 /* Cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
-/* Whether a point fits into memory and batch and meets deadline and budget. */
+/* Whether a point fits (memory and batch suffice) and meets deadline and budget. */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* The value to be minimised for the goal. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);

@@ -115,7 +115,9 @@ static int way_time_with(const struct hm_search *s, double n, double servers, do
 int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
 {
     double low = 1, high = n, least = 0, now = 0;
-    /* Ignored, because there may be more servers than the model has parameters, for example. */
+    /*
+     * The error is ignored: for example, there may be more servers than the model has parameters.
+     */
     struct hm_err ignored = {0};
 
     *ret_servers = NAN;

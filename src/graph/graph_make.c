@@ -50,7 +50,7 @@ static double find_exponent(double mean, double most, const double *logs)
 
 /*
  * Sets counts[d], the number of vertices of degree d, for d in 1..most, as near to the power law as
- * whole numbers allow. The sum is V vertices and 2E edge ends.
+ * whole numbers allow. In total there are V vertices and 2E edge ends.
  */
 static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 {
@@ -161,7 +161,10 @@ static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, cons
     return false;
 }
 
-/* Repairs self-loops and repeated edges where possible; hm__graph_from_edges removes the rest. */
+/*
+ * Repairs self-loops and repeated edges if possible; hm__graph_from_edges removes those that
+ * remain.
+ */
 static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
 {
     struct edge_set set = {0};
@@ -171,9 +174,8 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
 
     for (size_t i = 0; rc == 0 && i < edges; i++)
         bad[i] = !edge_set_add(&set, ends[2 * i], ends[2 * i + 1]);
-    for (size_t found = 1;
-         rc == 0 &&
-         found > 0;) { /* Repeats while a pass repairs at least a quarter of the bad edges. */
+    /* A further pass is made while a pass repairs at least a quarter of the bad edges. */
+    for (size_t found = 1; rc == 0 && found > 0;) {
         size_t tried = 0;
         found = 0;
         for (size_t i = 0; i < edges && repaired < room; i++) {

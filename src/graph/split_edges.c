@@ -211,7 +211,7 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
                          struct hm_err *err)
 {
     double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
-    /* seen[w] is 1 + the last vertex of which worker w was found to hold a copy. */
+    /* seen[w] is v + 1, where v is the last vertex of which worker w was found to hold a copy. */
     uint32_t *seen = hm__calloc(n, sizeof(*seen));
     int rc = edges && seen ? 0 : hm__fail_nomem(err);
 
@@ -248,7 +248,10 @@ struct hdrf {
     double most;
 };
 
-/* Chooses the worker with the best score: replication plus balance, with lambda 1 (paper). */
+/*
+ * Chooses the worker with the best score, which is replication plus balance with lambda 1, as in
+ * the paper.
+ */
 static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
 {
     double share = (double)s->seen[u] / (double)(s->seen[u] + s->seen[v]), best = -1,

@@ -25,7 +25,7 @@
  * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
  * port sends and receives at the same time.
  *
- * Limits: no congestion inside the network, and no cost of the arithmetic of a reduction.
+ * Limits: congestion inside the network and the arithmetic of reductions are not modelled.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */

@@ -5,8 +5,8 @@
  * second. With it, one pass over b samples takes the longer of its matrix products and its memory
  * traffic, plus the overhead of a kernel launch: max(flop * b / F, (values * b + weights) /
  * bandwidth) + overhead (the roofline model of Williams, Waterman, Patterson 2009). Training passes
- * three times over a layer with weights (forward, gradient of the input, gradient of the weights)
- * and twice over a layer without weights. Limits: every layer reaches the same F, and caches and
+ * three times over a layer with matrix products (forward, gradient of the input, gradient of the
+ * weights) and twice over other layers. Limits: every layer reaches the same F, and caches and
  * fused kernels are not modelled.
  */
 #include "layer_time.h"
@@ -61,10 +61,7 @@ static struct hm_layer_cost layer_cost_of(const struct hm_count *l, double flops
 static bool stage_add_layer(struct hm_stage *stage, const struct hm_layer_cost *l)
 {
     stage->constant_s += l->backward * l->start_s;
-    /*
-     * A layer without weights has no matrix products; its memory traffic is linear in the number of
-     * samples b.
-     */
+    /* The layer has no weights to read, so its time is linear in the number of samples b. */
     if (l->bytes == 0) {
         stage->linear_s += l->backward * fmax(l->flop_s, l->moved_s);
         return false;

@@ -11,7 +11,7 @@ struct hm_layer_cost {
         moved_s; /* Seconds of moving values for one sample and one pass; 0 without a roofline. */
     double weight_s; /* Seconds of reading the weights once; 0 without a roofline. */
     double start_s;  /* Seconds of kernel overhead for one pass. */
-    double backward; /* Number of backward passes: 2 for a layer with weights, 1 without. */
+    double backward; /* Number of backward passes: 2 with matrix products, 1 without. */
     double bytes;    /* Bytes of the gradient that the layer sends. */
     double times;    /* Number of equal layers that this entry represents. */
 };
@@ -22,7 +22,7 @@ struct hm_layer_cost {
  * max(flop_s * b, moved_s * b + weight_s) + linear_s * b + constant_s seconds.
  */
 struct hm_stage {
-    /* Seconds of the layer that has the gradient, for both of its backward passes. */
+    /* Seconds of all backward passes of the layer that has the gradient. */
     double flop_s, moved_s, weight_s;
     double linear_s, constant_s;
     double bytes; /* Bytes of the gradient; 0 in the last stage, which has none. */

@@ -29,10 +29,11 @@ enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
 
 struct hm_model {
     const struct hm_job *job;
-    const struct hm_cluster *cluster; /* NULL when the job consists of formulas only. */
+    const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
     struct hm_variant variant;
-    struct hm_counts *counts;    /* NULL when the job has no network. */
-    struct hm_layer_costs costs; /* Empty when only the totals of the network are known. */
+    struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
+    /* Times of the layers; empty when only totals of the network are known. */
+    struct hm_layer_costs costs;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
@@ -42,7 +43,7 @@ struct hm_model {
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, with the work factor applied. */
-    double compute_work; /* Factor of the work on a compute formula that does not use the batch. */
+    double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
     double gradient_bytes;
     /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */
     double memory_fixed, memory_per_sample;
@@ -369,7 +370,7 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: flop on the edges of the worker with most, divided by the rate. */
+/* Computes the time for a graph: flop for the edges of the fullest worker, divided by the rate. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -424,7 +425,10 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
            t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(step_scheme(m, t));
 }
 
-/* Returns the wires for a step with its servers; at most one colocated server runs on a node. */
+/*
+ * Returns the connections (wires) for a step and its servers, at most one colocated server per
+ * node.
+ */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
     struct hm_wires wires = m->wires;
@@ -517,7 +521,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 
     switch (m->job->overlap) {
     case HM_OVERLAP_NONE:
-    /* This case is reached only when no message is sent layer by layer. */
+    /* If messages are sent layer by layer, eval_layer_overlap replaces this time later. */
     case HM_OVERLAP_LAYERS:
         p->time_s = a + b;
         break;
@@ -549,7 +553,9 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     return rc;
 }
 
-/* Allocates the work arrays and clears the points; the caller frees space->n, which owns all. */
+/*
+ * Allocates all work arrays as one block, which the caller frees with space->n; clears the points.
+ */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
 {

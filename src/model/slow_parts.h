@@ -8,14 +8,14 @@
 #include "howmany.h"
 
 struct hm_slow {
-    const struct hm_slowness *slowness; /* Borrowed. */
+    const struct hm_slowness *slowness; /* Model of slow workers; borrowed. */
     /* Probability of a slow iteration, and the factor on its time (1 if none is given). */
     double chance, slow;
     /*
      * A class holds the workers with the same permanent factor. Each distinct speed has two
      * classes: an even one for ordinary nodes and the following odd one for slow nodes.
      */
-    double *speeds;   /* Speeds of the listed nodes, rounded if there are many. */
+    double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
     double *distinct; /* Distinct speeds in rising order. */
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;

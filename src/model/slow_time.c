@@ -9,7 +9,7 @@
  * where X_(n-k) is the time at which all but k of n workers have finished. The number of unfinished
  * workers is a sum of binomials, one for each class; for k = 0 the integrand is 1 - prod_g (1 -
  * q_g)^(n_g). The integrand falls from 1 to 0 in steps around F and F f + pause. The range is cut
- * at multiples of the spread around each of them, and each piece is integrated over ln t by 8-point
+ * at multiples of the spread around each step, and each piece is integrated over ln t by 8-point
  * Gauss-Legendre quadrature. Without spread the integrand is constant between the steps and the sum
  * is exact. The tables of q are the same for every n, unless a pause makes them depend on the
  * seconds.
@@ -127,7 +127,7 @@ static double lognormal_above(double ratio, double spread)
     return 0.5 * erfc(log(ratio) / spread * M_SQRT1_2);
 }
 
-/* P(T > t) of a class, where times are relative to an iteration without delays. */
+/* P(T > t) of a class, where T and t are relative to the time of an iteration without delays. */
 static double class_not_done(const struct hm_slow *w, size_t class, double t)
 {
     const struct hm_slowness *s = w->slowness;
@@ -197,7 +197,7 @@ static void quadrature_fill(struct hm_slow *w, double pause)
             quadrature_add_cuts(w, pause, class_factor(w, g) * w->slow, &count);
     }
     qsort(w->edges, count, sizeof(*w->edges), compare_doubles);
-    w->certain = w->edges[0]; /* No worker is finished before this time. */
+    w->certain = w->edges[0]; /* No worker is finished before `certain`. */
     for (size_t i = 1; i < count; i++)
         if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))
             quadrature_add_piece(w, w->edges[i - 1], w->edges[i]);

@@ -15,8 +15,9 @@ int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, 
 void hm__slow_free(struct hm_slow *slow);
 
 /*
- * Expected seconds until all but `late` of n workers have finished an iteration of `seconds`: the
- * (n - late)-th smallest of n. Requires 0 <= late < n and late <= HM_BACKUPS_MOST.
+ * Expected seconds until all but `late` of n workers have finished an iteration of `seconds`, which
+ * is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late <=
+ * HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /* Expected seconds of an iteration on one worker, whose index is 0..n-1. */

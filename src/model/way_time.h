@@ -16,8 +16,8 @@ enum { HM_WAY_STEPS = 2 };
 struct hm_stragglers;
 
 /*
- * Makes the table of a cluster. slowness is borrowed. With by_speed, each worker gets work in
- * proportion to its speed.
+ * Makes the straggler table of a cluster. slowness is borrowed. With by_speed, each worker gets
+ * work in proportion to its speed.
  */
 int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
                        struct hm_stragglers **ret_stragglers, struct hm_err *err);
