@@ -1,8 +1,10 @@
 /*
- * Chooses an algorithm and a number of workers: h(t, m) = g(t / f(m), m) for every candidate, with
- * draws of both g and f. From these follow the ranking, its probability, which candidate leads at
- * which loss, and which run would be most useful. Source of h: Pan, Venkataraman, Tai, Gonzalez,
- * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
+ * Chooses an algorithm and a number of workers: for every candidate, the loss after t seconds on m
+ * workers is h(t, m) = g(t / f(m), m), where f(m) is the time of an iteration and g(i, m) the loss
+ * after i iterations. Both g and f are drawn many times from their fits. From the draws follow the
+ * ranking, its probability, which candidate leads at which loss, and which run would be most
+ * useful. Source of h: Pan, Venkataraman, Tai, Gonzalez, Hemingway, 2017. Limits: at most
+ * CANDIDATES_MAX candidates; f and g are drawn independently.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +19,8 @@
 
 enum { CANDIDATES_MAX = 4096 };
 
-static const double LIKELY =
-    0.5; /* Probability from which a candidate counts as one that reaches the goal. */
+/* A candidate counts as one that reaches the goal if it does so with at least this probability. */
+static const double LIKELY = 0.5;
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
@@ -99,7 +101,10 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Lists the m of the question; else all measured ones and the powers of 2 between them. */
+/*
+ * Lists the numbers of workers m: those of the question, or all measured m and the powers of 2
+ * between them.
+ */
 static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 {
     const struct hm_advise_question *q = a->question;
@@ -129,8 +134,8 @@ static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 }
 
 /*
- * Finds f of an algorithm. *ret_own is true if it comes from the traces although other times were
- * given.
+ * Finds f(m), the times of an iteration, for an algorithm. *ret_own is true if times were given,
+ * but none for this algorithm, so that the times of its traces are used.
  */
 static const struct hm_pace *advising_find_pace(const struct hm_advising *a, const char *algorithm,
                                                 bool *ret_own)
@@ -220,7 +225,7 @@ double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r
     return seconds * r->m * a->question->price_per_s;
 }
 
-/* For a target loss: the iterations, and the time or cost. */
+/* Finds the iterations, and the time or cost, to reach the target loss in each draw. */
 static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 {
     bool cost = a->question->goal == HM_GOAL_COST;
@@ -233,7 +238,10 @@ static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
     }
 }
 
-/* For a given time or budget: the iterations that fit in, and the loss. */
+/*
+ * Finds the iterations that fit into the time limit or budget, and the loss that they reach, in
+ * each draw.
+ */
 static void runner_eval_limits(const struct hm_advising *a, struct hm_runner *r)
 {
     const struct hm_advise_question *q = a->question;
@@ -272,7 +280,7 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Mean of the finite draws; NaN if most are infinite. */
+/* Returns the mean of the finite draws; NaN if most are infinite. */
 static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;
@@ -327,7 +335,8 @@ static void candidate_init(const struct hm_advising *a, const struct hm_runner *
 }
 
 /*
- * The order of candidates: those that reach the goal by expected value, the others by probability.
+ * Orders candidates: first those that reach the goal, by expected value; then the others, by their
+ * probability of reaching it.
  */
 static bool candidate_is_before(const struct hm_candidate *x, double x_expected,
                                 const struct hm_candidate *y, double y_expected)
@@ -382,7 +391,8 @@ static enum hm_advise_why candidate_why(const struct hm_advising *a, const struc
 }
 
 /*
- * Whether x is better than y in a draw: one that reaches the goal is better than one that does not.
+ * Whether x is better than y in a draw: a candidate that reaches the goal is better than one that
+ * does not.
  */
 static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
                          const struct hm_runner *y, size_t d)
@@ -394,7 +404,8 @@ static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
 }
 
 /*
- * Counts over the draws how often each candidate is best, and how often the first is near the best.
+ * Counts over the draws how often each candidate is best, and how often the first candidate is near
+ * the best.
  */
 static void advising_count_best(struct hm_advising *a)
 {
@@ -475,7 +486,9 @@ static int advising_run(struct hm_advising *a, struct hm_err *err)
     return rc ? rc : note_limits(a, err);
 }
 
-/* Copies the texts of the convergence, which may be freed before the advice. */
+/*
+ * Copies the texts of the convergence into the advice, because the convergence may be freed first.
+ */
 static int advice_copy_texts(struct hm_advice *out, struct hm_err *err)
 {
     out->measure = hm__arena_strdup(out->memory, out->measure);

@@ -1,11 +1,12 @@
 /*
- * Which candidate leads at which loss, and which run would be most useful.
+ * Finds which candidate leads at which loss, and which further run would be most useful.
  *
  * The value of a run is the expected saving from knowing its result (Raiffa and Schlaifer 1961):
- * for a candidate that is not first, how far it may come out below the expectation of the first;
- * for the first, how far it may come out above the second. If a candidate was measured k times
- * already, another run removes one part in k + 1 of the uncertainty. Limit: leads are computed at
- * LEVELS values of the loss and from LEAD_DRAWS draws.
+ * for a candidate that is not ranked first, how far its value may turn out below the expected value
+ * of the first; for the first, how far its value may turn out above that of the second. If a
+ * candidate was measured k times already, another run removes the fraction 1 / (k + 1) of its
+ * uncertainty. Limit: the leading candidate is computed at LEVELS values of the loss and from
+ * LEAD_DRAWS draws.
  */
 #include <math.h>
 #include <string.h>
@@ -15,14 +16,17 @@
 
 enum { LEVELS = 25, LEAD_DRAWS = 16 };
 
-static const double AHEAD =
-    0.95; /* A candidate takes the lead when its time is below this fraction of the leader's. */
+/* A candidate takes the lead when its time is below this fraction of the leader's time. */
+static const double AHEAD = 0.95;
 static const double WORTH =
     0.01; /* A run is useful when it saves more than this fraction of the expected value. */
 
 /* ---- leads ----------------------------------------------------------------------------------- */
 
-/* Expected time (or cost) to a level over some of the draws; INFINITY if most do not reach it. */
+/*
+ * Expected time (or cost) to reach a loss, over some of the draws; INFINITY if most draws do not
+ * reach it. `level` is ln(P - P*), where P* is the least loss.
+ */
 static double runner_expected_to(const struct hm_advising *a, const struct hm_runner *r,
                                  double level)
 {
@@ -35,7 +39,10 @@ static double runner_expected_to(const struct hm_advising *a, const struct hm_ru
     return a->question->goal == HM_GOAL_COST ? hm__advising_price(a, r, expected) : expected;
 }
 
-/* The best runner to a level; the previous leader stays unless another is clearly better. */
+/*
+ * Finds the best runner to reach a loss (`level`); the previous leader stays unless another runner
+ * is clearly better.
+ */
 static const struct hm_runner *advising_leader(const struct hm_advising *a, double level,
                                                const struct hm_runner *before)
 {
@@ -53,7 +60,10 @@ static const struct hm_runner *advising_leader(const struct hm_advising *a, doub
     return best;
 }
 
-/* The first known y of a draw; traces may begin after the first iteration. */
+/*
+ * The first known y = ln(P - P*) of a draw; it may not be that of the first iteration, because
+ * traces may begin later.
+ */
 static double runner_first_known(const struct hm_runner *r, size_t draw)
 {
     const double *y = r->y + draw * r->grid.count;
@@ -64,7 +74,10 @@ static double runner_first_known(const struct hm_runner *r, size_t draw)
     return y[p];
 }
 
-/* The level where the comparison begins: the lowest loss after the first iteration. */
+/*
+ * The loss at which the comparison of candidates begins, as ln(P - P*): the lowest of the runners'
+ * mean values at their first known iteration.
+ */
 static double advising_first_level(const struct hm_advising *a)
 {
     double level = INFINITY;
@@ -109,7 +122,7 @@ int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
 
 /* ---- the next run ---------------------------------------------------------------------------- */
 
-/* Expected saving from another run of the k-th candidate. */
+/* Expected saving from another run of the candidate with rank k. */
 static double candidate_worth(const struct hm_advising *a, size_t k)
 {
     const struct hm_runner *r = &a->runners[a->order[k]];
@@ -118,7 +131,10 @@ static double candidate_worth(const struct hm_advising *a, size_t k)
 
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         sum += fmax(0, first ? r->value[d] - other : other - r->value[d]);
-    /* For the first candidate, the draws in which it is worse than the second could be avoided. */
+    /*
+     * For the first candidate, the saving comes from the draws in which it is worse than the
+     * second.
+     */
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }
 

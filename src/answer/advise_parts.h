@@ -1,4 +1,4 @@
-/* The parts of an advice and their shared state. */
+/* The shared state of the functions that compute the parts of an advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
@@ -11,20 +11,21 @@ struct hm_advising {
     size_t pace_count;
     const struct hm_advise_question *question;
     struct hm_advice *advice;
-    struct hm_arena *memory; /* Arena of the advice. */
-    bool for_loss;           /* A loss is to be reached; otherwise the loss is minimised. */
-    double level;            /* ln(P - P*) to be reached. */
-    double confidence;       /* Level of the intervals. */
-    double *ms;              /* Values of m of the candidates. */
+    struct hm_arena *memory; /* Borrowed: the arena of the advice. */
+    /* True: a target loss is to be reached. False: the loss is minimised. */
+    bool for_loss;
+    double level;      /* The target loss as ln(P - P*), where P* is the least loss. */
+    double confidence; /* Confidence level of the intervals, such as 0.9. */
+    double *ms;        /* Numbers of workers of the candidates. */
     size_t m_count;
     struct hm_runner *runners;
     size_t count;
-    size_t
-        *order; /* Indices of the runners, best first, in the order of the advice's candidates. */
+    /* Indices of the runners, best first; the candidates of the advice have the same order. */
+    size_t *order;
     size_t unknown_pace;
 };
 
-/* Cost of `seconds` on the workers of a runner. */
+/* Cost of running for `seconds` on the workers of a runner. */
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
                           double seconds);
 static inline struct hm_notes hm__advice_notes(struct hm_advising *a)

@@ -1,6 +1,6 @@
 /*
  * Chooses points on a curve: the best for the goal, the knee, the best within deadline and budget,
- * the Pareto front, and the nearest miss if no point is allowed.
+ * the Pareto front, and the point that misses the limits least if no point meets them.
  *
  * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
  * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
@@ -32,7 +32,7 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
     }
 }
 
-/* Whether point i has a smaller value than k, or the same value in less time. */
+/* Whether point i has a smaller value than point k, or the same value and a shorter time. */
 static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
                           double (*value)(const struct hm_search *, const struct hm_point *))
 {
@@ -40,7 +40,10 @@ static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, s
     return x < y || (x == y && c->points[i].total_s < c->points[k].total_s);
 }
 
-/* Index of the smallest value among the points that `allow` accepts; the first one wins ties. */
+/*
+ * Index of the point with the smallest value among those that `allow` accepts; the first point wins
+ * ties.
+ */
 static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
                                 double (*value)(const struct hm_search *, const struct hm_point *),
                                 bool (*allow)(const struct hm_search *, const struct hm_point *))
@@ -67,7 +70,7 @@ static double point_total(const struct hm_search *s, const struct hm_point *p)
 static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory limits nothing. */
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory counts as 0. */
 }
 
 static bool point_fits(const struct hm_search *s, const struct hm_point *p)
@@ -76,10 +79,13 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
     return p->fits;
 }
 
-/* With a budget of 0 every cost exceeds it infinitely; this factor keeps the order. */
+/*
+ * With a budget of 0, costs are multiplied by this factor instead of divided by the budget; this
+ * keeps their order.
+ */
 static const double NOTHING_OVER = 1e100;
 
-/* Factor by which a point exceeds the limits; at most 1 when it meets them. */
+/* Largest factor by which a point exceeds deadline or budget; at most 1 when it meets both. */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
     const struct hm_question *q = s->question;
@@ -103,7 +109,7 @@ void hm__curve_least(const struct hm_search *s, const struct hm_curve *c, double
     }
 }
 
-/* The knee of the speedup curve, up to the fastest point. */
+/* Finds the knee of the speedup curve, among the points up to the fastest one. */
 static size_t curve_find_knee(const struct hm_search *s, const struct hm_curve *c)
 {
     size_t fastest = curve_least_index(s, c, point_total, point_fits), knee = HM_NONE;
@@ -160,7 +166,7 @@ static int compare_pareto_points(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Points for which no other is both faster and cheaper, fastest first. */
+/* Collects the points for which no other point is both faster and cheaper, fastest first. */
 static int answer_find_pareto(struct hm_answer *a, const struct hm_search *s,
                               const struct hm_curve *c, struct hm_err *err)
 {
@@ -203,13 +209,15 @@ void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const st
     a->plateau_to = c->points[to].n;
 }
 
-/* Whether every worker has a sample; this rule is independent of memory. */
+/* Whether every worker gets at least one sample; this rule does not depend on memory. */
 static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
 }
 
-/* Names the limit that cannot be met: one of the two alone, or only both together. */
+/*
+ * Names the limit that cannot be met: the deadline alone, the budget alone, or only both together.
+ */
 static const char *missed_limit(const struct hm_search *s, const struct hm_curve *c)
 {
     const struct hm_question *q = s->question;
@@ -221,7 +229,7 @@ static const char *missed_limit(const struct hm_search *s, const struct hm_curve
     return "deadline and budget";
 }
 
-/* No point is allowed: records the limit that is missed and the nearest point. */
+/* Records which limit is missed, and the point nearest to it, when no point meets the limits. */
 static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)
 {
@@ -242,7 +250,7 @@ static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
     a->missed = missed_limit(s, c);
 }
 
-/* If more workers are never faster, records the best point with several workers as nearest. */
+/* If one worker is fastest, records the fastest point with several workers as the nearest miss. */
 static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
                                  const struct hm_curve *c)
 {
@@ -254,7 +262,7 @@ static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
         if (c->points[i].fits &&
             (other == HM_NONE || c->points[i].total_s < c->points[other].total_s))
             other = i;
-    if (other == HM_NONE) /* No other point fits, so this is not a question of speed. */
+    if (other == HM_NONE) /* Only one worker fits, so there is no speedup to compare. */
         return;
     a->status = HM_STATUS_NO_SPEEDUP;
     a->missed = "speedup";

@@ -1,10 +1,12 @@
 /*
- * The curve of one combination of job, machine and scheme over all n that can be rented.
+ * The curve of one combination of job, machine and scheme: a point for every number of workers n
+ * that can be rented.
  *
  * With g workers in a node, n runs over 1..g and then over whole nodes, since half a node cannot be
- * rented. Speedup is relative to the reference n; with weak scaling it is that of the time per
- * sample, step time / n. The whole job is its iterations, or one iteration if it gives none.
- * Limits: by default n is at most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the largest measured n.
+ * rented. Speedup is relative to the reference n; with weak scaling it is the speedup of the time
+ * per sample, step time / n. The whole job has the number of iterations that it specifies, or one
+ * iteration if it specifies none. Limits: by default n is at most HM_DEFAULT_MAX_N, or
+ * HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
 
@@ -25,7 +27,7 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    if (hm__search_by_runs(s)) /* A fit is not trusted far beyond its runs. */
+    if (hm__search_by_runs(s)) /* A fit is not trusted far beyond the largest n of its runs. */
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)
@@ -46,7 +48,7 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     return variant;
 }
 
-/* Iterations of the job without stale gradients. */
+/* Number of iterations of the job, without the additional ones that stale gradients cost. */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
@@ -57,7 +59,8 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
     /*
-     * The number of samples stays the same: n workers take fewer, larger steps than the reference.
+     * The job processes a fixed number of samples, so n workers take fewer, larger steps than the
+     * reference.
      */
     if (job->iterations > 0)
         return ceil(job->iterations * job->reference / n);
@@ -80,7 +83,10 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
     return p->nodes * p->total_s * (isnan(price) ? 1 : price);
 }
 
-/* Seconds per unit of work: of a step (strong scaling) or of one worker's share (weak scaling). */
+/*
+ * Seconds per unit of work; the unit is a step with strong scaling, and one worker's share of a
+ * step with weak scaling.
+ */
 static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak ? p->time_s / hm__way_used(&s->way, p->n) : p->time_s;

@@ -1,8 +1,8 @@
 /*
- * Explains an answer: the part of the step that limits, the effect of better hardware or a larger
- * batch, what is possible above the ceiling, and the two scenarios of Ulanov et al. 2016: be x
- * times faster, or do x times the work in the same time. Limit: each change is evaluated alone, not
- * in combination with others.
+ * Explains an answer: the part of a step that limits the speed, the effect of better hardware or a
+ * larger batch, the best n above a ceiling that the user set, and the two scenarios of Ulanov et
+ * al. 2016: be x times faster, or do x times the work in the same time. Limit: each change is
+ * evaluated alone, not in combination with others.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether a faster point exists that does not fit; then memory or batch limits, not hardware speed.
+ * Whether a faster point exists that does not fit; then memory or batch is the limit, not the speed
+ * of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -37,18 +38,18 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Seconds of the step due to communication that is not hidden. */
+/* Seconds of a step that are due to communication not hidden behind computing. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
-    if (s->job->overlap ==
-        HM_OVERLAP_NORM) /* The two parts share the overlapped time in proportion. */
+    /* Computing and communicating share the overlapped time in proportion to their own times. */
+    if (s->job->overlap == HM_OVERLAP_NORM)
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
     return fmax(p->time_s - p->compute_s, 0);
 }
 
-/* Most of the step is spent waiting for stragglers. */
+/* Explains that most of the step is spent waiting for stragglers. */
 static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
                               const struct hm_point *p, struct hm_err *err)
 {
@@ -128,8 +129,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Adds the best point of a changed job to the list of what would help. A change may lead a formula
- * out of its range; then nothing is added, and this is not an error.
+ * Adds the best point of a changed job to the list of changes that would help. A change may lead a
+ * formula out of its valid range; then nothing is added, and this is not an error.
  */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
@@ -166,7 +167,7 @@ struct lever {
     double elasticity;
 };
 
-/* Collects the quantities of `where:` with the largest elasticity, largest first. */
+/* Collects the quantities of the job's `where:` with the largest elasticity, largest first. */
 static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
                          struct lever *levers, size_t *count, struct hm_err *err)
 {
@@ -216,14 +217,15 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     return rc;
 }
 
-/* Tries another split of the graph at the best n; for other n the table keeps the old split. */
+/* Evaluates another split of the graph at the best n; for other n the table keeps the old split. */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
 {
     struct hm_variant v = hm__search_variant(s);
     double n = c->points[a->best].n;
     struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
-    struct hm_err ignored = {0}; /* METIS may be missing, or the graph may be too large for it. */
+    /* The error is ignored, because METIS may be missing or the graph may be too large for it. */
+    struct hm_err ignored = {0};
 
     if (!parts)
         return hm__fail_nomem(err);
@@ -239,7 +241,10 @@ static int help_split(struct hm_answer *a, const struct hm_search *s, const stru
     return rc;
 }
 
-/* The gain from better splits: real ones, and the even split as a bound. */
+/*
+ * Adds the gain from better splits of the graph: greedy and METIS splits, and the even split as an
+ * upper bound.
+ */
 static int help_splits(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                        struct hm_err *err)
 {
@@ -255,7 +260,10 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
     return rc ? rc : add_help(a, s, c, &v, "an even split", err);
 }
 
-/* The gain from more servers, from even workers, and from work in proportion to speed. */
+/*
+ * Adds the gain from more servers, from workers of equal speed, and from work in proportion to
+ * speed.
+ */
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
 {
@@ -321,14 +329,15 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Looks for a better point above a ceiling given by the user; above the default ceiling nothing is
- * known.
+ * Looks for a better point above a ceiling set by the user; nothing is evaluated above the default
+ * ceiling.
  */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
                            const struct hm_model *model, const struct hm_curve *c,
                            struct hm_err *err)
 {
-    struct hm_err ignored = {0}; /* A formula may become invalid at large n. */
+    /* The error is ignored, because a formula may become invalid at large n. */
+    struct hm_err ignored = {0};
     struct hm_curve beyond;
     bool ceiling;
     double max_n = hm__search_max_n(s, &ceiling);
@@ -338,7 +347,8 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     bool all = s->job->graph && max_n == s->job->graph->vertices;
     if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
-    if (!ceiling || max_n > 25000 || s->parts) /* A graph is not split for n above the ceiling. */
+    /* The splits of a graph are not known for n above the ceiling. */
+    if (!ceiling || max_n > 25000 || s->parts)
         return 0;
     int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)
@@ -363,7 +373,10 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
     return rc ? rc : explain_ceiling(a, s, model, c, err);
 }
 
-/* Fewest workers whose time is at most `limit`; otherwise records the nearest miss. */
+/*
+ * Finds the fewest workers whose time is at most `limit`; if there are none, records the nearest
+ * miss.
+ */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
 {
@@ -377,8 +390,8 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
     }
-    if (a->status != HM_STATUS_UNREACHED) { /* This question was asked explicitly, so its miss
-                                               replaces a missing speedup. */
+    /* The user asked for this time explicitly, so missing it replaces the status "no speedup". */
+    if (a->status != HM_STATUS_UNREACHED) {
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;
         a->nearest = near;
@@ -401,12 +414,14 @@ int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const s
             fewest_within(a, c->points, c->count, c->reference.total_s / q->faster, "faster");
     if (q->work <= 0)
         return 0;
-    /* With weak scaling the batch of a worker is fixed, so more work means more iterations. */
+    /* With weak scaling the batch of each worker is fixed, so more work means more iterations. */
     variant.work = s->weak ? 1 : q->work;
     int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
-    /* With strong scaling the iterations stay and the work of each grows. */
+    /*
+     * With strong scaling the number of iterations is fixed, and the work of each iteration grows.
+     */
     rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {
         grown.points[i].total_s *= q->work;

@@ -1,10 +1,11 @@
 /*
- * A fit instead of the model: its times for every n, their intervals, and the probability of the
- * choice. Each draw of the fit is a whole curve that is consistent with the runs. The recommended n
- * has the smallest mean loss over these curves (expected regret, capped at 1), which need not be
- * the best n of the most likely curve: few runs seldom show how steeply a curve rises beyond them,
- * and choosing too large an n costs more than choosing too small a one. Limit: PLAYED_MAX
- * evaluations; for long curves only some of the draws are used.
+ * Answers from a fit instead of the model: the times for every number of workers n, their
+ * intervals, and the probability that the choice is best. Each draw of the fit is a whole curve
+ * over n that is consistent with the runs. The recommended n has the smallest mean loss over these
+ * curves (expected regret, capped at 1), which need not be the best n of the most likely curve: few
+ * runs seldom show how steeply a curve rises beyond them, and choosing too large an n costs more
+ * than choosing too small a one. Limit: PLAYED_MAX evaluations; for long curves only some of the
+ * draws are used.
  */
 #include <math.h>
 #include <string.h>
@@ -51,9 +52,9 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         double whole = hm__fit_seconds(fit, x, count, i, HM_NONE);
         double shared = hm__fit_shared(fit, x, count, i);
         p->compute_s =
-            shared * work; /* More work increases the part that is divided among workers. */
-        p->communicate_s =
-            fmax(whole - shared, 0); /* The difference is negative only by rounding. */
+            shared * work; /* More work increases only the part that is divided among workers. */
+        /* Only rounding can make the difference negative. */
+        p->communicate_s = fmax(whole - shared, 0);
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = NAN;
     }
@@ -64,13 +65,18 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
 /* ---- certainty ------------------------------------------------------------------------------- */
 
 struct draw_tally {
-    double played;     /* Number of draws. */
-    double best, near; /* Number of draws in which the choice is the best, or within 5 % of it. */
-    double count;      /* Number of draws in which some point is allowed. */
-    double *chosen;    /* Best n of each of those draws. */
+    double played; /* Number of draws that were evaluated. */
+    /*
+     * Number of draws in which the chosen point is the best, and in which it is within 5 % of the
+     * best.
+     */
+    double best, near;
+    double count; /* Number of draws in which at least one point meets the limits. */
+    /* Best n of each draw in which a point meets the limits. */
+    double *chosen;
 };
 
-/* Recomputes the curve with the times of one draw. */
+/* Recomputes the curve with the times that one draw of the fit gives. */
 static void curve_apply_draw(const struct hm_search *s, const double *x, size_t draw,
                              struct hm_curve *curve)
 {
@@ -84,7 +90,10 @@ static void curve_apply_draw(const struct hm_search *s, const double *x, size_t 
     hm__curve_finish(curve, s, 1);
 }
 
-/* Relative loss of a choice on one curve; 1 if it is not allowed there. */
+/*
+ * Relative loss from choosing a point on one curve, at most 1; it is 1 if the point does not meet
+ * the limits there.
+ */
 static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {
     if (!hm__search_allows(s, p))
@@ -100,12 +109,12 @@ static void draw_tally_add(struct draw_tally *t, const struct hm_search *s,
     t->chosen[(size_t)t->count++] = curve->points[best].n;
 }
 
-/* Largest number of evaluations, draws times points. */
+/* Largest number of evaluations, which is draws times points. */
 static const double PLAYED_MAX = 2e6;
 
 /*
- * Evaluates the draws, or every step-th one. Without a choice, adds up the loss of every point;
- * with a choice, counts how often it is best.
+ * Evaluates every draw, or every step-th draw of a long curve. Without a choice (HM_NONE), adds up
+ * the loss of every point; with a choice, counts how often it is best.
  */
 static void draws_evaluate(const struct hm_search *s, const double *x, struct hm_curve *curve,
                            size_t choice, double *losses, struct draw_tally *t)
@@ -127,7 +136,10 @@ static void draws_evaluate(const struct hm_search *s, const double *x, struct hm
     }
 }
 
-/* The point with the smallest mean loss, among those that the most likely curve allows. */
+/*
+ * The point with the smallest mean loss, among the points that meet the limits on the most likely
+ * curve.
+ */
 static size_t curve_least_loss(const struct hm_search *s, const struct hm_curve *curve,
                                const double *losses)
 {
@@ -166,7 +178,7 @@ static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
     a->n_high = hm__quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
 }
 
-/* Chooses by the draws and counts how often the choice is best. */
+/* Chooses the point with the smallest mean loss over the draws, and counts how often it is best. */
 static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
                                   const struct hm_curve *curve, struct hm_curve *scratch,
                                   struct draw_tally *t, struct hm_err *err)
@@ -187,7 +199,7 @@ static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s
     return 0;
 }
 
-/* Copies the points of the curve and the reference, so that they can be changed. */
+/* Copies a curve, its points and its reference, so that the copy can be changed. */
 static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct hm_err *err)
 {
     *to = *from;
@@ -195,8 +207,11 @@ static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct h
     if (!to->points)
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
-    to->points[from->count] = from->reference; /* The reference follows the points, so that its
-                                                  terms are evaluated too. */
+    /*
+     * The reference follows the last point, so that its terms are evaluated together with those of
+     * the points.
+     */
+    to->points[from->count] = from->reference;
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /*
- * hm_plan: answers a question, with the model or a fit of runs as the source of f(n). Every
- * combination of machine, scheme and platform is searched over all n; the best one is answered in
- * full, and the others are ranked below it with the reason why they lose. Limit: all nodes of a
- * combination are of one kind.
+ * hm_plan: answers a question, with the model or a fit of runs as the source of f(n), the time of
+ * an iteration on n workers. Every combination of machine, scheme and platform is searched over all
+ * n; the answer describes the best combination in full, and ranks the others below it with the
+ * reason why they lose. Limit: all nodes of a combination are of one kind.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,15 +17,19 @@
 
 struct candidate {
     struct hm_search search;
-    size_t order; /* Position in the question, to break ties. */
+    size_t order; /* Position of the combination in the question; it breaks ties. */
     size_t group; /* Candidates of one group differ only in the number of servers. */
     bool feasible;
-    struct hm_point best; /* The best point, or the nearest miss. */
+    struct hm_point best; /* The best point, or the nearest miss if no point is feasible. */
     double value;
-    double saturates_n; /* With servers: the n from which their links limit; 0: never. */
-    const char *missed; /* The limit that is missed, if it is not feasible. */
-    struct hm_err err;  /* Why it cannot be evaluated; code is 0 if it can. */
-    /* Owned; NULL and empty until the curve is computed, and again after it is released. */
+    /* The n from which the servers' links limit the speed; NaN: never, or no servers. */
+    double saturates_n;
+    const char *missed; /* Name of the limit that is missed if the candidate is not feasible. */
+    /* Error that prevents an evaluation of the candidate; its code is 0 if there is none. */
+    struct hm_err err;
+    /*
+     * Owned model and curve; NULL and empty before the curve is computed and after it is released.
+     */
     struct hm_model *model;
     struct hm_curve curve;
 };
@@ -34,15 +38,20 @@ struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    size_t count, allocated; /* Candidates that remain, and those there were at first. */
-    struct hm_parts *parts;  /* Splits of the job's graph for n = 1..part_count; owned. */
+    /* Number of candidates that remain, and number that were allocated. */
+    size_t count, allocated;
+    struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
     size_t part_count;
-    struct hm_stragglers **stragglers; /* Stragglers of the clusters; owned. */
+    /* Straggler tables, one for each cluster that needs one; owned. */
+    struct hm_stragglers **stragglers;
     size_t straggler_count;
     struct hm_answer *answer;
 };
 
-/* Computes the curve, unless it is there already: that of the winner is computed once. */
+/*
+ * Computes the curve of a candidate unless it exists already; the curve of the winner is kept and
+ * used again.
+ */
 static int candidate_curve(struct candidate *c, struct hm_err *err)
 {
     struct hm_variant variant = hm__search_variant(&c->search);
@@ -71,7 +80,7 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* Represents a combination without a feasible point by its nearest miss. */
+/* Represents a combination without a feasible point by the point that misses the limits least. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -130,16 +139,22 @@ static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
            (c->search.goal != HM_GOAL_TIME || c->search.question->budget >= 0);
 }
 
-/* Weights that make the least time and the least cost of all candidates equally important. */
+/*
+ * Chooses weights that make the least time and the least cost of all candidates equally important.
+ */
 static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 {
     double time_s = INFINITY, expense = INFINITY;
     bool any = plan_any_priced(p);
 
     for (size_t i = 0; i < p->count; i++) {
-        struct hm_err ignored = {0}; /* Candidates that cannot be evaluated are reported later. */
-        if (any && !candidate_is_priced(
-                       &p->candidates[i])) /* Node-seconds and money cannot be compared. */
+        /* Errors are ignored here: candidates that cannot be evaluated are reported later. */
+        struct hm_err ignored = {0};
+        /*
+         * A candidate without a price is skipped, because node-seconds and money cannot be
+         * compared.
+         */
+        if (any && !candidate_is_priced(&p->candidates[i]))
             continue;
         int rc = candidate_curve(&p->candidates[i], &ignored);
         if (rc == HM_E_NOMEM)
@@ -158,7 +173,9 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
-/* Feasible before infeasible, then by value, then in the order given. */
+/*
+ * Orders candidates: feasible before infeasible, then by value, then in the order of the question.
+ */
 static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -198,7 +215,7 @@ static int check_question(const struct plan_work *p, const struct hm_search *s, 
     return 0;
 }
 
-/* A choice of schemes needs an all-reduce step to apply to. */
+/* Checks that a choice of schemes has an all-reduce step to apply to. */
 static int check_schemes(const struct hm_job *job, size_t scheme_count, struct hm_err *err)
 {
     for (size_t i = 0; i < job->communicate_count; i++)
@@ -257,7 +274,7 @@ static int plan_make_candidates(struct plan_work *p, const struct hm_cluster *co
     return check_question(p, &p->candidates[0].search, err);
 }
 
-/* Splits the job's graph once, for every n of any candidate. */
+/* Splits the job's graph once, for every n that any candidate needs. */
 static int plan_split_graph(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_job *job = p->job;
@@ -291,7 +308,10 @@ static int plan_split_graph(struct plan_work *p, struct hm_err *err)
     return rc;
 }
 
-/* The first candidate of a group that is nearly as good as its best; fewer servers come first. */
+/*
+ * Finds the first candidate of a group whose value is close to the group's best; fewer servers come
+ * first.
+ */
 static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 {
     double least = INFINITY;
@@ -310,7 +330,7 @@ static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 }
 
 /*
- * Makes one straggler table for each cluster that needs it; all evaluations of the cluster share
+ * Makes one straggler table for each cluster that needs one; all evaluations on the cluster share
  * its cache.
  */
 static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
@@ -350,8 +370,8 @@ static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool
 }
 
 /*
- * Keeps one candidate of each group, and of those only the curve of the best: it is the winner's,
- * which the answer uses again.
+ * Evaluates all candidates, keeps one of each group, and releases all curves but that of the best
+ * candidate, which the answer uses again.
  */
 static int plan_evaluate(struct plan_work *p, struct hm_err *err)
 {
@@ -367,7 +387,8 @@ static int plan_evaluate(struct plan_work *p, struct hm_err *err)
             break;
         size_t pick = group_pick(p, from, to);
         struct candidate chosen = p->candidates[pick];
-        p->candidates[pick].model = NULL; /* Its curve now belongs to `chosen`. */
+        /* The model and the curve now belong to `chosen`. */
+        p->candidates[pick].model = NULL;
         for (size_t i = from; i < to; i++)
             candidate_release(&p->candidates[i]);
         p->candidates[kept] = chosen;
@@ -478,7 +499,7 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     return 0;
 }
 
-/* Fills in the fields that come directly from the search and its curve. */
+/* Fills in the fields of the answer that come directly from the search and its curve. */
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
 {

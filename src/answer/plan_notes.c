@@ -1,7 +1,7 @@
 /*
  * The notes of an answer: what the fit, the platform, the model and the question assume. Each note
- * is one sentence that a user should read before relying on the figures. Limit: of a fit, only the
- * first FIT_NOTES notes are repeated.
+ * is one sentence that a user should read before relying on the figures. Limit: only the first
+ * FIT_NOTES notes of a fit are repeated.
  */
 #include "err.h"
 #include "notes.h"
@@ -15,14 +15,14 @@ static struct hm_notes answer_notes(struct hm_answer *a)
     return (struct hm_notes){a->memory, &a->notes, &a->note_count};
 }
 
-/* Adds a fixed text if the condition holds and nothing has failed before. */
+/* Adds a fixed text as a note if the condition holds and no earlier note failed (rc is 0). */
 static int note_if(int rc, bool condition, struct hm_answer *a, const char *text,
                    struct hm_err *err)
 {
     return rc || !condition ? rc : hm__notes_add(answer_notes(a), err, "%s", text);
 }
 
-/* Notes of the fit, and how far the choice lies beyond its runs. */
+/* Adds the notes of the fit, and how far the chosen n lies beyond its runs. */
 static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err *err)
 {
     double n = a->best != HM_NONE ? a->points[a->best].n : 0;
@@ -45,7 +45,7 @@ static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err
     return rc;
 }
 
-/* Notes on the assumptions of a platform. */
+/* Adds notes on the assumptions of a platform. */
 static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err *err)
 {
     bool one = way->servers == 1;
@@ -64,7 +64,7 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
                    err);
 }
 
-/* Notes on the assumptions of the model. */
+/* Adds notes on the assumptions of the model. */
 static int note_model(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
                       struct hm_err *err)
 {
@@ -80,7 +80,7 @@ static int note_model(struct hm_answer *a, const struct hm_search *s, const stru
     return rc;
 }
 
-/* Notes on the units of deadline, budget and cost. */
+/* Adds notes on the units of deadline, budget and cost. */
 static int note_question(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_question *q = s->question;
@@ -102,7 +102,7 @@ static int note_question(struct hm_answer *a, const struct hm_search *s, struct 
                    err);
 }
 
-/* Notes on the limits of n and of memory. */
+/* Adds notes on the limits of n and of memory. */
 static int note_limits(struct hm_answer *a, const struct hm_search *s, bool reference_fits,
                        struct hm_err *err)
 {

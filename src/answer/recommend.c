@@ -2,10 +2,10 @@
  * hm_recommend: recommends a number of workers from measured runs.
  *
  * It tries in this order: runs that match the question exactly; fits of the runs; the model of a
- * job; and, without an answer, the run that would help most. Runs that are known to fail are never
- * recommended. The look-up is the method of Anwar et al. (as in docs/recommend.md); the fits extend
- * it to configurations that were not run. Limit: quantities that the runs do not contain cannot be
- * part of the question.
+ * job; and, if none of these gives an answer, the run that would help most. Runs that are known to
+ * fail are never recommended. The search for matching runs is the method of Anwar et al. (see
+ * docs/recommend.md); the fits extend it to configurations that were not run. Limit: quantities
+ * that the runs do not contain cannot be part of the question.
  */
 #include "recommend.h"
 
@@ -68,7 +68,7 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Money per worker-second from a column cost: the median over the rows. */
+/* Finds the price of a worker-second: the median over the rows of the column cost. */
 static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
@@ -103,7 +103,7 @@ static int reason_no_row(struct hm_recommending *w, struct hm_err *err)
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Uses exact rows, or a fit of the rows. */
+/* Takes times from rows that match the question exactly, or from a fit of the rows. */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = recommend_find_rate(w, err);
@@ -121,7 +121,7 @@ static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* If every candidate is known to fail, gives that as the reason. */
+/* If every candidate is known to fail, records that as the reason for no recommendation. */
 static void reason_all_fail(struct hm_recommending *w)
 {
     size_t failed = 0;
@@ -135,7 +135,10 @@ static void reason_all_fail(struct hm_recommending *w)
     w->out->way = HM_RECOMMEND_ROWS;
 }
 
-/* Notes which candidates were not run at the place, if others were. */
+/*
+ * Adds a note that lists the candidates without a run that matches the question, if other
+ * candidates have one.
+ */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {
     char list[200];
@@ -154,7 +157,7 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                        list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
-/* Notes a recommendation beyond the largest n of the runs. */
+/* Adds a note if the recommended n is beyond the largest n of the runs. */
 static int note_far(struct hm_recommending *w, struct hm_err *err)
 {
     double most = 0;

@@ -1,4 +1,6 @@
-/* Internal interface of a recommendation, shared by its sources: rows, fits and the model. */
+/*
+ * Internal interface of a recommendation, shared by its sources of times: rows, fits and the model.
+ */
 #ifndef HM_RECOMMEND_H
 #define HM_RECOMMEND_H
 
@@ -11,31 +13,42 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 /* A candidate while it is evaluated. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
-    bool known;      /* It has a time. */
-    double excess;   /* Factor by which it exceeds deadline and budget; at most 1 within them. */
-    double *draws;   /* Its time in each draw; NULL if the uncertainty is unknown. */
-    double floor_s;  /* Without a time: a lower bound of it; NaN if unknown. */
-    const char *why; /* Without a time: a phrase with the reason, or NULL. */
+    bool known; /* True if the candidate has a time. */
+    /*
+     * Largest factor by which the candidate exceeds deadline or budget; at most 1 if it meets both.
+     */
+    double excess;
+    double *draws; /* Time in each draw, in seconds; NULL if the uncertainty is unknown. */
+    /* Lower bound of the time in seconds, for a candidate without a time; NaN if unknown. */
+    double floor_s;
+    /* Phrase that says why the candidate has no time; NULL if there is none. */
+    const char *why;
 };
 
 struct hm_recommending {
-    const struct hm_runs *runs; /* NULL without runs. */
-    const double *n, *seconds;  /* Columns of the runs. */
+    const struct hm_runs *runs; /* Table of runs; NULL if there is none. */
+    const double *n, *seconds;  /* Columns of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
-    struct hm_arena *arena;           /* Arena of `out`. */
-    struct hm_at at[HM_RECOMMEND_AT]; /* The place of the question: the given quantities, and the
-                                         size if it was not given. */
+    struct hm_arena *arena; /* Borrowed: the arena of `out`. */
+    /*
+     * The place: the quantities that the question gives, with their values; the size is added if
+     * the question does not give it.
+     */
+    struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
-    size_t *picked; /* Rows of the algorithm and the machine of the question. */
+    /* Indices of the rows that have the algorithm and machine of the question. */
+    size_t *picked;
     size_t picked_count;
-    struct hm_recommend_candidate
-        *candidates; /* Sorted by n until they are judged, then best first. */
+    /* The candidates, sorted by n until they are judged, then best first. */
+    struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    double rate;        /* Money per worker-second from a column cost; NaN without one. */
-    double alpha, beta; /* Weights of a balance, as decided. */
-    bool priced;        /* Every time has a cost. */
+    /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
+    double rate;
+    /* Weights of time and cost for the goal `balance`, as given or chosen. */
+    double alpha, beta;
+    bool priced; /* A cost is known for every candidate that has a time. */
 };
 
 static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
@@ -45,30 +58,36 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 
 /* ---- recommend_rows.c ------------------------------------------------------------------------ */
 
-/* Selects the rows of the algorithm and machine. */
+/* Selects the rows that have the algorithm and machine of the question. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
- * Determines the place: checks names and values, and that no quantity is open in which the runs
- * differ.
+ * Determines the place, which is a value for each quantity: checks the names and values of the
+ * question, and that it gives each quantity in which the runs differ.
  */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
-/* Lists the candidates: the n of the question, or those that were run. */
+/* Lists the candidates: the n that the question names, or all n that were run. */
 int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
-/* Takes times from the rows that match exactly; way stays HM_RECOMMEND_NONE if none does. */
+/*
+ * Takes times from the rows that match the question exactly; `way` stays HM_RECOMMEND_NONE if no
+ * row does.
+ */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
-/* A column of numbers, or NULL. */
+/* Returns the values of the column `name`, or NULL if the runs do not have that column. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
-/* Whether a quantity is one of those that fits and models use: size, batch, latency, bandwidth. */
+/* Whether fits and models use a quantity, which is so for size, batch, latency and bandwidth. */
 bool hm__recommend_is_known(const char *name);
-/* Equal up to rounding. */
+/* Whether two values are equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
-/* Takes times from fits; way stays HM_RECOMMEND_NONE, with a reason, if they give none. */
+/*
+ * Takes times from fits of the rows; `way` stays HM_RECOMMEND_NONE, with a reason, if they give no
+ * time.
+ */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_model.c ----------------------------------------------------------------------- */
@@ -77,24 +96,29 @@ int hm__recommend_model(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_judge.c ----------------------------------------------------------------------- */
 
-/* Computes costs, values, limits and certainty, and sorts the candidates, best first. */
+/* Computes cost, value, limits and certainty of the candidates, and sorts them, best first. */
 int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err);
 
-/* The value to be minimised if the candidate took time_s. */
+/* The value to be minimised, assuming that the candidate takes time_s. */
 double hm__recommend_value(const struct hm_recommending *w, const struct hm_recommend_candidate *t,
                            double time_s);
 
 /* ---- recommend_next.c ------------------------------------------------------------------------ */
 
-/* Finds the one run that would help most, after judging. */
+/* Finds the one further run that would help most; called after the candidates are judged. */
 int hm__recommend_next(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_words.c ----------------------------------------------------------------------- */
 
 enum { HM_PLACE_TEXT = 256 };
-/* Writes "batch 64000, latency 20 ms" into text[HM_PLACE_TEXT]. */
+/*
+ * Writes quantities and their values, such as "batch 64000, latency 20 ms", into
+ * text[HM_PLACE_TEXT].
+ */
 const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char *text);
-/* Writes "1 worker", "4 workers" into text of 40 bytes. */
+/*
+ * Writes the number of workers, such as "1 worker" or "4 workers", into text, which has 40 bytes.
+ */
 const char *hm__recommend_workers(double n, char *text);
 
 #endif

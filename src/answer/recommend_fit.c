@@ -1,16 +1,16 @@
 /*
- * Times from fits, if no row matches. Two fits are tried for each n, and the one with the smaller
- * error for runs that were left out gives its time:
+ * Takes times from fits if no row matches the question. Two fits are tried for each n, and the one
+ * with the smaller error for left-out runs (runs that it was not fitted to) gives the time:
  *
- *   all runs   the terms of the library (batch/n, latency*ln(n), …), chosen; hm_fit_new
- *   its own    seconds = a + b batch + c latency + …, of the runs with this n alone
+ *   all runs   one fit of all n, with terms chosen by hm_fit_new (batch/n, latency*ln(n), …)
+ *   one n      seconds = a + b batch + c latency + …, fitted to the runs with this n alone
  *
- * The first is t = o/x_n + l*r (Anwar et al.) with known shapes over n. It needs few runs and
- * predicts n that were never run, but it is wrong where the effect of n has another shape: in
- * Anwar's table, latency costs twelve times as much on four machines as on two. The second fit
- * assumes nothing about n, but needs enough runs of each n. A fit of all runs with an error above a
- * quarter for runs left out is not used: its terms, and so its intervals, are wrong for this job.
- * Limit: at most HM_RECOMMEND_AT quantities.
+ * The first is the formula of Anwar et al., t = o/x_n + l*r, with known functions of n. It needs
+ * few runs and predicts n that were never run, but it is wrong if the effect of n follows another
+ * function: in Anwar's table, latency costs twelve times as much on four machines as on two. The
+ * second fit assumes nothing about n, but needs enough runs of each n. A fit of all runs is not
+ * used if its error for left-out runs is above a quarter: its terms, and therefore its intervals,
+ * are wrong for this job. Limit: at most HM_RECOMMEND_AT quantities.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const double OFF_TOO_FAR = 0.25;
 
 enum { TERM_TEXT = 80 };
 
-/* Copies some rows as runs of their own; released with hm__arena_free(runs->memory). */
+/* Copies some of the rows into new runs; released with hm__arena_free(runs->memory). */
 static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -66,15 +66,22 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 
 struct recommend_fits {
     struct hm_recommending *w;
-    size_t *rows, count; /* Rows that have a time and a value of every quantity of the question. */
-    size_t *few;         /* Buffer for some of them. */
-    struct hm_fit *all;  /* Fit of all n; NULL if it is not used. */
-    struct hm_off all_off;            /* Left-out errors of that fit. */
-    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that this fit needs. */
+    /* Indices of the rows that have a time and a value of every quantity in question. */
+    size_t *rows, count;
+    size_t *few; /* Buffer for a selection of `rows`. */
+    /* One fit of all n; NULL if it is not used. */
+    struct hm_fit *all;
+    struct hm_off all_off;            /* Errors of `all` for left-out runs. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that `all` needs. */
     size_t at_count;
-    const char *against;  /* Why there is no fit of all n. */
-    double off, off_rows; /* Sum of squared left-out errors of the fits in use, and their number. */
-    size_t own;           /* Number of candidates with a fit of their own. */
+    const char *against; /* Reason why `all` is NULL. */
+    /*
+     * Sum of the squared errors for left-out runs over the fits in use, and the number of these
+     * errors.
+     */
+    double off, off_rows;
+    /* Number of candidates whose time comes from a fit of one n. */
+    size_t own;
 };
 
 static bool row_is_usable(const struct hm_recommending *w, size_t row)
@@ -90,7 +97,7 @@ static bool row_is_usable(const struct hm_recommending *w, size_t row)
     return !isnan(w->seconds[row]);
 }
 
-/* Smallest and largest value of a quantity among rows. */
+/* Finds the smallest and the largest value of a quantity among some rows. */
 static void rows_range(const struct hm_runs *runs, const char *name, const size_t *rows,
                        size_t count, double *low, double *high)
 {
@@ -120,7 +127,10 @@ static int fits_find_rows(struct recommend_fits *f, struct hm_err *err)
 
 /* ---- one fit of all n ------------------------------------------------------------------------ */
 
-/* Selects the rows for a fit of all n: quantities that are not terms must be as in the question. */
+/*
+ * Selects the rows for a fit of all n. Quantities that cannot be terms must have the value that the
+ * question gives.
+ */
 static size_t fits_rows_for_all(struct recommend_fits *f)
 {
     struct hm_recommending *w = f->w;
@@ -139,7 +149,10 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
     return count;
 }
 
-/* Names a quantity with one value in all rows that differs from the question; else NULL. */
+/*
+ * Names a quantity that has the same value in all rows, but another value in the question; NULL if
+ * there is none.
+ */
 static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
                                  const char *whose)
 {
@@ -177,7 +190,7 @@ static int fits_fit_rows(struct recommend_fits *f, const size_t *rows, size_t co
     return rc;
 }
 
-/* Discards the fit of all n when it is too inaccurate for runs that were left out. */
+/* Discards the fit of all n if its error for left-out runs is too large. */
 static int fits_check_all(struct recommend_fits *f, struct hm_err *err)
 {
     double count;
@@ -229,11 +242,20 @@ struct own_terms {
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
     size_t rows;
-    bool reaches; /* Quantities with one value have the value of the question. */
-    bool floor;   /* Quantities with one value are at most as demanding as in the question. */
+    /*
+     * True if every quantity that does not vary in the runs has the value that the question gives.
+     */
+    bool reaches;
+    /*
+     * True if every quantity that does not vary in the runs is at most as demanding as in the
+     * question.
+     */
+    bool floor;
 };
 
-/* Whether a value of a quantity can only take longer than another value. */
+/*
+ * Whether a run with `value` of a quantity can only take longer than a run with the value `than`.
+ */
 static bool is_more_demanding(const char *name, double value, double than)
 {
     if (strcmp(name, "bandwidth") == 0)
@@ -241,7 +263,10 @@ static bool is_more_demanding(const char *name, double value, double than)
     return hm__recommend_is_known(name) && value > than;
 }
 
-/* The terms for the runs with one n: a constant, and the quantities that vary among them. */
+/*
+ * Sets the terms for the runs with one n: a constant, and the quantities that vary among these
+ * runs.
+ */
 static void own_terms_init(struct recommend_fits *f, double n, struct own_terms *own)
 {
     struct hm_recommending *w = f->w;
@@ -267,7 +292,7 @@ static void own_terms_init(struct recommend_fits *f, double n, struct own_terms 
     }
 }
 
-/* Fits the runs with one n; *ret_fit is NULL if they do not suffice. */
+/* Fits the runs with one n; *ret_fit is NULL if these runs do not suffice. */
 static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, size_t candidate,
                          struct hm_fit **ret_fit, struct hm_err *err)
 {
@@ -283,7 +308,7 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
                            &fit, &mine);
     if (rc)
         return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
-    /* If these runs do not determine the coefficients, the fit is not used. */
+    /* The fit is used only if these runs determine all coefficients. */
     if (fit->intervals && fit->configurations > own->term_count &&
         hm__lsq_solve(&fit->inside->lsq, theta, &column))
         *ret_fit = fit;
@@ -295,8 +320,8 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Draws the mean of many runs. The draws of a fit assume that its terms are right; additional
- * scatter is added, the smaller of the spread of runs and of the left-out errors.
+ * Draws the mean time of many runs. The draws of a fit assume that its terms are right, so scatter
+ * is added to them: the spread of the runs or the errors for left-out runs, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -323,9 +348,10 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
 }
 
 /*
- * Widens the interval. The interval of the fit assumes that its terms are right; the errors of
- * configurations that were left out show how wrong they are. The interval reaches at least as far
- * as the left-out errors at the level (a jackknife interval), and the draws are stretched with it.
+ * Widens the interval of a time. The interval of the fit assumes that its terms are right; the
+ * errors for left-out configurations show how wrong they are. The new interval reaches at least as
+ * far as the quantile of these errors (a jackknife interval), and the draws are stretched by the
+ * same factor.
  */
 static void candidate_stretch(struct hm_recommend_candidate *t, size_t draws, double reach)
 {
@@ -358,7 +384,10 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     return 0;
 }
 
-/* A lower bound from the runs of one n, if these are less demanding than the question. */
+/*
+ * Takes a lower bound of the time from the runs with one n, if they are less demanding than the
+ * question.
+ */
 static int candidate_take_floor(struct hm_recommend_candidate *t, const struct hm_fit *fit,
                                 const struct own_terms *own, struct hm_err *err)
 {
@@ -384,7 +413,7 @@ static int candidate_explain(struct recommend_fits *f, struct hm_recommend_candi
     return t->why ? 0 : hm__fail_nomem(err);
 }
 
-/* The fit with the smaller left-out error at this n gives its time. */
+/* Takes the time from the fit with the smaller error for left-out runs at this n. */
 static int candidate_choose_fit(struct recommend_fits *f, struct hm_recommend_candidate *t,
                                 const struct own_terms *own, const struct hm_fit *fit,
                                 struct hm_err *err)
@@ -471,7 +500,7 @@ static int note_unknown(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* Text for the place: "no run has batch 12800, latency 30 ms". */
+/* Describes what was not run, such as "no run has batch 12800, latency 30 ms". */
 static const char *place_text(struct hm_recommending *w)
 {
     const char *who = w->q->n_count ? "no run of these n" : "no run";
@@ -500,7 +529,7 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* The reason why there is no answer. */
+/* Records the reason why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;

@@ -1,8 +1,8 @@
 /*
  * Judges candidates that have a time: cost, value to be minimised, limits, order, and the
- * probability that the first is the best. Each draw of the fits gives a time for every n; the
- * choice is repeated on each draw, and the probability is the share of draws in which the first
- * wins. Limit: without draws for all candidates there is no probability.
+ * probability that the first candidate is the best. Each draw of the fits gives a time for every
+ * candidate; the choice is repeated on each draw, and the probability is the share of draws in
+ * which the first candidate wins. Limit: without draws for all candidates there is no probability.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "err.h"
 #include "recommend.h"
 
-/* Money, or worker-seconds if some cost is unknown. */
+/* Cost of a candidate that takes time_s: money, or worker-seconds if some cost is unknown. */
 static double candidate_expense(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t, double time_s)
 {
@@ -30,7 +30,7 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
     }
 }
 
-/* Factor by which the limits are exceeded if the candidate took time_s. */
+/* Largest factor by which a candidate that takes time_s exceeds deadline or budget. */
 static double candidate_excess(const struct hm_recommending *w,
                                const struct hm_recommend_candidate *t, double time_s)
 {
@@ -61,7 +61,8 @@ static void judge_set_costs(struct hm_recommending *w)
 }
 
 /*
- * Weights that make the least time and the least expense equally important, where none are given.
+ * Sets the weights of time and expense. A weight that the question does not give is chosen so that
+ * the least time and the least expense are equally important.
  */
 static void judge_set_weights(struct hm_recommending *w)
 {
@@ -88,7 +89,10 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
     return HM_E_MISSING;
 }
 
-/* Candidates with a time first; among these those within the limits, by value; then by excess. */
+/*
+ * Orders candidates: those within the limits by value, then those beyond the limits by excess, then
+ * those without a time.
+ */
 static int compare_candidates(const void *a, const void *b)
 {
     const struct hm_recommend_candidate *x = a, *y = b;
@@ -103,7 +107,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Names the limit that no candidate meets: one alone, or only both together. */
+/* Names the limit that no candidate meets: the deadline, the budget, or only both together. */
 static const char *judge_missed_limit(const struct hm_recommending *w)
 {
     bool in_time = w->q->deadline_s <= 0, in_budget = w->q->budget <= 0;
@@ -118,7 +122,7 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
     return !in_time ? "deadline" : !in_budget ? "budget" : "deadline and budget";
 }
 
-/* Share of the draws in which the first candidate is the best allowed one. */
+/* Share of the draws in which the first candidate is the best that meets the limits. */
 static double judge_certainty(const struct hm_recommending *w)
 {
     double wins = 0;
@@ -161,7 +165,7 @@ static int note_goal(struct hm_recommending *w, struct hm_err *err)
                              : ", so that the least time and the least cost have equal weight");
 }
 
-/* Writes the public list: candidates with a time, then those that fail. */
+/* Writes the public list: the candidates with a time, then those that fail. */
 static int judge_list(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommendation *out = w->out;

@@ -1,7 +1,7 @@
 /*
- * Times from the model of a job, if the runs give none. The quantities of the question replace
- * those of the job: batch and size scale its samples, latency and bandwidth are those of its
- * network. Limit: the model gives no interval.
+ * Takes times from the model of a job, if the runs give none. The quantities of the question
+ * replace those of the job: batch and size scale the number of samples, and latency and bandwidth
+ * describe the network. Limit: the model gives no interval.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const struct hm_question nothing_asked = HM_QUESTION_INIT;
 
-/* Changes the model by one quantity; returns false if the model does not have it. */
+/* Changes one quantity of the model; returns false if the model does not have that quantity. */
 static bool variant_apply(const struct hm_search *s, const struct hm_at *at,
                           struct hm_variant *variant)
 {
@@ -74,7 +74,7 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* Turns the points of the curve into candidates. */
+/* Makes a candidate of each point of the curve. */
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
                                  const struct hm_curve *curve, struct hm_err *err)
 {
@@ -89,7 +89,7 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
         if (!is_candidate(w->q, p->n))
             continue;
         struct hm_recommend_candidate *t = &w->candidates[w->count++];
-        /* With weak scaling: the time for the samples of one iteration at the reference. */
+        /* With weak scaling, this is the time for the samples of one iteration of the reference. */
         double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
         t->r = (struct hm_recommended){.n = p->n,
                                        .time_s = time_s,

@@ -1,12 +1,12 @@
 /*
- * The one run that would help most. It is always at the place of the question, so only its n is to
- * be chosen. Depending on the source of the recommendation it is:
+ * Finds the one run that would help most. Its quantities (batch, latency, …) are those of the
+ * question, so only its n is to be chosen. The choice depends on the source of the recommendation:
  *
- *   rows    the n, not run there, that is most likely to be better by a fit
- *   fit     an n that may be better and has no time; else the one whose time, once known, saves
+ *   rows    the n without a matching run that is most likely to be better, judged by a fit
+ *   fit     an n that may be better and has no time; else the n whose time, once known, saves
  *           most on average (value of information, Raiffa and Schlaifer 1961)
  *   model   the recommended n, to check the model
- *   none    another n than the only one that was run; else the fastest so far
+ *   none    another n if only one n was run; else the fastest n so far
  *
  * Limit: only one further run is considered at a time.
  */
@@ -15,9 +15,9 @@
 #include "err.h"
 #include "recommend.h"
 
-/* With at least this certainty, a run must save this fraction of the value on average. */
+/* If the certainty is at least SURE, a run must save on average the fraction WORTH of the value. */
 static const double SURE = 0.9, WORTH = 0.01;
-/* Smallest probability of being better for which a run is useful. */
+/* A run is useful only if its candidate is better with at least this probability. */
 static const double LIKELY = 0.05;
 
 static int set_next(struct hm_recommending *w, double n, const char *why, struct hm_err *err)
@@ -37,7 +37,9 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
 
 /* ---- after rows ------------------------------------------------------------------------------ */
 
-/* Probability that a candidate that was not run at the place beats the best one that was. */
+/*
+ * Probability that a candidate without a matching run is better than the best candidate with one.
+ */
 static double candidate_beats_best(const struct hm_recommending *w,
                                    const struct hm_recommending *other,
                                    const struct hm_recommend_candidate *t)
@@ -51,7 +53,7 @@ static double candidate_beats_best(const struct hm_recommending *w,
     return wins / (double)(other->draw_count ? other->draw_count : 1);
 }
 
-/* Makes a workspace for the n that were not run at the place and evaluates a fit for them. */
+/* Makes a workspace for the candidates without a matching run, and takes their times from a fit. */
 static int recommend_eval_others(struct hm_recommending *w, struct hm_recommending *other,
                                  struct hm_err *err)
 {
@@ -114,7 +116,9 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- after a fit ----------------------------------------------------------------------------- */
 
-/* Mean saving from knowing the time of one candidate, relative to the value of the first. */
+/*
+ * Mean saving from knowing the time of candidate i, relative to the value of the first candidate.
+ */
 static double candidate_gain(const struct hm_recommending *w, size_t i)
 {
     double others = INFINITY, sum = 0, first = w->candidates[0].r.value;
@@ -124,7 +128,7 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
             others = fmin(others, w->candidates[k].r.value);
     for (size_t d = 0; d < w->draw_count; d++)
         sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
-    double usual = 0; /* The mean of the draws may differ from the reported value. */
+    double usual = 0; /* Mean value over the draws; it may differ from the reported value. */
     for (size_t d = 0; d < w->draw_count; d++)
         usual += hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
     double count = (double)w->draw_count;

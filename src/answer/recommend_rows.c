@@ -1,11 +1,12 @@
 /*
- * Answers from single rows: those that match a question exactly, and those that failed.
+ * Answers from single rows of the table of runs: rows that match a question exactly, and rows of
+ * runs that failed.
  *
- * A row matches when every quantity of the question is equal up to rounding. Repeats of one n are
- * summarised by their median; the interval is mean +- t s sqrt(1 + 1/k) with Student's t. A failure
- * counts for the same n with the same or more work (batch, size), because a job that does not fit
- * does not fit with more work either, unless a run with at least as much work succeeded. Limit: a
- * failure says nothing about other n.
+ * A row matches when every quantity of the question is equal up to rounding. The time for an n is
+ * the median of its k repeats; the interval is mean +- t s sqrt(1 + 1/k) with their standard
+ * deviation s and Student's t. A failure counts for the same n with the same or more work (batch,
+ * size), because a job that does not fit does not fit with more work either, unless a run with at
+ * least as much work succeeded. Limit: a failure has no effect on other n.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +45,10 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
            strcmp(column->labels[row], wanted) == 0;
 }
 
-/* Notes rows with different labels if the question names none. */
+/*
+ * Adds a note if the question names no label (algorithm or machine), but the rows have different
+ * ones.
+ */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
 {
@@ -150,7 +154,10 @@ static bool place_has(const struct hm_recommending *w, const char *name)
     return false;
 }
 
-/* A quantity that is not given must be the same in all runs; for size, the whole is meant. */
+/*
+ * A quantity that the question does not give must be the same in all runs. The size is an
+ * exception: its default is the whole data set.
+ */
 static int place_close(struct hm_recommending *w, const char *name, struct hm_err *err)
 {
     const double *values = hm__recommend_values(w->runs, name);
@@ -227,7 +234,10 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Whether the work of a row (batch, size) was at least, or at most, that of the question. */
+/*
+ * Whether the work of a row (batch and size) is at least that of the question (if at_least), or at
+ * most that (otherwise).
+ */
 static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
     for (size_t i = 0; i < w->at_count; i++) {
@@ -235,8 +245,8 @@ static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_le
         const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
-        if (!values ||
-            isnan(values[row])) /* Work is unknown: a failure counts, a success does not. */
+        /* The work is unknown: count a failure, but not a success. */
+        if (!values || isnan(values[row]))
             return !at_least;
         if (hm__recommend_same(values[row], at->value))
             continue;
@@ -322,7 +332,9 @@ static double sorted_median(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Interval of one more repeat and draws of the mean, both by Student's t. */
+/*
+ * Sets the interval for one more repeat, and draws of the mean; both use Student's t distribution.
+ */
 static int candidate_set_spread(struct hm_recommending *w, struct hm_recommend_candidate *t,
                                 const double *seconds, size_t count, struct hm_err *err)
 {
@@ -382,7 +394,7 @@ static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_ca
     return candidate_set_spread(w, t, seconds, count, err);
 }
 
-/* Draws are used only if all candidates with a time have them. */
+/* Drops all draws unless every candidate with a time has draws. */
 static void candidates_drop_draws(struct hm_recommending *w)
 {
     bool all = true;

@@ -1,5 +1,6 @@
 /*
- * Text of a place, for reasons and notes: "batch 64000, latency 20 ms". Limit: HM_PLACE_TEXT bytes.
+ * Writes quantities and values as text for reasons and notes, such as "batch 64000, latency 20 ms".
+ * Limit: HM_PLACE_TEXT bytes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 #include "recommend.h"
 
-/* Text of one quantity with its usual unit: "latency 20 ms". */
+/* Writes one quantity with its usual unit, such as "latency 20 ms". */
 static size_t quantity_text(const struct hm_at *at, char *text, size_t room)
 {
     double value = at->value;

@@ -1,11 +1,13 @@
 /*
- * An algorithm on m workers, draw by draw.
+ * Computes the path of the loss of an algorithm on m workers, in each random draw.
  *
- * If m was measured, a draw follows one of its traces, shifted by the noise that remains with that
- * many traces; beyond the end of the trace it continues like the g of the draw. If m was not
- * measured, a draw is its g, shifted by the spread of held-out m. If every trace of m, or of its
- * neighbours, diverged, the path ends there. Limit: paths are evaluated on a grid of HM_GRID_MAX
- * iterations, up to eight times the longest trace.
+ * If m was measured, a draw follows one of the traces on m workers, shifted by the noise that
+ * remains in the mean of these traces; beyond the end of the trace it continues like the draw of
+ * the fitted curve g(i, m), where i is the iteration. If m was not measured, a draw is the draw of
+ * g(i, m), shifted by a random error as large as for m that were held out of the fit. If every
+ * trace on m workers, or on the neighbouring measured m, diverged, the path ends where they do.
+ * Limit: paths are evaluated on a grid of HM_GRID_MAX iterations, up to eight times the longest
+ * trace.
  */
 #include <math.h>
 #include <string.h>
@@ -13,10 +15,16 @@
 #include "err.h"
 #include "runner.h"
 
-static const double NEVER = 10; /* Assumed time of draws that never reach the level, relative to the
-                                   mean of those that do. */
+/*
+ * Assumed time of draws that never reach the target loss, relative to the mean time of those that
+ * do.
+ */
+static const double NEVER = 10;
 
-/* Consecutive iterations, then growing steps, up to eight times the measured iterations. */
+/*
+ * Sets the iterations of the grid: consecutive ones at first, then growing steps, up to eight times
+ * the measured iterations.
+ */
 static void grid_init(struct hm_grid *grid, double last)
 {
     double cap = fmax(8 * last, 4 * HM_GRID_EACH);
@@ -36,8 +44,9 @@ static void grid_init(struct hm_grid *grid, double last)
 }
 
 /*
- * Evaluates ln(P - P*) of a curve on the grid, interpolated in ln i, with INFINITY before its first
- * point. Returns the number of grid points up to its end.
+ * Evaluates ln(P - P*) of a measured curve on the grid, interpolated over ln i, with INFINITY
+ * before the first point of the curve. Returns the number of grid points up to the end of the
+ * curve.
  */
 static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve,
                              double best, double *y)
@@ -61,11 +70,13 @@ static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve
     return p;
 }
 
-/* The traces of m on the grid. */
+/* The traces on m workers, evaluated on the grid. */
 struct laid_curves {
-    double *y;      /* y[c * grid.count + p] is trace c at grid point p. */
-    size_t *ends;   /* Number of grid points up to the end of each trace. */
-    bool *diverged; /* The trace diverged, so it does not continue. */
+    /* y[c * grid.count + p] is ln(P - P*) of trace c at grid point p. */
+    double *y;
+    size_t *ends; /* Number of grid points up to the end of each trace. */
+    /* Whether each trace diverged; the path of a diverged trace ends with it. */
+    bool *diverged;
 };
 
 static void laid_curves_release(struct laid_curves *laid)
@@ -96,7 +107,7 @@ static void laid_curves_fill(struct hm_runner *r, double best, struct laid_curve
     }
 }
 
-/* Slope of a trace over the latter half of ln i, per unit of ln i. */
+/* Slope of a trace per unit of ln i, over the latter half of its range of ln i. */
 static double curve_last_slope(const struct hm_grid *grid, const double *curve, size_t end)
 {
     double half = sqrt(grid->iterations[end - 1]);
@@ -111,8 +122,9 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 }
 
 /*
- * Follows a trace and continues like g beyond its end: y holds g from the trace's last point on.
- * Where g rises, which a loss does not, the trace continues like a power of i with its last slope.
+ * Replaces y by a trace, shifted by `away`, and continues it beyond its end with the changes of g:
+ * on entry y holds g from the last point of the trace on. Wherever g rises, which the least loss so
+ * far cannot, the path continues like a power of i with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
                               double away, double *y)
@@ -139,7 +151,7 @@ static void path_keep_least(double *y, size_t count)
         y[p] = y[p] < y[p - 1] ? y[p] : y[p - 1];
 }
 
-/* The iteration after which all curves of an m have diverged; INFINITY: not all have. */
+/* The iteration after which all traces on m workers have diverged; INFINITY if not all have. */
 static double last_before_divergence(const struct hm_g *g, double m)
 {
     double last = 0;
@@ -152,7 +164,10 @@ static double last_before_divergence(const struct hm_g *g, double m)
     return last > 0 ? last : INFINITY;
 }
 
-/* The same for any m: the larger value of the two neighbours; outside, that of the nearest. */
+/*
+ * The iteration after which a path on any m is assumed to diverge: the larger value of the two
+ * neighbouring measured m, or that of the nearest one outside the measured range.
+ */
 static double last_valid_iteration(const struct hm_g *g, double m)
 {
     size_t right = 0;
@@ -165,7 +180,7 @@ static double last_valid_iteration(const struct hm_g *g, double m)
     return fmax(last, last_before_divergence(g, g->m[right - 1]));
 }
 
-/* Ends a path after that iteration. */
+/* Sets a path to INFINITY after the iteration at which it is assumed to diverge. */
 static void path_cut(const struct hm_runner *r, double *y)
 {
     double last = last_valid_iteration(r->g, r->m);
@@ -250,7 +265,7 @@ void hm__runner_release(struct hm_runner *runner)
     runner->y = NULL;
 }
 
-/* First grid point where a falling path is at most the level; count if there is none. */
+/* First grid point at which a falling path is at most `level`; `count` if there is none. */
 static size_t path_first_at(const double *y, size_t count, double level)
 {
     size_t low = 0, high = count;

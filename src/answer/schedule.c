@@ -1,18 +1,20 @@
 /*
- * Changing m during a run: the best schedule by dynamic programming (Bellman 1957).
+ * Finds the best schedule for changing the number of workers m during a run, by dynamic programming
+ * (Bellman 1957).
  *
- * A run that has reached a loss is assumed to continue on m' workers as if it had reached it on m':
- * the loss is its whole state. On levels of y = ln(P - P*), let I(m, k) be the iteration at which
- * the path of m crosses level k. A step on m leads from level k to the first level k' with
- * I(m, k') >= I(m, k) + 1, so that m does not change within an iteration. V(k, m), the least time
- * from a level on with m running, follows from the levels below:
+ * A run that has reached a loss is assumed to continue on m' workers as if it had reached that loss
+ * on m' workers: the loss is the whole state. Levels are equally spaced values of y = ln(P - P*).
+ * Let I(m, k) be the iteration at which the path on m workers crosses level k. A step on m leads
+ * from level k to the first level k' with I(m, k') >= I(m, k) + 1, so that m does not change within
+ * an iteration. V(k, m), the least time from level k to the last level when the run is on m workers
+ * at level k, follows from the levels below:
  *
  *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
- * Paths are smooth, g and the bend of m: the noise of single traces would be taken for gains. The
- * gain of the schedule is then counted over the draws, which follow the traces; without a gain on
- * average there is no schedule. Before the first iteration, all m share a start above their losses.
- * Limit: LEVELS levels of the loss and HM_RUNNERS_MAX values of m.
+ * The paths are smooth (hm__runner_smooth), because the noise of single traces would be taken for
+ * gains. The gain of the schedule is then computed over the draws, which follow the traces; without
+ * a gain on average there is no schedule. All paths start at a common level above the losses after
+ * the first iteration. Limit: LEVELS levels of the loss and HM_RUNNERS_MAX values of m.
  */
 #include <math.h>
 #include <string.h>
@@ -23,26 +25,31 @@
 
 enum { LEVELS = 400 };
 
-static const double WORTH = 0.01; /* Smallest relative gain of a schedule. */
-static const double BOTHER =
-    1e-3; /* The same for a single change, so that ties do not alternate. */
+/* Smallest relative gain for which a schedule is proposed. */
+static const double WORTH = 0.01;
+/* Smallest relative gain of a single change of m; it keeps ties from alternating. */
+static const double BOTHER = 1e-3;
 
-/* The best fixed m of all algorithms. */
+/* The fastest run of any algorithm without a change of m. */
 struct fixed_rival {
-    const struct hm_runner *runner; /* NULL: no m reaches the level. */
+    const struct hm_runner *runner; /* NULL: no m reaches the target loss. */
     double time_s, iterations;
 };
 
-/* The runners of one algorithm, and the levels. */
+/* Workspace of the search for the best schedule of one algorithm. */
 struct schedule_plan {
-    struct hm_runner **runners; /* Runners of one algorithm. */
+    struct hm_runner **runners;
     size_t count;
-    double *at;      /* at[r * LEVELS + k] is I of runner r at level k; INFINITY: never. */
-    double *ahead;   /* V, with the same layout. */
-    size_t *next;    /* The runner that continues from there, with the same layout. */
-    double from, to; /* First and last y. */
-    double switch_s; /* Seconds of a change of m. */
-    double bother_s; /* Seconds that a change must gain in addition. */
+    /* at[r * LEVELS + k] is the iteration I at which runner r crosses level k; INFINITY: never. */
+    double *at;
+    /* ahead[r * LEVELS + k] is V, the least time in seconds from level k with runner r. */
+    double *ahead;
+    /* next[r * LEVELS + k] is the runner that continues from level k after runner r. */
+    size_t *next;
+    double from, to; /* y = ln(P - P*) of the first and of the last level. */
+    double switch_s; /* Seconds that a change of m costs. */
+    /* Seconds that a change of m must gain beyond its cost. */
+    double bother_s;
 };
 
 static double schedule_level(const struct schedule_plan *p, size_t k)
@@ -50,7 +57,7 @@ static double schedule_level(const struct schedule_plan *p, size_t k)
     return p->from + (p->to - p->from) * (double)k / (LEVELS - 1);
 }
 
-/* Iterations from the start to every level along a falling path. */
+/* Computes the iterations from the start to every level along a falling path. */
 static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *grid,
                            const double *y, double *at)
 {
@@ -74,7 +81,8 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
         for (size_t k = 0; k < p->runners[r]->grid.count; k++)
             top = isfinite(y[k]) ? fmax(top, y[k]) : top;
     }
-    p->from = fmax(top, p->to) + 1; /* Above the losses of all first iterations. */
+    /* The first level is above the losses of all first iterations. */
+    p->from = fmax(top, p->to) + 1;
     for (size_t r = 0; r < p->count; r++) {
         int rc = hm__runner_smooth(p->runners[r], best, y, err);
         if (rc)
@@ -85,8 +93,8 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
 }
 
 /*
- * From level k: the first level at least one iteration away, or the last reachable one. Returns the
- * iterations to it; INFINITY if no level below k is reached.
+ * Finds the first level at least one iteration after level k, or the last reachable level. Returns
+ * the iterations from k to it; INFINITY if no level below k is reached.
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
@@ -99,7 +107,8 @@ static double levels_go_on(const double *at, size_t k, size_t *ret_level)
         else
             low = middle + 1;
     }
-    if (isinf(at[low]) && low > k + 1) /* The last level that is reached. */
+    /* Level `low` is never reached, but the level before it is. */
+    if (isinf(at[low]) && low > k + 1)
         low--;
     *ret_level = low;
     return at[low] - at[k];
@@ -131,7 +140,7 @@ static void schedule_solve(struct schedule_plan *p)
     }
 }
 
-/* Iterations of runner r from one level until another; *ret_end is the level reached. */
+/* Iterations from one level until another is passed; *ret_end is the level reached. */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
     double sum = 0;
@@ -149,7 +158,7 @@ static double schedule_stay(const struct schedule_plan *p, size_t r, double seco
     return seconds * levels_stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
 }
 
-/* The best runner to start with; a start needs no change. */
+/* The best runner to start with; starting on it costs no change. */
 static size_t schedule_best_start(const struct schedule_plan *p)
 {
     size_t best = 0;
@@ -160,7 +169,7 @@ static size_t schedule_best_start(const struct schedule_plan *p)
     return best;
 }
 
-/* A schedule by levels: which runner until which level. */
+/* A schedule: runner[s] runs until level until[s]. */
 struct schedule_steps {
     size_t runner[LEVELS], until[LEVELS];
     size_t count;
@@ -185,7 +194,7 @@ static void schedule_trace_back(const struct schedule_plan *p, struct schedule_s
     steps->until[steps->count++] = LEVELS - 1;
 }
 
-/* Time of the steps on the current paths; phases may be NULL. */
+/* Time in seconds of a schedule on the paths in p->at; phases may be NULL. */
 static double schedule_time(const struct schedule_plan *p, const struct schedule_steps *steps,
                             const double *seconds, struct hm_phase *phases)
 {
@@ -217,7 +226,7 @@ static size_t schedule_best_fixed(const struct schedule_plan *p)
     return fixed;
 }
 
-/* Relative gain of the steps over the rival, with the paths and paces of one draw. */
+/* Relative gain of a schedule over the rival, with the paths and times of one draw. */
 static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_steps *steps,
                                  const struct fixed_rival *rival, size_t draw)
 {
@@ -231,7 +240,7 @@ static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_
     return 1 - schedule_time(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
 }
 
-/* Sets the interval of the gain over the draws; returns its mean. */
+/* Sets the interval of the gain over the draws; returns the mean gain. */
 static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s,
                                   const struct schedule_steps *steps,
                                   const struct fixed_rival *rival, double level)
@@ -251,7 +260,7 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
     return count > 0 ? sum / (double)count : NAN;
 }
 
-/* Replaces the rival by the best fixed m of this algorithm, if that is better. */
+/* Replaces the rival by the best fixed m of this algorithm, if that is faster. */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {
     size_t r = schedule_best_fixed(p);
@@ -261,7 +270,7 @@ static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *r
         *rival = (struct fixed_rival){p->runners[r], time, time / seconds};
 }
 
-/* Replaces *s by the best schedule of this algorithm, if that is better. */
+/* Replaces *s by the best schedule of this algorithm, if that is faster. */
 static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct hm_arena *arena,
                         double best, const struct fixed_rival *rival, double confidence,
                         struct hm_err *err)
@@ -317,7 +326,7 @@ static int schedule_select_algorithm(struct schedule_plan *p, struct hm_runner *
     p->count = 0;
     for (size_t k = 0; k < count; k++) {
         if (runners[k].g == runners[first].g && k < first)
-            return 0; /* This algorithm was evaluated already. */
+            return 0; /* This algorithm was evaluated already, with an earlier runner. */
         if (runners[k].g == runners[first].g && p->count < HM_RUNNERS_MAX)
             p->runners[p->count++] = &runners[k];
     }

@@ -1,4 +1,4 @@
-/* Internal interface of the search for an answer, shared by its steps. */
+/* Internal interface of the search for an answer, shared by the files that compute its parts. */
 #ifndef HM_SEARCH_H
 #define HM_SEARCH_H
 
@@ -9,77 +9,93 @@
 
 enum { HM_DEFAULT_MAX_N = 1024, HM_BEYOND_RUNS = 8 };
 
-/* One combination of job, machine, scheme and platform, and how it is judged. */
+/* One combination of job, machine, scheme and platform, and how its points are compared. */
 struct hm_search {
     const struct hm_job *job;
     const struct hm_cluster *cluster; /* NULL when the job has only formulas. */
     const struct hm_question *question;
-    enum hm_goal goal;                /* As decided, never HM_GOAL_AUTO. */
-    int scheme;                       /* enum hm_scheme, or -1 for those of the job. */
-    struct hm_way way;                /* Platform and consistency. */
-    struct hm_stragglers *stragglers; /* Straggler table of the cluster, shared by all searches on
-                                         it; NULL: all workers are even. */
+    enum hm_goal goal; /* The goal as decided, never HM_GOAL_AUTO. */
+    /* An enum hm_scheme for all-reduce steps; -1 keeps the schemes of the job. */
+    int scheme;
+    struct hm_way way; /* Platform and consistency. */
+    /*
+     * Straggler table of the cluster, shared by all searches on that cluster; NULL: all workers are
+     * equally fast.
+     */
+    struct hm_stragglers *stragglers;
     bool weak;
     double reference;
-    double alpha, beta; /* Weights of the balance; NaN until they are chosen. */
-    const struct hm_parts
-        *parts; /* Splits of the job's graph for n = 1..part_count; NULL without a graph. */
+    /* Weights of time and cost for the goal `balance`; NaN until they are chosen. */
+    double alpha, beta;
+    /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
+    const struct hm_parts *parts;
     size_t part_count;
 };
 
-enum { HM_DEFAULT_PARTS = 64 }; /* Default largest n with a graph: splitting takes time. */
+/* Default largest n for a job with a graph; it is small because splitting takes time. */
+enum { HM_DEFAULT_PARTS = 64 };
 
-/* A curve: the points for all n that are considered. */
+/* A curve: one point for each n that is considered, in rising order. */
 struct hm_curve {
-    struct hm_point *points; /* Owned. */
+    struct hm_point *points; /* Owned array of `count` points. */
     size_t count;
-    struct hm_point reference; /* The point that speedups are relative to. */
+    /* The point at the reference n; speedups are relative to its time. */
+    struct hm_point reference;
 };
 
-/* Largest n to consider; *ret_ceiling says whether the user or the cluster set this limit. */
+/* Largest n to consider; *ret_ceiling is true if the user or the cluster set this limit. */
 double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
-/* The variant of the model for this search; callers change it for what-if questions. */
+/*
+ * The changes to the job that this search needs; callers change the variant further for what-if
+ * questions.
+ */
 struct hm_variant hm__search_variant(const struct hm_search *search);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);
 void hm__curve_release(struct hm_curve *curve);
 
-/* Computes speedup, total and cost of every point from its current time. */
+/* Computes speedup, total time and cost of every point from its current time per iteration. */
 void hm__curve_finish(struct hm_curve *curve, const struct hm_search *search, double work);
 
-/* fitted.c: computes the times of points, by the model or by the fit of the question. */
+/* Computes the times of points from the model, or from the fit of the question (fitted.c). */
 int hm__search_eval(const struct hm_search *search, const struct hm_model *model,
                     struct hm_point *points, size_t count, struct hm_err *err);
-/* fitted.c: with a fit, computes the intervals and the certainty of the choice. */
+/* With a fit, computes the intervals and the certainty of the choice (fitted.c). */
 int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_model *model, const struct hm_curve *curve,
                          struct hm_err *err);
-/* fitted.c: with a fit of runs alone, explains which term limits. */
+/* With a fit of runs alone, explains which term of the fit limits the speed (fitted.c). */
 int hm__answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
                            const struct hm_point *point, struct hm_err *err);
-/* fitted.c: whether the times come from runs alone, without the job's model. */
+/* Whether the times come from runs alone, without the job's model (fitted.c). */
 bool hm__search_by_runs(const struct hm_search *search);
 
-/* Iterations of the whole job at n workers, with the work factor; 1 when the job gives none. */
+/*
+ * Iterations of the whole job on n workers, with `work` as a factor on its samples; 1 when the job
+ * specifies none.
+ */
 double hm__search_iterations(const struct hm_search *search, double work, double n);
-/* Money, or node-seconds where no price is known. */
+/* Cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
-/* Whether a point fits and meets deadline and budget. */
+/* Whether a point fits (memory and batch suffice) and meets deadline and budget. */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* The value to be minimised for the goal. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
-/* Index of the best point, HM_NONE if none is allowed. Fewer workers win ties. */
+/* Index of the best point, or HM_NONE if no point meets the limits. Fewer workers win ties. */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
-/* Lowers *time_s and *expense to the smallest values on the curve, each independently. */
+/*
+ * Lowers *time_s and *expense to the smallest values on the curve, each one independently of the
+ * other.
+ */
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
 
-/* The parts of an answer; each fills its fields from the curve. */
+/* Each of the following functions fills in its part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
-/* Sets the range of n around the best in which the value is at most 5 % larger. */
+/* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */
 void hm__answer_plateau(struct hm_answer *answer, const struct hm_search *search,
                         const struct hm_curve *curve);
 int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
@@ -88,7 +104,7 @@ int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
 int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_curve *curve, struct hm_err *err);
 
-/* plan_notes.c: adds the notes on what the answer assumes. */
+/* Adds the notes on what the answer assumes (plan_notes.c). */
 int hm__answer_notes(struct hm_answer *answer, const struct hm_search *search,
                      const struct hm_model *model, bool reference_fits, struct hm_err *err);
 

@@ -1,8 +1,8 @@
 /*
- * Compares a job with the literature: a job may contain published figures that it must reproduce,
- * and measured speedups, whose mean absolute percentage error, 100/k sum |s - s_measured| /
- * s_measured, is then a figure too (with and without the reference point, which is exact by
- * construction). Limit: figures are compared at the n of the curve only.
+ * Compares a job with the literature. A job may contain published figures that it must reproduce,
+ * and k measured speedups. The mean absolute percentage error of the predicted speedups s, 100/k
+ * sum |s - s_measured| / s_measured, is then a figure too (with and without the reference point,
+ * which is exact by construction). Limit: figures are compared at the n of the curve only.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "howmany.h"
 #include "memory.h"
 
-/* Whether a value rounds to the published one at that many significant digits. */
+/* Whether a value, rounded to the given number of significant digits, equals the published one. */
 static bool figure_agrees(double value, double published, double digits)
 {
     if (published == 0)
@@ -21,7 +21,7 @@ static bool figure_agrees(double value, double published, double digits)
     return fabs(value - published) <= 0.5 * last * (1 + 1e-6);
 }
 
-/* The point with that n, by bisection; points are sorted by n. */
+/* Finds the point with n workers by bisection; the points are sorted by n. */
 static const struct hm_point *answer_point_at(const struct hm_answer *a, double n)
 {
     size_t low = 0, high = a->point_count;
@@ -53,7 +53,10 @@ static double answer_mape(const struct hm_answer *a, bool without_reference)
 
 enum { RANDOM_SEEDS = 20 };
 
-/* Mean and standard deviation of the error over random splits of the job's graph with 20 seeds. */
+/*
+ * Mean and standard deviation of the error of the speedups, over random splits of the job's graph
+ * with 20 seeds.
+ */
 static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_spread,
                        struct hm_err *err)
 {
@@ -110,7 +113,10 @@ static void validation_add_check(struct hm_validation *v, const char *what, doub
                                               .agrees = near};
 }
 
-/* Parameters are exact; flop are published with four or five digits. */
+/*
+ * Compares the counts of the network: parameters must agree exactly, flop to the published four or
+ * five digits.
+ */
 static int check_network(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
 {
     const struct hm_network *network = job->network;
@@ -141,7 +147,10 @@ static int fail_off_curve(const struct hm_job *job, double n, const char *field,
     return HM_E_RANGE;
 }
 
-/* Figures need a point at their n, and errors need measured speedups. */
+/*
+ * Checks that the curve has a point at the n of each figure, and that errors have measured speedups
+ * to refer to.
+ */
 static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)
 {
     for (size_t i = 0; i < job->measured_count; i++)

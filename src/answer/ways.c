@@ -1,8 +1,8 @@
 /*
- * Platforms as candidates of a plan: which numbers of servers are tried, which number is taken,
- * from which n their links limit, and how many servers are enough. A number of servers is enough
- * when the time is at most 1.05 times that with one server per worker. Limit: without a given
- * number, only those in `numbers` are tried.
+ * Platforms as candidates of a plan: which numbers of servers are tried, which of them is chosen,
+ * from which n the servers' links limit the speed, and how many servers are enough. A number of
+ * servers is enough when the time is at most 1.05 times that with one server per worker. Limit: if
+ * the question gives no number, only those in `numbers` are tried.
  */
 #include "ways.h"
 
@@ -13,13 +13,13 @@
 #include "slowness.h"
 #include "way_time.h"
 
-/* Numbers of servers that are tried if none is given. */
+/* Numbers of servers that are tried if the question gives none. */
 static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 /*
- * Fewer servers are taken if the value is at most FEWER times the best; ENOUGH is the same for the
- * time.
+ * A smaller number of servers is chosen if its value is at most FEWER times the best. A number of
+ * servers is enough if its time is at most ENOUGH times that with one server per worker.
  */
 static const double FEWER = 1.02, ENOUGH = 1.05;
 
@@ -81,7 +81,10 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 
 /* ---- saturation ------------------------------------------------------------------------------ */
 
-/* The n from which the links are busy for most of a step, or, with stale workers, always. */
+/*
+ * The n from which the servers' links are busy for at least half of a step, or, with stale workers,
+ * all the time.
+ */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
     double full = hm__way_stale(&s->way) ? 0.999 : 0.5;
@@ -112,7 +115,10 @@ static int way_time_with(const struct hm_search *s, double n, double servers, do
 int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
 {
     double low = 1, high = n, least = 0, now = 0;
-    struct hm_err ignored = {0}; /* For example, more servers than the model has parameters. */
+    /*
+     * The error is ignored: for example, there may be more servers than the model has parameters.
+     */
+    struct hm_err ignored = {0};
 
     *ret_servers = NAN;
     if (s->way.platform != HM_PLATFORM_SERVER)

@@ -5,30 +5,33 @@
 #include "search.h"
 
 /*
- * Number of platforms to evaluate for a question: each given one, several times where the number of
- * servers is open; 1 without any.
+ * Number of platforms to evaluate for a question: each given platform, counted once for every
+ * number of servers to try; 1 if the question gives no platform.
  */
 size_t hm__ways_count(const struct hm_question *question);
-/* The nth of them and the index of the given platform. Fewer servers come first. */
+/*
+ * Returns the nth platform to evaluate; *ret_asked is its index in the question. Fewer servers come
+ * first.
+ */
 struct hm_way hm__ways_nth(const struct hm_question *question, size_t nth, size_t *ret_asked);
 /*
- * Among platforms that differ only in servers, the first is taken whose value is at most this
- * factor times the best.
+ * Among platforms that differ only in the number of servers, the first one is chosen whose value is
+ * at most this factor times the best.
  */
 double hm__ways_fewer(void);
 
-/* A platform at a point: colocated servers are at most one on each node. */
+/* A platform at a point: the number of colocated servers is at most the number of nodes. */
 struct hm_way hm__way_at(const struct hm_way *way, const struct hm_point *point);
-/* Samples per second whose gradients are used; negative if the job has no batch. */
+/* Samples per second whose gradients are used; NaN if the job has no batch. */
 double hm__search_samples_per_s(const struct hm_search *search, const struct hm_point *point);
 /* Checks that servers and backups leave at least one worker. */
 int hm__way_check(const struct hm_search *search, double max_n, struct hm_err *err);
 
-/* The n from which the servers' links limit; 0: never, or no servers. */
+/* The n from which the servers' links limit the speed; NaN: never, or no servers. */
 double hm__way_saturates(const struct hm_search *search, const struct hm_curve *curve);
 /*
- * Fewest servers with which n workers are nearly as fast as with one server per worker; 0: no
- * servers.
+ * Finds the fewest servers with which n workers are nearly as fast as with one server per worker;
+ * NaN: no servers, or unknown.
  */
 int hm__way_enough(const struct hm_search *search, double n, double *ret_servers,
                    struct hm_err *err);

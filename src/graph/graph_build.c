@@ -43,7 +43,10 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Renumbers by a table: 1 marks an id that occurs, and is then replaced by the rank of the id. */
+/*
+ * Renumbers the vertices by a table: 1 marks an id that occurs, and is then replaced by the rank of
+ * that id.
+ */
 static int number_by_table(struct hm_edge_list *list, uint64_t largest, uint64_t *vertices,
                            struct hm_err *err)
 {
@@ -104,7 +107,10 @@ static int compare_ends(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Writes the larger neighbours of each vertex v to rows[starts[v]..starts[v+1]]. */
+/*
+ * Writes, for each vertex v, its neighbours that are larger than v to rows[starts[v + 1]] and the
+ * following entries.
+ */
 static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_t vertices,
                       uint32_t *rows)
 {
@@ -117,13 +123,18 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
         starts[v + 1] += starts[v];
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
-        if (a !=
-            b) /* Filling each row from its end leaves starts at the first element of the row. */
+        /*
+         * Each row is filled from its end, which leaves starts[v + 1] at the first entry of row v.
+         */
+        if (a != b)
             rows[--starts[(a < b ? a : b) + 1]] = (uint32_t)(a < b ? b : a);
     }
 }
 
-/* Sorts each row, drops repeated edges, writes the edges as pairs and counts the degrees. */
+/*
+ * Sorts each row, drops repeated edges, writes the edges as pairs of vertices and counts the
+ * degrees.
+ */
 static void write_edges(struct hm_graph *g, const uint64_t *starts, uint32_t *rows,
                         uint32_t *degrees, uint64_t named)
 {
@@ -197,8 +208,8 @@ static int graph_build(struct hm_graph *g, struct hm_edge_list *list, uint64_t v
     g->self_loops = (double)(list->count - named);
     if (rc == 0) {
         fill_rows(list, starts, vertices, rows);
-        hm__edge_list_release(list); /* This is the largest array; freeing it here keeps it from
-                                        coexisting with the result. */
+        /* The list is the largest array; it is released here, before the result is allocated. */
+        hm__edge_list_release(list);
         g->ends = hm__arena_alloc(g->memory, 2 * named, sizeof(*g->ends));
         rc = g->ends ? 0 : hm__fail_nomem(err);
     }

@@ -4,7 +4,10 @@
 
 #include "howmany.h"
 
-/* A list of edges with the ids that were read. Zero-initialise it, and release it in all cases. */
+/*
+ * A list of edges, with the vertex ids of the input. Zero-initialise it; release it even after an
+ * error.
+ */
 struct hm_edge_list {
     uint64_t *ids; /* Two ids for each edge. */
     size_t count, room;
@@ -21,7 +24,7 @@ void hm__edge_list_release(struct hm_edge_list *list);
 int hm__graph_from_edges(struct hm_edge_list *list, double dense, const char *name,
                          struct hm_graph **ret_graph, struct hm_err *err);
 /*
- * Builds a graph of which only degrees are known. The array is copied and sorted; entries with
+ * Builds a graph of which only the degrees are known. The array is copied and sorted; entries with
  * equal degrees are merged.
  */
 int hm__graph_from_degrees(const struct hm_degree *degrees, size_t count, const char *name,

@@ -1,14 +1,14 @@
 /*
  * Generates graphs from a recipe.
  *
- * Power law: a vertex has degree d with probability proportional to d^-g, 1 <= d <= the maximum,
- * where g is chosen so that the mean degree is 2E/V. The counts are rounded so that there are V
- * vertices and 2E edge ends, and the largest degree occurs at least once. The ends are then joined
- * at random (the configuration model, Bollobas 1980); self-loops and repeated edges are repaired by
- * exchanging ends with other edges, and those that remain are removed and counted. Random: E
- * distinct pairs of vertices with equal probability (Erdos and Renyi's G(V, E)). Grid: rows and
- * columns as equal as possible, each vertex joined to its right and lower neighbour. Limits: at
- * most 1e9 vertices and 2e9 edges.
+ * Power law, for V vertices and E edges: a vertex has degree d with probability proportional to
+ * d^-g, for d from 1 to the maximum, where g is chosen so that the mean degree is 2E/V. The counts
+ * are rounded so that there are V vertices and 2E edge ends, and the largest degree occurs at least
+ * once. The ends are then joined at random (the configuration model, Bollobas 1980); self-loops and
+ * repeated edges are repaired by exchanging ends with other edges, and those that remain are
+ * removed and counted. Random: E distinct pairs of vertices with equal probability (Erdos and
+ * Renyi's G(V, E)). Grid: rows and columns as equal as possible, each vertex joined to its right
+ * and lower neighbour. Limits: at most 1e9 vertices and 2e9 edges.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "names.h"
 #include "random.h"
 
-/* Mean degree of the law d^-g on 1..most; logs[d] is ln d. */
+/* Mean degree when degrees 1..most have probabilities proportional to d^-g; logs[d] is ln d. */
 static double mean_degree(double g, double most, const double *logs)
 {
     double mass = 0, sum = 0;
@@ -33,7 +33,7 @@ static double mean_degree(double g, double most, const double *logs)
     return sum / mass;
 }
 
-/* Finds g by bisection: the mean degree falls as g grows. */
+/* Finds the exponent g of the power law by bisection; the mean degree falls as g grows. */
 static double find_exponent(double mean, double most, const double *logs)
 {
     double low = -20, high = 60;
@@ -49,8 +49,8 @@ static double find_exponent(double mean, double most, const double *logs)
 }
 
 /*
- * Sets counts[d] for d in 1..most so that V vertices have 2E edge ends, as near to the law as whole
- * numbers allow.
+ * Sets counts[d], the number of vertices of degree d, for d in 1..most, as near to the power law as
+ * whole numbers allow. In total there are V vertices and 2E edge ends.
  */
 static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 {
@@ -62,8 +62,8 @@ static void fill_degree_counts(const struct hm_recipe *r, double *counts)
     double g = find_exponent(2 * r->edges / r->vertices, most, counts);
     for (double d = most; d >= 1; d--)
         mass += pow(d, -g);
-    for (size_t d = (size_t)most; d >= 1;
-         d--) { /* The rounding error is carried over to the smaller degrees. */
+    /* The rounding error of each count is carried over to the next smaller degree. */
+    for (size_t d = (size_t)most; d >= 1; d--) {
         owed += r->vertices * pow((double)d, -g) / mass;
         counts[d] = fmax(d == (size_t)most ? 1 : 0, floor(owed + 0.5));
         owed -= counts[d];
@@ -72,7 +72,7 @@ static void fill_degree_counts(const struct hm_recipe *r, double *counts)
     }
     counts[1] += r->vertices - vertices;
     ends += r->vertices - vertices;
-    /* Moves vertices to a neighbouring degree until the number of ends is 2E. */
+    /* Moves vertices to a neighbouring degree until the number of edge ends is 2E. */
     for (size_t d = 1; ends != 2 * r->edges; d = d + 1 < (size_t)most ? d + 1 : 1) {
         double step = ends < 2 * r->edges ? 1 : -1;
         size_t from = step > 0 ? d : d + 1, to = step > 0 ? d + 1 : d;
@@ -90,7 +90,7 @@ static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 
 /* A set of edges with open addressing; a key is (smaller end + 1) << 32 | larger end. */
 struct edge_set {
-    uint64_t *keys; /* FREE, GONE (deleted) or a key. */
+    uint64_t *keys; /* Each slot holds FREE, GONE (deleted) or a key. */
     size_t mask;
 };
 
@@ -99,7 +99,8 @@ enum { FREE = 0, GONE = 1 };
 static int edge_set_init(struct edge_set *set, size_t edges, struct hm_err *err)
 {
     set->mask = 1;
-    while (set->mask < 4 * edges) /* The table has room for deleted entries. */
+    /* The table is large enough to hold deleted entries as well. */
+    while (set->mask < 4 * edges)
         set->mask = set->mask << 1 | 1;
     set->keys = hm__calloc(set->mask + 1, sizeof(*set->keys));
     return set->keys ? 0 : hm__fail_nomem(err);
@@ -160,7 +161,10 @@ static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, cons
     return false;
 }
 
-/* Repairs self-loops and repeated edges where possible; hm__graph_from_edges removes the rest. */
+/*
+ * Repairs self-loops and repeated edges if possible; hm__graph_from_edges removes those that
+ * remain.
+ */
 static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
 {
     struct edge_set set = {0};
@@ -170,9 +174,8 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
 
     for (size_t i = 0; rc == 0 && i < edges; i++)
         bad[i] = !edge_set_add(&set, ends[2 * i], ends[2 * i + 1]);
-    for (size_t found = 1;
-         rc == 0 &&
-         found > 0;) { /* Repeats while a pass repairs at least a quarter of the bad edges. */
+    /* A further pass is made while a pass repairs at least a quarter of the bad edges. */
+    for (size_t found = 1; rc == 0 && found > 0;) {
         size_t tried = 0;
         found = 0;
         for (size_t i = 0; i < edges && repaired < room; i++) {
@@ -181,8 +184,8 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
             tried++;
             bad[i] = !repair_edge(&set, ends, edges, bad, i, random);
             found += !bad[i];
-            repaired += !bad[i]; /* Each repair leaves a deleted slot, so repairs stop before the
-                                    table fills. */
+            /* Each repair leaves a deleted slot, so repairs stop before the table is full. */
+            repaired += !bad[i];
         }
         if (found < tried / 4)
             break;

@@ -1,7 +1,7 @@
 /*
  * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have about
  * equal numbers of edge ends and few edges between them. This is the only file that uses METIS.
- * Limits: 32-bit indices, and about ten vertices in each part.
+ * Limits: 32-bit indices, and at least ten vertices for each part on average.
  */
 #include "split.h"
 
@@ -13,12 +13,16 @@
 
 #include "memory.h"
 
-/* With smaller parts METIS tries to bisect empty graphs, which it reports on standard output. */
-#define HM__METIS_VERTICES 0.1 /* Largest ratio of parts to vertices. */
+/*
+ * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs,
+ * which it reports on standard output.
+ */
+#define HM__METIS_VERTICES 0.1
 
 /*
- * Copies the rows into METIS's index type. A weight is the degree, but at most half of the mean
- * weight of a part: METIS cannot place a vertex that is heavier than a part, and prints a warning.
+ * Copies the adjacency rows into METIS's index type. The weight of a vertex is its degree, but at
+ * most half of the mean weight of a part: METIS cannot place a vertex that is heavier than a part,
+ * and prints a warning.
  */
 static void metis_fill_rows(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n,
                             idx_t *starts, idx_t *rows, idx_t *weights)

@@ -1,19 +1,19 @@
 /*
  * Splits a graph among n workers, from its degrees alone.
  *
- * The edges of a worker are the sum of the degrees of its vertices, minus the edges between two of
- * its own vertices, which the sum counts twice. With V vertices and E edges, the number of these is
- * estimated as
+ * The number of edges of a worker is the sum of the degrees of its vertices, minus the number of
+ * edges between two of its own vertices, which the sum counts twice. With V vertices and E edges,
+ * the number of edges inside a worker is estimated as
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
- * (Ulanov et al. 2016, Section IV-B). Where the edges are known the figures are exact instead.
+ * (Ulanov et al. 2016, Section IV-B). If the edges are known, the figures are exact instead.
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
- *     dealt    round robin in the order of degree: whole rounds give every worker the same, and the
- *              remainder goes to consecutive workers, added as a difference array;
- *     random   the vertices of a degree fall on the workers by a multinomial distribution, drawn
- *              exactly as a chain of binomials (or one by one when there are few of them);
- *     greedy   the vertices of a degree fill the least loaded workers up to a common level.
+ *     dealt    round robin in the order of degree: a whole round gives every worker the same, and
+ *              the remainder goes to consecutive workers, added as a difference array;
+ *     random   the vertices of a degree are distributed by a multinomial distribution, drawn
+ *              exactly as a chain of binomials (or one by one if there are few vertices);
+ *     greedy   the vertices of a degree fill the least loaded workers up to a common load.
  * The expected number of copies of a vertex with d random neighbours is
  *     1 + (n-1) (1 - (1-1/n)^d).
  * Limits: from degrees alone, cut edges are unknown and neighbours are assumed to be random.
@@ -28,7 +28,10 @@
 #include "memory.h"
 #include "random.h"
 
-/* Computes the loads of workers that get vertices in turn; marks has n + 1 entries. */
+/*
+ * Computes the loads of workers that get vertices in turn (round robin); marks is a buffer of n + 1
+ * entries.
+ */
 static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, double *marks)
 {
     double all = 0;
@@ -40,9 +43,10 @@ static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, d
         double degree = g->degrees[k].degree, rounds = floor(g->degrees[k].count / n);
         uint32_t rest = (uint32_t)(g->degrees[k].count - rounds * n), end = next + rest;
         all += rounds * degree;
-        marks[next] += degree; /* The remainder starts at this worker, */
+        marks[next] += degree; /* The remainder goes to consecutive workers from this one on. */
         marks[end < n ? end : n] -= degree;
-        if (end > n) { /* and continues at worker 0 after the last one. */
+        /* After the last worker, the remainder continues at worker 0. */
+        if (end > n) {
             marks[0] += degree;
             marks[end - n] -= degree;
         }
@@ -83,8 +87,8 @@ static int compare_loads(const void *a, const void *b)
 }
 
 /*
- * Number of vertices that lift the k least loaded workers at least to the load of the next; loads
- * are sorted.
+ * Number of vertices that raise the loads of the k least loaded workers at least to the load of the
+ * next worker; loads are sorted.
  */
 static double room_below(const double *loads, uint32_t k, double degree)
 {
@@ -96,16 +100,19 @@ static double room_below(const double *loads, uint32_t k, double degree)
 }
 
 /*
- * Gives `count` vertices of one degree, each to the least loaded worker, all at once. As many of
- * the least loaded workers as possible are lifted to a common level; after that their loads differ
- * by less than one degree and they take turns. Loads are sorted before and after.
+ * Has the same effect as giving `count` vertices of one degree, one after another, to the least
+ * loaded worker. As many of the least loaded workers as possible are raised to a common load; after
+ * that their loads differ by less than one degree, and they get vertices in turn. Loads are sorted
+ * before and after.
  */
 static void fill_least_loaded(double degree, double count, uint32_t n, double *loads)
 {
     uint32_t low = 0, high = n - 1;
 
-    while (low < high) { /* Finds the largest number of workers that can be lifted to the load of
-                            the next. */
+    /*
+     * Finds the largest number of workers whose loads can be raised to the load of the next worker.
+     */
+    while (low < high) {
         uint32_t middle = low + (high - low + 1) / 2;
         if (room_below(loads, middle, degree) <= count)
             low = middle;
@@ -156,7 +163,7 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* One trial from the degrees: returns the edges of the most loaded worker. */
+/* Makes one trial from the degrees alone; returns the number of edges of the most loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
 {
@@ -173,7 +180,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* One trial with known edges; *parts gets its figures. */
+/* Makes one trial with known edges, and sets the figures in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)
@@ -184,7 +191,10 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
     return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
 }
 
-/* Percentile of sorted values with linear interpolation; share is in 0..1. */
+/*
+ * Percentile of sorted values, with linear interpolation; share is in 0..1, such as 0.5 for the
+ * median.
+ */
 static double sorted_percentile(const double *sorted, size_t count, double share)
 {
     double at = share * (double)(count - 1);
@@ -195,10 +205,10 @@ static double sorted_percentile(const double *sorted, size_t count, double share
 
 /* Buffers for the trials, reused for every n. */
 struct split_space {
-    double *found,
-        *loads;      /* Results of the trials; loads of the workers and their difference array. */
-    uint32_t *owner; /* Worker of each vertex, where the edges are known. */
-    struct hm_adjacency rows; /* Neighbours of each vertex, where the edges are known. */
+    /* Results of the trials; loads of the workers; difference array of the loads. */
+    double *found, *loads;
+    uint32_t *owner;          /* Worker of each vertex, if the edges are known. */
+    struct hm_adjacency rows; /* Neighbours of each vertex, if the edges are known. */
 };
 
 static int split_one(const struct hm_graph *g, enum hm_split split, size_t trials, double seed,
@@ -298,7 +308,8 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
         rc = space.owner ? hm__adjacency_init(&space.rows, g, err) : hm__fail_nomem(err);
     }
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (n[i] == 1) /* One worker has every edge once, cuts none and copies none. */
+        /* With one worker, no edge is cut and no vertex is copied. */
+        if (n[i] == 1)
             ret_parts[i] =
                 (struct hm_parts){1, g->edges, g->edges, 1, g->edges, g->edges, g->edges, 0, 1};
         else

@@ -1,10 +1,10 @@
-/* Interface between the methods that split a graph. */
+/* Internal interface of the methods that split a graph among workers. */
 #ifndef HM_SPLIT_H
 #define HM_SPLIT_H
 
 #include "howmany.h"
 
-/* Neighbours of vertex v: rows[starts[v]] to rows[starts[v + 1] - 1]. */
+/* Adjacency rows: the neighbours of vertex v are rows[starts[v]] to rows[starts[v + 1] - 1]. */
 struct hm_adjacency {
     uint64_t *starts;
     uint32_t *rows;
@@ -17,7 +17,10 @@ void hm__adjacency_release(struct hm_adjacency *rows);
 int hm__assign_vertices(const struct hm_graph *graph, const struct hm_adjacency *rows,
                         enum hm_split split, double seed, uint32_t trial, uint32_t n,
                         uint32_t *owner, struct hm_err *err);
-/* Exact figures of an assignment of vertices: sets edges_max, edges_mean, cut and replicas. */
+/*
+ * Computes exact figures of an assignment of vertices: sets edges_max, edges_mean, cut and
+ * replicas.
+ */
 int hm__measure_vertices(const struct hm_graph *graph, const struct hm_adjacency *rows,
                          const uint32_t *owner, uint32_t n, struct hm_parts *parts,
                          struct hm_err *err);
@@ -28,7 +31,10 @@ int hm__split_edges(const struct hm_graph *graph, enum hm_split split, double se
                     uint32_t n, struct hm_parts *parts, struct hm_err *err);
 /* Checks that METIS can split the graph into n parts; HM_E_UNSUPPORTED in a build without METIS. */
 int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err);
-/* Splits by METIS k-way into owner; HM_E_UNSUPPORTED in a build without METIS. */
+/*
+ * Assigns each vertex to a worker (owner) by METIS k-way; HM_E_UNSUPPORTED in a build without
+ * METIS.
+ */
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);
 

@@ -1,11 +1,12 @@
 /*
- * Splits a graph whose edges are known: vertices to workers (dealt, random, greedy, hash, METIS)
- * with exact counts, and edges to workers, which cuts vertices instead (edge-random, HDRF).
+ * Splits a graph whose edges are known. Either vertices are assigned to workers (dealt, random,
+ * greedy, hash, METIS), with exact counts of the cut edges, or edges are assigned to workers, which
+ * cuts vertices instead (edge-random, HDRF).
  *
  * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
  * graphs, CIKM 2015): an edge goes to the worker with the best score. The score prefers workers
- * that already hold its ends, above all the end of lower degree so far, and workers with fewer
- * edges. Limit: vertices times workers / 64 must not exceed 1e9.
+ * that already hold the ends of the edge, above all the end that has the lower degree so far, and
+ * workers with fewer edges. Limit: vertices times workers / 64 must not exceed 1e9.
  */
 #include <math.h>
 
@@ -25,8 +26,8 @@ int hm__adjacency_init(struct hm_adjacency *r, const struct hm_graph *g, struct 
         return hm__fail_nomem(err);
     }
     /*
-     * Degrees are counted two places ahead and rows filled one place ahead, so that starts is right
-     * at the end.
+     * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that starts[v] is
+     * the start of row v at the end.
      */
     for (size_t i = 0; i < 2 * edges; i++)
         r->starts[g->ends[i] + 2]++;
@@ -52,7 +53,7 @@ static uint32_t vertex_degree(const struct hm_adjacency *r, size_t v)
     return (uint32_t)(r->starts[v + 1] - r->starts[v]);
 }
 
-/* Sorts the vertices by rising degree, by counting. */
+/* Sorts the vertices by rising degree, with a counting sort. */
 static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjacency *r)
 {
     size_t vertices = (size_t)g->vertices, most = (size_t)g->max_degree;
@@ -74,7 +75,7 @@ static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjac
     return order;
 }
 
-/* Restores the heap of workers by load after loads[heap[0]] has grown. */
+/* Restores the heap of workers, ordered by load, after loads[heap[0]] has grown. */
 static void heap_sink(uint32_t *heap, const double *loads, uint32_t n)
 {
     for (uint32_t i = 0;;) {
@@ -149,7 +150,7 @@ int hm__assign_vertices(const struct hm_graph *g, const struct hm_adjacency *row
     }
 }
 
-/* Set of workers that hold a copy of each vertex, one row of bits per vertex. */
+/* For each vertex, the set of workers that hold a copy of it, as a row of bits. */
 struct holders {
     uint64_t *bits;
     size_t words; /* Number of 64-bit words in a row. */
@@ -179,7 +180,7 @@ static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n,
     return h->bits ? 0 : hm__fail_nomem(err);
 }
 
-/* Mean number of copies of a vertex; a vertex without edges has one. */
+/* Mean number of copies of a vertex; a vertex without edges counts as one copy. */
 static double count_replicas(const struct holders *h, const struct hm_graph *g)
 {
     double sum = 0;
@@ -210,9 +211,8 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
                          struct hm_err *err)
 {
     double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
-    uint32_t *seen = hm__calloc(
-        n,
-        sizeof(*seen)); /* seen[w] is vertex + 1 for the vertex at which worker w was last seen. */
+    /* seen[w] is v + 1, where v is the last vertex of which worker w was found to hold a copy. */
+    uint32_t *seen = hm__calloc(n, sizeof(*seen));
     int rc = edges && seen ? 0 : hm__fail_nomem(err);
 
     for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++) {
@@ -243,12 +243,15 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
 
 struct hdrf {
     struct holders holders;
-    uint32_t *seen; /* Degree of each vertex so far. */
+    uint32_t *seen; /* Degree of each vertex among the edges read so far. */
     double *sizes;  /* Number of edges of each worker. */
     double most;
 };
 
-/* Chooses the worker of an edge: replication score plus balance, as in the paper, with lambda 1. */
+/*
+ * Chooses the worker with the best score, which is replication plus balance with lambda 1, as in
+ * the paper.
+ */
 static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
 {
     double share = (double)s->seen[u] / (double)(s->seen[u] + s->seen[v]), best = -1,
@@ -270,9 +273,9 @@ static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32
 }
 
 /*
- * Returns a stride that visits every edge once, in a scattered order. The stored edges are sorted,
- * and a sorted stream would send all edges of a vertex to one worker. The paper's streams are in
- * random order.
+ * Returns a stride that visits every edge once, in a scattered order, similar to the random order
+ * of the streams in the paper. The stored edges are sorted, and a sorted stream would send all
+ * edges of a vertex to one worker.
  */
 static size_t far_stride(size_t edges)
 {

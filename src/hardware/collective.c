@@ -18,14 +18,14 @@
  *                         M/g between nodes, all g workers at once through the node's one port
  *
  * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the network.
- * Where all workers of a node send at once they share its port, so Mb is multiplied by g. A ring
- * crosses each port once and a master is one machine, so for these Mb is not multiplied.
+ * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. A
+ * ring crosses each port once and a master is one machine, so for these Mb is not multiplied.
  *
- * Servers on the nodes of the workers: a worker sends (s-1)/s of a message through its port, and a
- * server receives the messages of all workers except those of its own node, (n-g) Mb/s; a port
- * sends and receives at the same time.
+ * If servers run on the nodes of the workers, a worker sends (s-1)/s of a message through its port,
+ * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
+ * port sends and receives at the same time.
  *
- * Limits: no congestion inside the network, and no cost of the arithmetic of a reduction.
+ * Limits: congestion inside the network and the arithmetic of reductions are not modelled.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
@@ -42,7 +42,11 @@ static double ceil_log2(double n)
 
 static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
-    if (n == 1) /* A single worker sends nothing, and the cluster may have no network. */
+    /*
+     * A single worker sends nothing; return before the network is used, because the cluster may
+     * have none.
+     */
+    if (n == 1)
         return (struct hm_wire_time){0, 0};
     return (struct hm_wire_time){2 * (n - 1) * on->latency_s,
                                  2 * (n - 1) / n * bytes / on->bandwidth_bytes_per_s};
@@ -67,10 +71,12 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
 
     if (!w->colocated)
         return load;
-    if (n <= w->per_node) /* All workers are in one node, which also holds the shards. */
+    /* All workers are in one node, which also holds all shards, so nothing is sent. */
+    if (n <= w->per_node)
         return (struct hm_server_load){0, 0, 0};
     /*
-     * A worker's node holds one shard itself, and a server receives no message from its own node.
+     * The node of a worker holds one shard itself, and a server receives no message from its own
+     * node.
      */
     load.worker_s *= (w->servers - 1) / w->servers;
     load.server_s *= (n - here) / n;

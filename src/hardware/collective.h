@@ -1,4 +1,4 @@
-/* Seconds to move a message among n workers, for each scheme. */
+/* Seconds to move a message among n workers with each communication scheme. */
 #ifndef HM_COLLECTIVE_H
 #define HM_COLLECTIVE_H
 
@@ -8,16 +8,16 @@
  * How workers are connected: `per_node` workers share a node, its inner link and its network port.
  */
 struct hm_wires {
-    struct hm_link network; /* The port of one node to the other nodes. */
+    struct hm_link network; /* The port that connects a node to the other nodes. */
     struct hm_link link;    /* The link between workers of one node; unused when per_node is 1. */
     double per_node;
-    double servers; /* Number of shards of a parameter server. */
-    bool colocated; /* The servers run on the first nodes of the workers. */
-    bool outside;   /* Servers or a driver run on separate nodes, so messages never use the inner
-                       link. */
+    double servers; /* Number of parameter servers; each holds one shard of the parameters. */
+    bool colocated; /* True: the servers run on the first nodes of the workers. */
+    /* True: servers or a driver run on separate nodes, so messages never use the inner link. */
+    bool outside;
 };
 
-/* The two parts of a time: waiting for messages and moving their bytes. */
+/* The two parts of a time in seconds: waiting for messages and moving their bytes. */
 struct hm_wire_time {
     double latency_s, bandwidth_s;
 };
@@ -27,17 +27,20 @@ struct hm_wire_time {
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/* Seconds of one message between workers and shards, in one direction, at each side. */
+/* Seconds of one message between workers and servers, in one direction, at each side. */
 struct hm_server_load {
     double latency_s;
-    double worker_s; /* At the port of a worker's node. */
-    double server_s; /* At the port of a server, for the messages of all n workers. */
+    double worker_s; /* Seconds at the port of a worker's node. */
+    double server_s; /* Seconds at the port of a server, for the messages of all n workers. */
 };
 
 struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *wires);
-/* The cheapest all-reduce scheme at n. It is never the parameter server, which needs more nodes. */
+/*
+ * The cheapest all-reduce scheme on n workers. It is never the parameter server, which needs more
+ * nodes.
+ */
 enum hm_scheme hm__collective_best(double n, double bytes, const struct hm_wires *wires);
-/* A phrase that says how the time grows: "grows with sqrt(n)". */
+/* A phrase that says how the time of a scheme grows, such as "grows with sqrt(n)". */
 const char *hm__collective_growth(enum hm_scheme scheme);
 
 #endif

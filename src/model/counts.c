@@ -3,11 +3,11 @@
  *
  * Fully connected: in*out weights (+ out biases) and as many multiply-adds as weights, at every
  * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions on a side of length l, where
- * k is the kernel, s the stride and b the total border; maps*(kh*kw*d + bias) weights and
- * maps*kh*kw*d*c*c multiply-adds, where d is the number of input maps that a filter reads.
- * Attention on t steps of width w: four w*w projections, and 2*t*t*w multiply-adds for scores and
- * mixture (all positions, not halved for causal attention). Recurrent: g gates of h*(x + h)
- * weights, at every step.
+ * k is the kernel size, s the stride and b the total border (padding); maps*(kh*kw*d + bias)
+ * weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input maps that a filter
+ * reads. Attention on t steps of width w: four w*w projections, and 2*t*t*w multiply-adds for the
+ * scores and the weighted sum of values (all positions, not halved for causal attention).
+ * Recurrent, with h units and inputs of width x: g gates of h*(x + h) weights, at every step.
  *
  * Normalisation, activation, pooling and joining move values but have no multiply-adds; published
  * figures count the same way. Limits: at most 10000 unrolled layers, and attention kernels that
@@ -29,8 +29,11 @@ enum { ROWS_MAX = 10000, VISITS_MAX = 1000000 };
 struct counter {
     struct hm_counts *counts;
     size_t room;
-    size_t
-        visits; /* Layers visited so far, including those without a row; limits nested repeats. */
+    /*
+     * Number of layers visited so far, including those without a row in the table; it limits nested
+     * repeats.
+     */
+    size_t visits;
     const char *source;
     struct hm_err *err;
 };
@@ -81,7 +84,10 @@ static int counter_add_row(struct counter *c, const struct hm_layer *layer,
     return 0;
 }
 
-/* Number of window positions along one side: (l - k + b) div s + 1, rounded up in ceil mode. */
+/*
+ * Number of positions of a window along a side of length l: (l - k + b) div s + 1 for kernel size
+ * k, total border b and stride s; ceil mode rounds up.
+ */
 static double window_positions(double side, double kernel, double border, double stride, bool up)
 {
     double steps = (side - kernel + border) / stride;
@@ -182,7 +188,7 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
     return 0;
 }
 
-/* Counts a layer without children and changes *shape from its input to its output. */
+/* Counts a layer that has no child layers, and changes *shape from its input to its output. */
 static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_count row = {.name = l->name, .inputs = shape_size(shape), .outputs = -1};
@@ -215,7 +221,7 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         break;
     case HM_LAYER_FLATTEN:
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape_size(shape)};
-        return 0; /* Flattening moves no values, so it gets no row. */
+        return 0; /* Flattening moves no values, so it gets no row in the table. */
     default:
         break;
     }
@@ -236,7 +242,10 @@ static bool same_shape(const struct hm_shape *a, const struct hm_shape *b)
            a->channels == b->channels;
 }
 
-/* Both branches start from the same input; their sum is one more pass over the values. */
+/*
+ * Counts a residual block. Both branches start from the same input; adding them is one more pass
+ * over the values.
+ */
 static int count_residual(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_shape side = *shape;
@@ -301,9 +310,9 @@ static int count_layers(struct counter *c, const struct hm_layer *layers, size_t
 {
     int rc = 0;
 
+    /* An empty list of layers counts as a visit, so that repeating it reaches the limit too. */
     if (count == 0)
-        c->visits++; /* An empty list counts as a visit, so that repeating it reaches the limit too.
-                      */
+        c->visits++;
 
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = count_layer(c, &layers[i], shape);

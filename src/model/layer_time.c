@@ -3,11 +3,11 @@
  *
  * Without a memory bandwidth, a layer takes flop / F seconds on a worker that reaches F flop per
  * second. With it, one pass over b samples takes the longer of its matrix products and its memory
- * traffic, plus the launch of a kernel: max(flop * b / F, (values * b + weights) / bandwidth) +
- * overhead (the roofline model of Williams, Waterman, Patterson 2009). Training passes three times
- * over a layer with weights (forward, gradient of the input, gradient of the weights) and twice
- * over a layer without weights. Limits: every layer reaches the same F, and caches and fused
- * kernels are not modelled.
+ * traffic, plus the overhead of a kernel launch: max(flop * b / F, (values * b + weights) /
+ * bandwidth) + overhead (the roofline model of Williams, Waterman, Patterson 2009). Training passes
+ * three times over a layer with matrix products (forward, gradient of the input, gradient of the
+ * weights) and twice over other layers. Limits: every layer reaches the same F, and caches and
+ * fused kernels are not modelled.
  */
 #include "layer_time.h"
 
@@ -27,7 +27,9 @@ static bool layer_cost_equal(const struct hm_layer_cost *a, const struct hm_laye
 
 static void layer_costs_add(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
 {
-    /* Repeated blocks are short, so equal layers are found among the most recent ones. */
+    /*
+     * Equal layers are searched only among the most recent ones, because repeated blocks are short.
+     */
     for (size_t i = costs->count > LOOK_BACK ? costs->count - LOOK_BACK : 0; i < costs->count;
          i++) {
         if (layer_cost_equal(&costs->layers[i], cost)) {
@@ -38,7 +40,7 @@ static void layer_costs_add(struct hm_layer_costs *costs, const struct hm_layer_
     costs->layers[costs->count++] = *cost;
 }
 
-/* Cost of one layer; all fields are zero for a layer that takes no time and has no gradient. */
+/* Cost of one layer; all fields are 0 for a layer that takes no time and has no gradient. */
 static struct hm_layer_cost layer_cost_of(const struct hm_count *l, double flops,
                                           double memory_bandwidth, double kernel_overhead_s,
                                           double weight_bytes)
@@ -59,7 +61,8 @@ static struct hm_layer_cost layer_cost_of(const struct hm_count *l, double flops
 static bool stage_add_layer(struct hm_stage *stage, const struct hm_layer_cost *l)
 {
     stage->constant_s += l->backward * l->start_s;
-    if (l->bytes == 0) { /* A layer without weights has no products; its traffic is linear in b. */
+    /* The layer has no weights to read, so its time is linear in the number of samples b. */
+    if (l->bytes == 0) {
         stage->linear_s += l->backward * fmax(l->flop_s, l->moved_s);
         return false;
     }
@@ -103,7 +106,10 @@ void hm__layer_costs_release(struct hm_layer_costs *costs)
 
 enum { BLOCK = 64 };
 
-/* Adds one layer to a block of cases. Plain loops over arrays let the compiler vectorise. */
+/*
+ * Adds the time of one layer to a block of cases. Plain loops over arrays let the compiler
+ * vectorise.
+ */
 static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *restrict b,
                                   double *restrict forward, double *restrict both)
 {
@@ -131,15 +137,16 @@ void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, s
     }
 }
 
-/* Adds one stage of the backward pass to a block of cases. */
+/* Adds one stage of the backward pass, and the message of its gradient, to a block of cases. */
 static void stage_eval_block(const struct hm_stage *s, const double *restrict b,
                              const double *restrict latency_s, const double *restrict per_byte_s,
                              double *restrict ready, double *restrict sent)
 {
-    const struct hm_stage stage =
-        *s; /* A local copy stays in registers, because the arrays cannot alias it. */
+    /* A local copy can stay in registers, because writes to the arrays cannot change it. */
+    const struct hm_stage stage = *s;
 
-    if (stage.flop_s == 0) { /* Without products the time of the layer is linear in b. */
+    /* Without matrix products, the time of the layer is linear in the number of samples b. */
+    if (stage.flop_s == 0) {
         const double per_sample = stage.moved_s + stage.linear_s;
         const double fixed = stage.weight_s + stage.constant_s;
         for (size_t i = 0; i < BLOCK; i++) {

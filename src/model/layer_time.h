@@ -18,17 +18,18 @@ struct hm_layer_cost {
 
 /*
  * A stage is the part of the backward pass up to and including the next layer that has a gradient.
- * Layers without a gradient only delay it. A stage over b samples takes max(flop_s * b, moved_s * b
- * + weight_s) + linear_s * b + constant_s seconds.
+ * Layers without a gradient only delay the gradient of that layer. A stage over b samples takes
+ * max(flop_s * b, moved_s * b + weight_s) + linear_s * b + constant_s seconds.
  */
 struct hm_stage {
-    double flop_s, moved_s, weight_s; /* Both backward passes of the layer that has the gradient. */
+    /* Seconds of all backward passes of the layer that has the gradient. */
+    double flop_s, moved_s, weight_s;
     double linear_s, constant_s;
-    double bytes; /* Bytes of the gradient; 0 in the last stage, which sends none. */
+    double bytes; /* Bytes of the gradient; 0 in the last stage, which has none. */
 };
 
 struct hm_layer_costs {
-    struct hm_layer_cost *layers; /* Equal layers are merged into one entry. */
+    struct hm_layer_cost *layers; /* Layers in order; equal layers are merged into one entry. */
     size_t count;
     struct hm_stage *stages; /* Stages in the order of the backward pass. */
     size_t stage_count;
@@ -36,8 +37,8 @@ struct hm_layer_costs {
 };
 
 /*
- * Computes the costs of a network's layers on a worker that reaches `flops`. The roofline is used
- * when memory_bandwidth is positive.
+ * Computes the costs of a network's layers on a worker that reaches `flops` flop per second. The
+ * roofline model is used when memory_bandwidth is above 0.
  */
 int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
                          double memory_bandwidth, double kernel_overhead_s, double weight_bytes,

@@ -1,11 +1,11 @@
 /*
- * One superstep: t(n) = compute(n) + communicate(n), or less where the two overlap.
+ * Time of a superstep on n workers: t(n) = compute(n) + communicate(n), or less with overlap.
  *
  * compute is the job's formula, or the flop of the local batch divided by the rate that a worker
- * reaches (with a roofline where memory bandwidth is known), or the edges of the fullest worker of
- * a graph. communicate is the sum of the communication steps. Overlap is one of: none; the p-norm
- * (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling divides the batch among
- * the workers, weak scaling gives each worker the whole batch.
+ * reaches (with a roofline if the memory bandwidth is known), or, for a graph, the work on the
+ * edges of the worker that has most. communicate is the sum of the communication steps. Overlap is
+ * one of: none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling
+ * divides the batch among the workers, weak scaling gives each worker the whole batch.
  *
  * Limits: one kind of machine, no contention between jobs, and one batch per iteration.
  */
@@ -29,23 +29,24 @@ enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
 
 struct hm_model {
     const struct hm_job *job;
-    const struct hm_cluster *cluster; /* NULL when the job consists of formulas only. */
+    const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
     struct hm_variant variant;
-    struct hm_counts *counts;    /* NULL when the job has no network. */
-    struct hm_layer_costs costs; /* Empty when only the totals of the network are known. */
+    struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
+    /* Times of the layers; empty when only totals of the network are known. */
+    struct hm_layer_costs costs;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
-    const struct hm_transfer *steps; /* Points to the steps of the job or to platform_steps. */
+    const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
     size_t step_count;
-    struct hm_stragglers *stragglers,
-        *own_stragglers; /* stragglers is NULL when all workers are equal and steady; own_stragglers
-          is NULL when stragglers is shared. */
+    /* stragglers: NULL if all workers are equally fast; own_stragglers: NULL if that is shared. */
+    struct hm_stragglers *stragglers, *own_stragglers;
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, with the work factor applied. */
-    double compute_work; /* Factor on a compute formula that does not use the batch. */
+    double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
     double gradient_bytes;
-    double memory_fixed, memory_per_sample; /* Bytes; NaN when unknown. */
+    /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */
+    double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
 };
@@ -66,7 +67,7 @@ static int fail_missing(const struct hm_model *m, const char *field, const char 
     return HM_E_MISSING;
 }
 
-/* The rate reached is the peak at the job's precision times the efficiency. */
+/* Sets the flop per second that a worker reaches: peak at the job's precision times efficiency. */
 static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
@@ -185,7 +186,7 @@ static void set_symbols(struct hm_model *m)
     }
 }
 
-/* Each quantity that a formula uses must have a value above 0; only the latency may be 0. */
+/* Checks that each quantity that a formula uses has a value above 0; only the latency may be 0. */
 static int check_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
                          int line, struct hm_err *err)
 {
@@ -242,7 +243,7 @@ static int check_formulas(const struct hm_model *m, struct hm_err *err)
     return rc ? rc : check_wires(m, err);
 }
 
-/* The steps of a platform replace the communication steps of the job. */
+/* Sets the communication steps; those of a platform replace those of the job. */
 static int set_steps(struct hm_model *m, struct hm_err *err)
 {
     m->steps = m->job->communicate;
@@ -328,13 +329,14 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    double *n, *batch;           /* Number of workers, and samples of one worker. */
-    double *scratch;             /* Values of a formula. */
-    double *forward;             /* Seconds of the forward pass, where layers are known. */
-    double *latency, *bandwidth; /* Seconds of the messages that overlap with the backward pass. */
-    double *used;                /* Number of workers whose gradients are used. */
-    double *worker, *server; /* With servers: seconds of one message in one direction at the port of
-                                a worker and of a server. */
+    double *n, *batch; /* Number of workers, and samples of one worker. */
+    double *scratch;   /* Buffer for the values of a formula. */
+    double *forward;   /* Seconds of the forward pass, if the layers are known. */
+    /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
+    double *latency, *bandwidth;
+    double *used; /* Number of workers whose gradients are used. */
+    /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
+    double *worker, *server;
     size_t count;
 };
 
@@ -361,14 +363,14 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
-/* The split of the graph among n workers; the table has an entry for every n that is evaluated. */
+/* Returns the split of the graph for n workers; the table has all n that are evaluated. */
 static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
 {
     assert(n >= 1 && n <= (double)m->variant.part_count);
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* The worker with most edges decides: its edges times the flop per edge, divided by the rate. */
+/* Computes the time for a graph: flop for the edges of the fullest worker, divided by the rate. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -408,7 +410,7 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
     return 0;
 }
 
-/* The scheme of a step: a scheme given in the variant replaces all-reduce schemes only. */
+/* Returns the scheme of a step. A scheme given in the variant replaces all-reduce schemes only. */
 static enum hm_scheme step_scheme(const struct hm_model *m, const struct hm_transfer *t)
 {
     if (m->variant.scheme >= 0 && hm_scheme_is_allreduce(t->scheme))
@@ -423,7 +425,10 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
            t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(step_scheme(m, t));
 }
 
-/* The wires with the servers of a step; colocated servers are at most one per node. */
+/*
+ * Returns the connections (wires) for a step and its servers, at most one colocated server per
+ * node.
+ */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
     struct hm_wires wires = m->wires;
@@ -433,8 +438,8 @@ static struct hm_wires step_wires(const struct hm_model *m, const struct hm_tran
 }
 
 /*
- * Seconds of a step and the scheme used. The step is one message, or one message per layer, in
- * which case the latency is paid for each of them.
+ * Returns the seconds of a step and the scheme used. The step is one message, or one message per
+ * layer; each message has its own latency.
  */
 static struct hm_wire_time step_message_time(const struct hm_model *m, const struct hm_transfer *t,
                                              double n, double bytes, enum hm_scheme *ret_scheme)
@@ -452,7 +457,7 @@ static struct hm_wire_time step_message_time(const struct hm_model *m, const str
     return time;
 }
 
-/* Bytes of the states of all copies of all vertices. */
+/* Returns the bytes of the states of all copies of all vertices. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
     return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
@@ -490,14 +495,14 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
     return rc;
 }
 
-/* With overlap by layers, the all-reduce of the gradients overlaps with the backward pass. */
+/* Computes the time when all-reduces of single layers overlap with the backward pass. */
 static void eval_layer_overlap(const struct hm_model *m, const struct eval_space *space,
                                struct hm_point *points)
 {
     double messages = (double)m->costs.messages;
 
-    for (size_t i = 0; i < space->count;
-         i++) { /* The rest of the communication follows after the backward pass. */
+    /* The communication that does not overlap follows after the backward pass. */
+    for (size_t i = 0; i < space->count; i++) {
         points[i].time_s =
             space->forward[i] + points[i].communicate_s - space->latency[i] - space->bandwidth[i];
         space->latency[i] /= messages;
@@ -516,10 +521,12 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 
     switch (m->job->overlap) {
     case HM_OVERLAP_NONE:
-    case HM_OVERLAP_LAYERS: /* Here no message is sent layer by layer. */
+    /* If messages are sent layer by layer, eval_layer_overlap replaces this time later. */
+    case HM_OVERLAP_LAYERS:
         p->time_s = a + b;
         break;
-    case HM_OVERLAP_NORM: /* Scaling by the larger part avoids an overflow for large p. */
+    /* Dividing by the larger part avoids an overflow for large exponents p. */
+    case HM_OVERLAP_NORM:
         p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
         break;
     }
@@ -547,7 +554,7 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
 }
 
 /*
- * Allocates the work arrays and clears the points. The caller frees space->n, which owns them all.
+ * Allocates all work arrays as one block, which the caller frees with space->n; clears the points.
  */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
@@ -584,20 +591,21 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
     return 0;
 }
 
-/* Computing time of the workers, and, with BSP, the time until enough workers have finished. */
+/* Sets compute_s; with BSP, this includes the wait until enough workers have finished. */
 static int eval_workers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
     struct eval_space shares = *space;
 
-    shares.n = space->used; /* The work is divided among the workers whose gradients are used. */
+    /* The work is divided only among the workers whose gradients are used. */
+    shares.n = space->used;
     int rc = eval_compute(m, &shares, points, err);
     if (rc == 0 && m->stragglers && !hm__way_stale(&m->variant.way))
         rc = hm__stragglers_wait(m->stragglers, &m->variant.way, points, space->count, err);
     return rc;
 }
 
-/* With servers: the pace of workers with stale gradients, and how busy the servers' links are. */
+/* With servers, sets the pace of stale workers and how busy the servers' links are. */
 static int eval_servers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
@@ -720,8 +728,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        if (part_count >
-            1) /* This value is for overlap; without overlap the loop below replaces it. */
+        /* Communication that is not hidden; without overlap, the loop below replaces this value. */
+        if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }
     for (size_t k = 1; rc == 0 && m->job->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
@@ -748,7 +756,7 @@ const char *hm__model_note(const struct hm_model *m, size_t i)
     return i < m->note_count ? m->notes[i] : NULL;
 }
 
-/* Adds the derivative of a formula. The built-in parts do not depend on the job's quantities. */
+/* Adds the derivative of a formula; the built-in parts do not depend on the job's quantities. */
 static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
                      const char *quantity, double *slope, struct hm_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * f(n) from a specification sheet: seconds of one iteration on n workers, split into computing and
- * communicating. The functions are pure: they do no input or output and keep no state between
- * calls.
+ * The model of a job from its specification sheet: f(n), the seconds of one iteration on n workers,
+ * split into computing and communicating. The functions are pure: they do no input or output and
+ * keep no state between calls.
  */
 #ifndef HM_MODEL_H
 #define HM_MODEL_H
@@ -10,21 +10,22 @@
 #include "howmany.h"
 #include "way_time.h"
 
-/* Changes to the job and the cluster for one evaluation; a factor of 1 changes nothing. */
+/* Changes to the job and the cluster for one model; a factor of 1 changes nothing. */
 struct hm_variant {
-    int scheme; /* enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
+    int scheme; /* An enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
     bool weak;
-    double bandwidth, latency, flops; /* Factors on the hardware's rates. */
-    double work;                      /* Factor on the samples of an iteration. */
-    struct hm_scaled quantity;        /* Factor on one quantity of `where:`. */
-    const struct hm_parts *parts;     /* Splits of a graph for n = 1..part_count; borrowed. */
+    /* Factors on bandwidth, latency and flop per second of the hardware. */
+    double bandwidth, latency, flops;
+    double work;                  /* Factor on the number of samples of an iteration. */
+    struct hm_scaled quantity;    /* Factor on one quantity of the job's `where:`. */
+    const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
-    bool balanced;     /* Give each worker the mean number of edges. */
+    bool balanced;     /* True: give each worker the mean number of edges. */
     struct hm_way way; /* Platform and consistency. */
-    struct hm_stragglers
-        *stragglers; /* Pace of the cluster's workers; borrowed. NULL: the model makes its own. */
-    bool steady;     /* Ignore the cluster's stragglers. */
-    bool by_speed;   /* Give each worker a share of the batch in proportion to its speed. */
+    /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
+    struct hm_stragglers *stragglers;
+    bool steady;   /* True: ignore the cluster's stragglers. */
+    bool by_speed; /* True: give each worker a share of the batch in proportion to its speed. */
 };
 
 /* clang-format off */
@@ -34,8 +35,8 @@ struct hm_variant {
 struct hm_model;
 
 /*
- * job and cluster are borrowed and must outlive the model; cluster may be NULL when the job has
- * only formulas.
+ * Makes a model. job and cluster are borrowed and must outlive the model; cluster may be NULL when
+ * the job has only formulas.
  */
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model,
@@ -44,7 +45,7 @@ void hm__model_free(struct hm_model *model);
 
 /*
  * Fills points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
- * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails where a formula gives no valid time.
+ * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if a formula gives no valid time.
  */
 int hm__model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
                    struct hm_err *err);
@@ -54,24 +55,29 @@ int hm__model_eval(const struct hm_model *model, struct hm_point *points, size_t
  * compute and the communication that is not hidden.
  */
 size_t hm__model_part_count(const struct hm_model *model);
-/* Writes the name of a part into text: "compute", "parameters by torrent", "communicate". */
+/*
+ * Writes the name of a part into text, such as "compute", "parameters by torrent" or "communicate".
+ */
 void hm__model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
-/* parts[k * count + i] = seconds of part k at n[i]. */
+/* Sets parts[k * count + i] to the seconds of part k on n[i] workers. */
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
 /* The work factor of the variant that the model was made with. */
 double hm__model_work(const struct hm_model *model);
 
-/* Index of the communication step that takes longest at n, or -1; *ret_scheme gets its scheme. */
+/*
+ * Index of the communication step that takes longest on n workers, or -1 if there is none;
+ * *ret_scheme is set to its scheme.
+ */
 int hm__model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
-/* A communication step of the job or of the platform. */
+/* Returns a communication step of the job or, if a platform is given, of the platform. */
 const struct hm_transfer *hm__model_step(const struct hm_model *model, size_t step);
 /* The i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
 const char *hm__model_note(const struct hm_model *model, size_t i);
 /*
- * Elasticity of the time at n: relative change of the time per relative change of a quantity, d ln
- * t / d ln q.
+ * Elasticity of the time on n workers: the relative change of the time t per relative change of a
+ * quantity q, d ln t / d ln q.
  */
 int hm__model_elasticity(const struct hm_model *model, double n, const char *quantity,
                          double *ret_elasticity, struct hm_err *err);

@@ -1,6 +1,6 @@
 /*
  * The fields of struct hm_slow, shared by slow_time.c (order statistics) and slow_stale.c
- * (recursion).
+ * (recursion of stale workers).
  */
 #ifndef HM_SLOW_PARTS_H
 #define HM_SLOW_PARTS_H
@@ -8,26 +8,31 @@
 #include "howmany.h"
 
 struct hm_slow {
-    const struct hm_slowness *slowness; /* Borrowed. */
-    double chance, slow; /* Probability of a slow iteration, and its factor (1 without a factor). */
+    const struct hm_slowness *slowness; /* Model of slow workers; borrowed. */
+    /* Probability of a slow iteration, and the factor on its time (1 if none is given). */
+    double chance, slow;
     /*
      * A class holds the workers with the same permanent factor. Each distinct speed has two
      * classes: an even one for ordinary nodes and the following odd one for slow nodes.
      */
-    double *speeds;   /* Speeds of the listed nodes, perhaps rounded. */
+    double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
     double *distinct; /* Distinct speeds in rising order. */
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;
-    double *counts; /* Workers in each class for the current n. */
-    /* Nodes of the quadrature, for iterations of one second. */
+    double *counts; /* Number of workers in each class for the current n. */
+    /* Tables of the quadrature over time, in units of one iteration. */
     bool tabulated;
-    double pause,
-        certain; /* Both are relative to an iteration; the integrand is 1 up to `certain`. */
+    /*
+     * pause and certain are relative to the time of an iteration; the integrand is 1 up to
+     * `certain`.
+     */
+    double pause, certain;
     double *edges, *weights, *q, *log_done;
     size_t node_count;
-    double *mass; /* Buffer for the distribution of the number of unfinished workers. */
-    /* Random draws for the recursion. */
-    double *bank, *paused; /* Factor of each draw, and 1 where the draw has a pause. */
+    /* Buffer for the distribution of the number of unfinished workers. */
+    double *mass;
+    /* Random draws for the recursion: the factor on the time, and 1 if the draw has a pause. */
+    double *bank, *paused;
     double *ends, *factors;
 };
 

@@ -20,11 +20,12 @@
 
 enum {
     BANK = 65521,
-    WORKERS = 2048, /* Largest number of workers that is simulated; beyond, the time is extrapolated
-                       over log2(n). */
-    FEWEST = 400,   /* Fewest iterations of a simulation. */
-    DRAWS = 200000, /* Draws of all workers together, if that gives more iterations. */
-    PER_STALENESS = 16, /* Iterations for each unit of staleness. */
+    /* Largest number of workers that is simulated; more are extrapolated over log2(n). */
+    WORKERS = 2048,
+    FEWEST = 400, /* Smallest number of iterations of a simulation. */
+    /* Number of draws of all workers together, unless FEWEST iterations need more. */
+    DRAWS = 200000,
+    PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
 };
 
 /* Expected seconds of an iteration on one worker, 0..n-1. */
@@ -111,14 +112,15 @@ static int draw_bank_fill(struct hm_slow *w, struct hm_err *err)
 }
 
 /*
- * Runs the recursion for n <= WORKERS and returns the mean time of an iteration, without the first
- * fifth.
+ * Runs the recursion for n <= WORKERS and returns the mean time of an iteration; the first fifth of
+ * the iterations is not counted.
  */
 static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, double seconds,
                             double extra)
 {
     double front[HM_SLOW_STALENESS + 1] = {
-        0}; /* When all workers had ended each of the last iterations. */
+        /* Time at which all workers had ended iteration c, stored at index c % (staleness + 1). */
+        0};
     size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST, at = 0;
     double began = 0, ended = 0, pause = w->slowness->pause_s;
 
@@ -129,8 +131,8 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
         w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
     }
     for (size_t c = 0; c < rounds; c++) {
-        double gate = front[c % (staleness + 1)]; /* When all workers ended the iteration staleness
-                                                     + 1 before this one. */
+        /* Time at which all workers ended the iteration that is staleness + 1 before this one. */
+        double gate = front[c % (staleness + 1)];
         ended = 0;
         for (size_t i = 0; i < n; i++, at = at + 1 == BANK ? 0 : at + 1) {
             double begins = w->ends[i] > gate ? w->ends[i] : gate;
@@ -151,7 +153,8 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
 
     if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
         /*
-         * A single worker waits for no other; without random draws all keep pace with the slowest.
+         * A single worker waits for no other; without random draws, all workers keep pace with the
+         * slowest.
          */
         *ret_seconds =
             (n == 1 ? mean_seconds(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;

@@ -2,15 +2,17 @@
  * Order statistics of slowed iterations by quadrature.
  *
  * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with
- * probability p (slowness.h). Workers with the same F form a class. With q_g(t) = P(T > t) in class
- * g,
+ * probability p (slowness.h), where F is the permanent factor of the worker, f the factor of a slow
+ * iteration, s the spread and Z a standard normal variable. Workers with the same F form a class.
+ * With q_g(t) = P(T > t) in class g,
  *     E X_(n-k) = integral over t of P(more than k workers are unfinished at t),
- * where the number of unfinished workers is a sum of binomials, one for each class; for k = 0 the
- * integrand is 1 - prod_g (1 - q_g)^(n_g). The integrand falls from 1 to 0 in steps around F and F
- * f + pause. The range is cut at multiples of the spread around each of them, and each piece is
- * integrated over ln t by 8-point Gauss-Legendre quadrature. Without spread the integrand is
- * constant between the steps and the sum is exact. The tables of q are the same for every n, unless
- * a pause makes them depend on the seconds.
+ * where X_(n-k) is the time at which all but k of n workers have finished. The number of unfinished
+ * workers is a sum of binomials, one for each class; for k = 0 the integrand is 1 - prod_g (1 -
+ * q_g)^(n_g). The integrand falls from 1 to 0 in steps around F and F f + pause. The range is cut
+ * at multiples of the spread around each step, and each piece is integrated over ln t by 8-point
+ * Gauss-Legendre quadrature. Without spread the integrand is constant between the steps and the sum
+ * is exact. The tables of q are the same for every n, unless a pause makes them depend on the
+ * seconds.
  *
  * Limits: iterations and workers are independent. With random draws, more than MANY_SPEEDS distinct
  * speeds are rounded to that many, evenly spaced in the logarithm. Reference: David and Nagaraja,
@@ -29,7 +31,9 @@
 
 enum { MANY_SPEEDS = 8, ORDER = 8 };
 
-/* Ends of the pieces around a step, in multiples of the spread. */
+/*
+ * Ends of the pieces of the quadrature around a step of the integrand, in multiples of the spread.
+ */
 static const double cuts[] = {-9, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7.5, 9};
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
 
@@ -41,7 +45,10 @@ static int compare_doubles(const void *a, const void *b)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* Copies the speeds; rounds them when there are many and random draws need a table for each. */
+/*
+ * Copies the speeds of the nodes; rounds them when there are many and random draws need a table for
+ * each speed.
+ */
 static void round_speeds(struct hm_slow *w)
 {
     const struct hm_slowness *s = w->slowness;
@@ -59,7 +66,10 @@ static void round_speeds(struct hm_slow *w)
         w->speeds[i] = low * exp(step * round(log(s->speeds[i] / low) / step));
 }
 
-/* Collects the distinct speeds in rising order, including 1, the speed of unlisted nodes. */
+/*
+ * Collects the distinct speeds in rising order, including 1, the speed of nodes that are not
+ * listed.
+ */
 static void gather_speeds(struct hm_slow *w)
 {
     size_t count = w->slowness->speed_count, distinct = 0;
@@ -117,7 +127,7 @@ static double lognormal_above(double ratio, double spread)
     return 0.5 * erfc(log(ratio) / spread * M_SQRT1_2);
 }
 
-/* P(T > t) of a class, where an iteration takes 1 and the pause is relative to that. */
+/* P(T > t) of a class, where T and t are relative to the time of an iteration without delays. */
 static double class_not_done(const struct hm_slow *w, size_t class, double t)
 {
     const struct hm_slowness *s = w->slowness;
@@ -150,7 +160,7 @@ static void quadrature_add_node(struct hm_slow *w, double t, double weight)
     }
 }
 
-/* Adds the quadrature nodes of the piece from a to b, integrated over ln t. */
+/* Adds the nodes of the quadrature over ln t for the piece from time a to time b. */
 static void quadrature_add_piece(struct hm_slow *w, double a, double b)
 {
     static const double at[ORDER / 2] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
@@ -169,7 +179,7 @@ static void quadrature_add_piece(struct hm_slow *w, double a, double b)
     }
 }
 
-/* Fills the tables for a pause that is given relative to the seconds of an iteration. */
+/* Fills the tables for a pause, which is relative to the seconds of an iteration. */
 static void quadrature_fill(struct hm_slow *w, double pause)
 {
     size_t count = 0;
@@ -187,7 +197,7 @@ static void quadrature_fill(struct hm_slow *w, double pause)
             quadrature_add_cuts(w, pause, class_factor(w, g) * w->slow, &count);
     }
     qsort(w->edges, count, sizeof(*w->edges), compare_doubles);
-    w->certain = w->edges[0]; /* No worker is finished before this time. */
+    w->certain = w->edges[0]; /* No worker is finished before `certain`. */
     for (size_t i = 1; i < count; i++)
         if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))
             quadrature_add_piece(w, w->edges[i - 1], w->edges[i]);
@@ -195,7 +205,10 @@ static void quadrature_fill(struct hm_slow *w, double pause)
 
 /* ---- number of unfinished workers ------------------------------------------------------------ */
 
-/* Writes P(j of count workers are unfinished) into mass[j], j = 0..most. */
+/*
+ * Writes the probability that exactly j of count workers are unfinished into mass[j], for j =
+ * 0..most.
+ */
 static void binomial_mass(double count, double q, double log_done, size_t most, double *mass)
 {
     double first = exp(count * log_done);
@@ -215,7 +228,8 @@ static void binomial_mass(double count, double q, double log_done, size_t most, 
 }
 
 /*
- * P(at most `late` workers are unfinished) at a quadrature node, by adding one class after another.
+ * Returns the probability that at most `late` workers are unfinished at a quadrature node; it adds
+ * one class after another.
  */
 static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
 {
@@ -245,7 +259,7 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
     return all;
 }
 
-/* Without random draws: the factor of the slowest worker that is waited for. */
+/* Without random draws: the factor on the time of the slowest worker that is waited for. */
 static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;
@@ -319,9 +333,9 @@ int hm__slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct 
     w->chance = s->factor > 0 || s->pause_s > 0 ? s->chance : 0;
     int rc = allocate_classes(w, err);
     if (rc == 0) {
-        round_speeds(w); /* The first pass counts the distinct speeds, */
+        round_speeds(w); /* The first pass counts the distinct speeds. */
         gather_speeds(w);
-        round_speeds(w); /* and the second pass rounds them if there are too many. */
+        round_speeds(w); /* The second pass rounds the speeds if there are too many. */
         gather_speeds(w);
         for (size_t i = 0; i < s->speed_count; i++)
             w->classes[i] = speed_class(w, w->speeds[i]);

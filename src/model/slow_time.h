@@ -1,7 +1,7 @@
 /*
- * Time of n uneven and unsteady workers (slowness.h models each worker): the expected time until
- * all of them, or all but a few, have finished an iteration; and the time for n iterations in total
- * when workers need not wait for each other at every step.
+ * Time of n workers with different and varying speeds (slowness.h models each worker): the expected
+ * time until all of them, or all but a few, have finished an iteration; and the time for n
+ * iterations in total when workers need not wait for each other at every step.
  */
 #ifndef HM_SLOW_TIME_H
 #define HM_SLOW_TIME_H
@@ -10,13 +10,14 @@
 
 struct hm_slow; /* Tables that many evaluations share; not thread-safe. */
 
-/* slowness is borrowed and must outlive *ret_slow. */
+/* Makes the tables. slowness is borrowed and must outlive *ret_slow. */
 int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, struct hm_err *err);
 void hm__slow_free(struct hm_slow *slow);
 
 /*
- * Expected seconds until all but `late` of n workers have finished an iteration of `seconds`: the
- * (n - late)-th smallest of n. Requires 0 <= late < n and late <= HM_BACKUPS_MOST.
+ * Expected seconds until all but `late` of n workers have finished an iteration of `seconds`, which
+ * is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late <=
+ * HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /*

@@ -2,11 +2,11 @@
  * Platforms: their communication steps, their synchronisation, and the limits of the servers'
  * links.
  *
- * BSP waits for all workers but the backups (Chen et al. 2016); SSP and async let workers run apart
- * (Ho et al. 2013, Recht et al. 2011). An iteration of stale workers takes max(what the workers
- * reach, what the servers' links carry) seconds. Limits: the pace between two evaluated n is
- * interpolated linearly over ln n, and messages of different workers do not collide at a worker's
- * port.
+ * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
+ * in different iterations (Ho et al. 2013, Recht et al. 2011). An iteration of stale workers takes
+ * as long as the workers need or as the servers' links need, whichever is longer. Limits: the pace
+ * (the factor by which stragglers slow an iteration) is interpolated linearly over ln n between two
+ * evaluated n, and messages of different workers do not collide at a worker's port.
  */
 #include "way_time.h"
 
@@ -19,7 +19,9 @@
 
 enum { CACHE_SIZE = 4093 };
 
-/* One cached result; many variants of a plan evaluate the same point. */
+/*
+ * One cached result; the cache is useful because many variants of a plan evaluate the same point.
+ */
 struct pace_cached {
     bool together;
     double n, apart, seconds, extra, value;
@@ -27,11 +29,14 @@ struct pace_cached {
 
 struct hm_stragglers {
     struct pace_cached cache[CACHE_SIZE];
-    struct hm_slowness slowness; /* The slowness in effect: without permanent differences when work
-                                    is distributed by speed. */
-    struct hm_slow *slow;        /* Tables for `slowness`. */
-    struct hm_slow *dealt; /* Tables for the cluster's own slowness when work is distributed by
-                              speed; else NULL. */
+    /*
+     * The slowness in effect; permanent differences are removed from it when work is distributed by
+     * speed.
+     */
+    struct hm_slowness slowness;
+    struct hm_slow *slow; /* Tables for `slowness`. */
+    /* Tables for the cluster's own slowness, used when work is distributed by speed; else NULL. */
+    struct hm_slow *dealt;
 };
 
 bool hm__way_stale(const struct hm_way *way)
@@ -61,7 +66,10 @@ double hm__way_used(const struct hm_way *way, double n)
 
 /* ---- communication steps --------------------------------------------------------------------- */
 
-/* The message that carries the model: the network's gradients, or the first step given in bytes. */
+/*
+ * Finds the message that carries the model's parameters: the gradients of the network, or the first
+ * step given in bytes.
+ */
 static const struct hm_transfer *model_message(const struct hm_job *job)
 {
     static const struct hm_transfer gradients = {
@@ -144,26 +152,32 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Computing seconds of a worker at the cluster's nominal speed. */
+/* Computing seconds of a worker, if it had the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
 }
 
-/* A request for a pace: synchronous steps with backups, or stale workers with a staleness bound. */
+/*
+ * A request for the pace of workers: synchronous steps with backups (`together`), or stale workers
+ * with a staleness bound.
+ */
 struct pace_request {
     bool together;
     double apart; /* Number of backups, or the staleness bound. */
     const struct hm_ports *ports;
 };
 
-/* Seconds in which a worker sends and receives, in addition to computing. */
+/* Seconds in which a worker sends and receives, after it has computed. */
 static double worker_extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
 {
     return points[i].latency_s + 2 * ports->worker[i];
 }
 
-/* Seconds of an iteration of an unsynchronised worker; the pace of SSP is relative to this. */
+/*
+ * Seconds of an iteration of a worker that waits for no other; the pace of SSP is relative to this
+ * time.
+ */
 static double worker_alone_s(const struct hm_stragglers *p, const struct hm_ports *ports,
                              const struct hm_point *points, size_t i)
 {
@@ -171,7 +185,9 @@ static double worker_alone_s(const struct hm_stragglers *p, const struct hm_port
                           worker_extra_s(ports, points, i));
 }
 
-/* Seconds at a point, from the cache if this point was evaluated before. */
+/*
+ * Finds the seconds of an iteration at a point, from the cache if this point was evaluated before.
+ */
 static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *request,
                            const struct hm_point *points, size_t i, double *ret_s,
                            struct hm_err *err)
@@ -203,7 +219,10 @@ static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *r
     return 0;
 }
 
-/* Up to this n every point is evaluated; beyond it, only n that differ by a few per cent. */
+/*
+ * Largest n up to which every point is evaluated; beyond it, evaluated n are at least 5 % (BSP) or
+ * 20 % (SSP) apart.
+ */
 static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 {
     const struct hm_slowness *s = &p->slowness;
@@ -215,8 +234,9 @@ static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 }
 
 /*
- * The pace at every point, relative to steady synchronous workers or to unsynchronised workers.
- * Between the n that are evaluated, it is interpolated linearly over ln n.
+ * Computes the pace at every point: the time of an iteration, relative to steady workers (BSP) or
+ * to workers that wait for no other (SSP). It is interpolated linearly over ln n between the points
+ * that are evaluated.
  */
 static int pace_eval(struct hm_stragglers *p, const struct pace_request *request,
                      const struct hm_point *points, size_t count, double *paces, struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
  * The pace of a platform: which messages it sends in an iteration, which workers it waits for, and
- * how uneven and unsteady workers change the time.
+ * how stragglers change the time.
  */
 #ifndef HM_WAY_TIME_H
 #define HM_WAY_TIME_H
@@ -9,29 +9,36 @@
 
 enum { HM_WAY_STEPS = 2 };
 
-/* Expected times of a cluster's uneven workers. It caches results and is not thread-safe. */
+/*
+ * Expected times of a cluster whose workers have different or varying speeds. It caches results and
+ * is not thread-safe.
+ */
 struct hm_stragglers;
 
-/* slowness is borrowed. With by_speed each worker gets work in proportion to its speed. */
+/*
+ * Makes the straggler table of a cluster. slowness is borrowed. With by_speed, each worker gets
+ * work in proportion to its speed.
+ */
 int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
                        struct hm_stragglers **ret_stragglers, struct hm_err *err);
 void hm__stragglers_free(struct hm_stragglers *stragglers);
 
-/* Number of nodes that a platform needs besides those of the workers. */
+/* Number of nodes that a platform needs in addition to those of the workers. */
 double hm__way_nodes(const struct hm_way *way);
 /* Number of workers out of n whose gradients are used. */
 double hm__way_used(const struct hm_way *way, double n);
 /* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
 bool hm__way_stale(const struct hm_way *way);
-/* Factor on the iterations because of stale gradients with n workers; at least 1. */
+/* Factor on the number of iterations because of stale gradients with n workers; at least 1. */
 double hm__way_stale_cost(const struct hm_way *way, double n);
 /* Writes the platform's communication steps into steps[HM_WAY_STEPS]. */
 int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
                   size_t *ret_count, struct hm_err *err);
 
 /*
- * Synchronous workers: compute_s, given for an even and steady worker, becomes the expected time
- * until all but the backups have finished; wait_s is the increase.
+ * Adds the wait for stragglers to synchronous workers: compute_s, given for a worker without
+ * delays, becomes the expected time until all workers but the backups have finished; wait_s is the
+ * increase.
  */
 int hm__stragglers_wait(struct hm_stragglers *stragglers, const struct hm_way *way,
                         struct hm_point *points, size_t count, struct hm_err *err);
@@ -45,17 +52,17 @@ struct hm_ports {
 };
 
 /*
- * Stale workers. An iteration is the time in which n gradients are applied: the time that the
- * workers need or the time that the servers' links need, whichever is longer. Each worker computes,
- * sends and receives in turn; messages of different workers overlap, and a link carries both
- * directions at once. Sets all times of the points except totals. stragglers may be NULL when all
- * workers are even and steady.
+ * Computes the times with stale workers. An iteration is the time in which n gradients are applied:
+ * the time that the workers need or the time that the servers' links need, whichever is longer.
+ * Each worker computes, sends and receives in turn; messages of different workers overlap, and a
+ * link carries both directions at once. All times of the points except the totals are set.
+ * stragglers may be NULL when all workers are equally fast and steady.
  */
 int hm__stragglers_apart(struct hm_stragglers *stragglers, const struct hm_way *way,
                          const struct hm_ports *ports, struct hm_point *points, size_t count,
                          struct hm_err *err);
 
-/* The share of an iteration in which a server's link is busy, in the busier direction. */
+/* The fraction of an iteration in which a server's link is busy, in the busier direction. */
 double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
                             double time_s);
 

@@ -1,4 +1,6 @@
-/* An advice in one of the formats; here JSON, and CSV of the candidates. */
+/*
+ * Renders an advice as JSON, and its candidates as CSV; selects the renderer for the other formats.
+ */
 #include "advice_render.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 #include "err.h"
 #include "names.h"
 
-/* A named quantity of a candidate; NaN: unknown. */
+/* A named quantity of a candidate; NaN means that it is unknown. */
 struct candidate_column {
     const char *name;
     double value;
@@ -17,8 +19,9 @@ struct candidate_column {
 enum { CANDIDATE_COLUMNS = 19 };
 
 /*
- * The quantities of a candidate in the order of JSON keys and CSV columns. As in every answer, the
- * interval of time_s is low_s to high_s, and the interval of another value has its name.
+ * Lists the quantities of a candidate in the order of JSON keys and CSV columns. Names are as in
+ * every answer: the interval of time_s is low_s to high_s; the interval of any other quantity has
+ * that quantity's name, such as cost_low and cost_high.
  */
 static void candidate_list_columns(const struct hm_candidate *c,
                                    struct candidate_column columns[CANDIDATE_COLUMNS])
@@ -124,7 +127,7 @@ static void json_schedule(struct hm_json *json, const struct hm_schedule *s)
     hm__json_close(json);
 }
 
-/* What was asked, and whether a candidate meets it. */
+/* Writes the goal and the limits of the question, and whether a candidate meets them. */
 static void json_question(struct hm_json *json, const struct hm_advice *a)
 {
     hm__json_put_text(json, "status",

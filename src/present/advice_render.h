@@ -1,4 +1,6 @@
-/* Renderers of an advice, and the phrases that its text and the report of a study share. */
+/*
+ * Renderers of an advice, and the phrases that are shared by its text and by the report of a study.
+ */
 #ifndef HM_ADVICE_RENDER_H
 #define HM_ADVICE_RENDER_H
 
@@ -11,38 +13,42 @@ void hm__render_advice_text(struct hm_text *out, const struct hm_advice *advice,
 void hm__render_advice_table(struct hm_text *out, const struct hm_advice *advice,
                              const struct hm_style *style);
 
-/* Whether the question names a loss to reach; otherwise it asks for the least loss within limits.
- */
+/* Whether the question names a target loss; otherwise it asks for the least loss within limits. */
 bool hm__advice_asks_loss(const struct hm_advice *advice);
 /* Whether a price is known, so that candidates have costs. */
 bool hm__advice_priced(const struct hm_advice *advice);
 /* Whether candidate i is the best one of its algorithm: no earlier candidate has that algorithm. */
 bool hm__advice_is_first(const struct hm_advice *advice, size_t i);
 
-/* Each function below adds a phrase without a full stop. */
+/* Each function below adds a phrase without a full stop to a text. */
 
-/* "cocoa on 4 workers" */
+/* Adds algorithm and workers, such as "cocoa on 4 workers". */
 void hm__say_candidate(struct hm_text *out, const struct hm_candidate *candidate);
-/* "24.3 ms to 1e-4 (21.0 ms to 29.0 ms), 9.4 iterations of 2.58 ms" */
+/*
+ * Adds time and iterations, such as "24.3 ms to 1e-4 (21.0 ms to 29.0 ms), 9.4 iterations of 2.58
+ * ms".
+ */
 void hm__say_outcome(struct hm_text *out, const struct hm_advice *advice,
                      const struct hm_candidate *candidate);
-/* The value that candidates are ranked by: "24.3 ms". */
+/* Adds the value that candidates are ranked by, such as "24.3 ms". */
 void hm__say_value(struct hm_text *out, const struct hm_advice *advice,
                    const struct hm_candidate *candidate);
-/* Why the candidate is worse than the first: "needs 1.80x the iterations". */
+/* Adds why the candidate is worse than the first one, such as "needs 1.80x the iterations". */
 void hm__say_why(struct hm_text *out, const struct hm_advice *advice,
                  const struct hm_candidate *candidate);
-/* The recommendation; it is a sentence and ends with a full stop. */
+/* Adds the recommendation. Unlike the other phrases, it is a sentence and ends with a full stop. */
 void hm__say_headline(struct hm_text *out, const struct hm_advice *advice);
-/* The probabilities that the first candidate, and its algorithm, are the best. */
+/* Adds the probabilities that the first candidate, and its algorithm, are the best. */
 void hm__say_sure(struct hm_text *out, const struct hm_advice *advice);
-/* Which candidate has the least loss at first, and which later. */
+/* Adds which candidate has the least loss at first, and which ones have it later. */
 void hm__say_leads(struct hm_text *out, const struct hm_advice *advice);
-/* The best schedule of m, if the question asks for one. */
+/* Adds the best schedule of the number of workers, if the question asks for one. */
 void hm__say_schedule(struct hm_text *out, const struct hm_advice *advice);
-/* The run that is expected to improve the advice most. */
+/* Adds the run that is expected to improve the advice most. */
 void hm__say_next_run(struct hm_text *out, const struct hm_advice *advice);
-/* How far the first candidate is outside the measured range; nothing when it is inside. */
+/*
+ * Adds how far the first candidate is outside the measured range; adds nothing when it is inside.
+ */
 void hm__say_beyond(struct hm_text *out, const struct hm_advice *advice);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * An advice as text for people: the algorithm and the number of workers, how sure that is, why the
- * other candidates lose, and the run that would help most.
+ * Renders an advice as text for people: the algorithm and the number of workers, how certain this
+ * is, why the other candidates lose, and the run that would help most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
-/* "label   phrase", when the phrase is not empty. */
+/* Adds a line "label   phrase" if the phrase is not empty. */
 static void advice_add_line(struct hm_text *out, const struct hm_advice *a,
                             const struct hm_style *style, const char *label, advice_phrase phrase)
 {
@@ -46,7 +46,7 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
         hm__text_addf(out, "; it succeeds with a probability of %.0f %%", 100 * c->reaches);
 }
 
-/* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
+/* Adds a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
 static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_candidate *c)
 {
@@ -59,7 +59,7 @@ static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
     hm__say_why(out, a, c);
 }
 
-/* The second-best candidate, and the best candidate of each other algorithm. */
+/* Adds the second-best candidate, and the best candidate of each other algorithm. */
 static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_style *style)
 {
@@ -79,7 +79,10 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
     }
 }
 
-/* The least m above `above` on which the algorithm never reaches the loss; INFINITY: none. */
+/*
+ * The smallest number of workers m above `above` on which the algorithm never reaches the target
+ * loss; INFINITY: there is none.
+ */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {
     double least = INFINITY;
@@ -92,7 +95,9 @@ static double advice_next_never(const struct hm_advice *a, const char *algorithm
     return least;
 }
 
-/* "cocoa on 32, 64; gd on 16": the candidates that never reach the loss, by algorithm. */
+/*
+ * Adds the candidates that never reach the target loss, by algorithm: "cocoa on 32, 64; gd on 16".
+ */
 static void advice_say_never(struct hm_text *out, const struct hm_advice *a)
 {
     for (size_t i = 0; i < a->candidate_count; i++) {
@@ -148,7 +153,7 @@ static int advice_name_width(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* The quantity that candidates are ranked by (time or loss), and its interval. */
+/* Adds the quantity that candidates are ranked by (time or loss), and its interval. */
 static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_candidate *c)
 {

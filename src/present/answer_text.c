@@ -1,6 +1,7 @@
 /*
- * An answer as text for people: first the number of workers, then what limits it, then what would
- * change it. Also the parts that all text renderers share: wrapped lines, labels, notes.
+ * Renders an answer as text for people: first the number of workers, then what limits the speed,
+ * then what would change the answer. This file also has the functions that all text renderers
+ * share: wrapped lines, labels, notes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-/* "9 workers: 12.7 s an iteration, 4.14x faster than one" */
+/* Adds a phrase such as "9 workers: 12.7 s an iteration, 4.14x faster than one". */
 static void answer_say_point_time(struct hm_text *out, const struct hm_answer *a,
                                   const struct hm_point *p)
 {
@@ -158,7 +159,7 @@ static void answer_say_whole(struct hm_text *out, const struct hm_answer *a,
     hm__text_release(&line);
 }
 
-/* The probability that this n is the best, given how well the runs determine the curve. */
+/* Adds the probability that this n is the best, given how well the runs determine the curve. */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
 {
@@ -270,7 +271,10 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
-/* The points that meet the deadline, the budget, `faster` and `work`, if the question has them. */
+/*
+ * Adds the points that meet the deadline, the budget, `faster` and `work`, if the question has
+ * them.
+ */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
 {
@@ -364,7 +368,7 @@ static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "on", &line);
 }
 
-/* "ssp 3", "bsp, 1 backup" */
+/* Adds the consistency of a platform, such as "ssp 3" or "bsp, 1 backup". */
 static void answer_say_consistency(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_add(out, hm_consistency_name(way->consistency));
@@ -392,7 +396,7 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "platform", &line);
 }
 
-/* How busy the links of the servers are, and how many servers would no longer limit the job. */
+/* Adds how busy the links of the servers are, and how many servers would be enough. */
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style)
 {
@@ -413,7 +417,10 @@ static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, a->way.servers == 1 ? "server" : "servers", &line);
 }
 
-/* The ranking of platforms; `widest` is the width of the column of machines, 0 without one. */
+/*
+ * Adds the ranking of platforms; `widest` is the width of the column of machines, or 0 for no such
+ * column.
+ */
 static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)
 {

@@ -1,5 +1,4 @@
-/* Machines, fabrics and neural networks of the catalog. Figures that are not known are "?" or null.
- */
+/* Renders machines, fabrics and neural networks of the catalog. Unknown figures are "?" or null. */
 #include "catalog_render.h"
 
 #include <math.h>
@@ -72,7 +71,7 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
                                            : "not known");
 }
 
-/* A figure that is 0 or less is not known. */
+/* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */
 static void put_figure(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);

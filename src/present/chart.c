@@ -1,7 +1,8 @@
 /*
- * The curve of an answer as a table, and drawn with characters: speedup against n with the best and
- * the knee marked, and the time of an iteration split into computing and communicating. A Braille
- * character has two by four dots; without Unicode, a character is one dot.
+ * Renders the curve of an answer as a table, and draws it with characters: speedup against the
+ * number of workers n, with the best point and the knee marked, and the time of an iteration split
+ * into computing and communicating. A Braille character has two by four dots; without Unicode, a
+ * character is one dot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,10 @@
 #include "memory.h"
 #include "render.h"
 
-/* Of a long curve, the table shows the first rows, then rows at growing steps, the best, the knee,
- * the reference and the last row. */
+/*
+ * Whether the table shows point i. The table of a long curve shows the first rows, then rows at
+ * growing steps, and always the best, the knee, the reference and the last row.
+ */
 static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
     double n = a->points[i].n;
@@ -90,7 +93,7 @@ static void canvas_set_marker(struct canvas *c, double n, double y, const char *
         c->markers[row][x] = marker;
 }
 
-/* Draw straight lines between neighbouring points, dot by dot. */
+/* Draws straight lines between neighbouring points, dot by dot. */
 static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
 {
     for (size_t i = 0; i < a->point_count; i++) {
@@ -174,7 +177,7 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
     canvas_put(out, c);
 }
 
-/* Choose the points that get a bar: both ends, the knee, the best, and points between them. */
+/* Chooses the points that get a bar: both ends, the knee, the best, and points between them. */
 static size_t chart_choose_bars(const struct hm_answer *a, size_t *chosen)
 {
     size_t wanted[BARS] = {0, a->knee, a->best, a->best, a->point_count - 1, a->point_count - 1};

@@ -1,7 +1,7 @@
 /*
- * g(i, n), the loss after i iterations on n workers, as JSON. A stored convergence is the same JSON
- * with curves, draws and paces; src/inputs/specs/read_convergence.c reads it. Each curve and each
- * draw is on a line of its own, so that error messages of the reader can name a line.
+ * Renders g(i, n), the loss after i iterations on n workers, as JSON. A stored convergence is the
+ * same JSON with curves, draws and paces; src/inputs/specs/read_convergence.c reads it. Each curve
+ * and each draw is on a line of its own, so that error messages of the reader can name a line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,9 @@
 #include "converge_render.h"
 #include "convergence.h"
 
-/* Rows of numbers. Nine digits exceed the accuracy of draws and halve the size of the file. */
+/*
+ * Writes rows of numbers. Nine digits exceed the accuracy of draws and halve the size of the file.
+ */
 static void json_draws(struct hm_json *json, const double *values, size_t count, size_t columns)
 {
     hm__json_open(json, "draws", HM_JSON_LIST | HM_JSON_LINES);
@@ -67,7 +69,10 @@ static void json_curves(struct hm_json *json, const struct hm_g *g)
     hm__json_close(json);
 }
 
-/* An unbounded staleness is the text "async", because JSON has no infinity. */
+/*
+ * Writes the costs of staleness; an unbounded staleness is the text "async", because JSON has no
+ * infinity.
+ */
 static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
 {
     hm__json_open(json, "costs", HM_JSON_LIST | HM_JSON_LINES);
@@ -87,7 +92,7 @@ static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
     hm__json_close(json);
 }
 
-/* The key is left out when no stale traces were given. */
+/* Writes the fitted cost of staleness; the key is left out when no stale traces were given. */
 static void json_staleness(struct hm_json *json, const char *key, const struct hm_g_stale *stale,
                            bool whole)
 {

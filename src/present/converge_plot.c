@@ -1,13 +1,16 @@
 /*
- * g(i, m) as a gnuplot script: P - P* against iterations on a logarithmic axis. Measured points are
- * joined by thin lines; fitted curves, if the caller passes some, are thick and have bands.
+ * Renders g(i, m), the loss after i iterations on m workers, as a gnuplot script: P - P* (loss
+ * minus least loss) on a logarithmic axis against iterations. Measured points are joined by thin
+ * lines; fitted curves, if the caller passes some, are thick and have bands.
  */
 #include <math.h>
 
 #include "converge_render.h"
 #include "palette.h"
 
-/* The number of different m that are smaller; it selects the colour. */
+/*
+ * Number of different m in the plot of an algorithm that are smaller than m; it selects the colour.
+ */
 static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
                         size_t algorithm, double m)
 {
@@ -28,7 +31,10 @@ static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves
     return rank;
 }
 
-/* Data blocks of the points above P*, which a logarithmic axis can show; returns their number. */
+/*
+ * Writes data blocks of the points above P*, which a logarithmic axis can show; returns the number
+ * of points.
+ */
 static size_t plot_measured_data(struct hm_text *out, const struct hm_convergence *c,
                                  size_t algorithm)
 {
@@ -72,7 +78,10 @@ static bool plot_is_measured(const struct hm_g *g, double m, size_t before)
     return false;
 }
 
-/* Pieces of a plot command for the fitted curves, or for their bands; returns their number. */
+/*
+ * Writes the parts of a plot command for the fitted curves, or for their bands; returns the number
+ * of parts.
+ */
 static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
                           const struct hm_plot_curve *curves, size_t count, size_t algorithm,
                           bool bands)

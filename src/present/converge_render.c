@@ -1,4 +1,7 @@
-/* g(i, m) in one of the formats; here the measured points as CSV. */
+/*
+ * Renders g(i, m), the loss after i iterations on m workers. This file writes the measured points
+ * as CSV, and selects the renderer for the other formats.
+ */
 #include "converge_render.h"
 #include "checks.h"
 

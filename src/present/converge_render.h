@@ -1,5 +1,7 @@
-/* Renderers of g(i, m), the loss after i iterations on m workers. All but the plot append to a
- * text. */
+/*
+ * Renderers of g(i, m), the loss after i iterations on m workers. All functions but the plot append
+ * to a text.
+ */
 #ifndef HM_CONVERGE_RENDER_H
 #define HM_CONVERGE_RENDER_H
 
@@ -9,7 +11,10 @@
 
 void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, const struct hm_style *style);
-/* With `whole`, curves, draws and paces are included, so that hm_convergence_parse can read it. */
+/*
+ * Renders JSON. With `whole`, it includes curves, draws and paces, so that hm_convergence_parse can
+ * read it.
+ */
 void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, bool whole);
 
@@ -20,12 +25,15 @@ size_t hm__g_points(const struct hm_g *g);
 struct hm_plot_curve {
     size_t algorithm; /* Index of the algorithm in the convergence. */
     double m;
-    const double *x, *y;      /* Iterations, and P - P*. */
+    const double *x, *y;      /* Iterations, and P - P* (loss minus least loss). */
     const double *low, *high; /* The interval of y, drawn as a band; NULL: no band. */
     size_t count;             /* Length of each array. */
 };
 
-/* A gnuplot script: P - P* against iterations, a panel for each algorithm, a colour for each m. */
+/*
+ * Writes a gnuplot script of P - P* against iterations, with a panel for each algorithm and a
+ * colour for each m.
+ */
 int hm__convergence_plot(const struct hm_convergence *convergence,
                          const struct hm_plot_curve *curves, size_t count, const char *file,
                          char **ret_script, struct hm_err *err);

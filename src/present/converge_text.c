@@ -1,6 +1,7 @@
 /*
- * g(i, m) as text for people: P*, the least loss; for each algorithm the form of g, its error and
- * its parameters; the errors for m that were held out; notes.
+ * Renders g(i, m), the loss after i iterations on m workers, as text for people: P*, the least
+ * loss; for each algorithm the form of g, its error and its parameters; the errors for numbers of
+ * workers that were held out of the fit; notes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +118,8 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
                   hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
-        if (g->form == HM_G_TERMS && p->value == 0) /* The term occurs only in some draws. */
+        /* The value is 0 if the term occurs only in some draws. */
+        if (g->form == HM_G_TERMS && p->value == 0)
             continue;
         hm__text_add(out, "  ");
         hm__render_cell(out, p->text, width);
@@ -131,8 +133,8 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
 enum { COSTS_SHOWN = 12 };
 
 /*
- * Whether the text leaves out cost k. When the cost does not depend on the staleness, one line for
- * each m is enough; a long list is cut to the costs on the most workers.
+ * Whether the text leaves out the k-th cost of staleness. If the cost does not depend on the
+ * staleness, one line for each m is enough; a long list is reduced to the costs on the largest m.
  */
 static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 {
@@ -146,7 +148,7 @@ static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
     return stale->growth != 0 && stale->cost_count > COSTS_SHOWN && stale->costs[k].m != most;
 }
 
-/* "3", "1 to 8", "async" */
+/* Adds the staleness bounds of a line: "3", "1 to 8" or "async". */
 static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {
     double last = stale->costs[k].staleness;
@@ -234,7 +236,7 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
         }
 }
 
-/* "cocoa+: inside 0.11, 128 from 1..64 0.07" */
+/* Adds a summary of the errors, such as "cocoa+: inside 0.11, 128 from 1..64 0.07". */
 static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
                                 const struct hm_style *style)
 {
@@ -287,7 +289,7 @@ static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *
     }
 }
 
-/* The notes of the fit and those of the holdout in one block. */
+/* Adds the notes of the fit and those of the held-out check in one block. */
 static void convergence_add_notes(struct hm_text *out, const struct hm_convergence *c,
                                   const struct hm_holdout *h, const struct hm_style *style)
 {

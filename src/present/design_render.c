@@ -1,10 +1,10 @@
-/* A design, which is a list of runs to make, as text or JSON. */
+/* Renders a design, which is a list of runs to make, as text or JSON. */
 #include <math.h>
 
 #include "checks.h"
 #include "fit_render.h"
 
-/* One row of the table; number 0: the run is considered but not made. */
+/* Adds one row of the table; number 0 means that the run was considered but is not proposed. */
 static void design_run(struct hm_text *out, const struct hm_chosen *c, size_t number,
                        const struct hm_style *style)
 {

@@ -1,4 +1,4 @@
-/* Fits for programs: JSON, CSV and plots. */
+/* Renders fits for programs: JSON, CSV and plots. */
 #include "fit_render.h"
 
 #include "checks.h"
@@ -74,7 +74,7 @@ static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
     hm__json_close(json);
 }
 
-/* The same names as the provenance of an answer of plan. */
+/* The source of the times; plan uses the same names for the provenance of its answers. */
 static const char *fit_provenance(const struct hm_fit *fit)
 {
     if (!fit->from_sheet)
@@ -126,7 +126,9 @@ static void fit_csv(struct hm_text *out, const struct hm_prediction *p, size_t c
     }
 }
 
-/* A data block of the runs of the predicted configuration, or of all others; returns their number.
+/*
+ * Writes a data block of the runs of the predicted configuration, or, with `elsewhere`, of all
+ * other runs; returns the number of runs.
  */
 static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
                         bool elsewhere)
@@ -145,7 +147,7 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
     return count;
 }
 
-/* A gnuplot script: the predictions with their intervals as bands, and the measured runs. */
+/* Writes a gnuplot script: the predictions with their intervals as bands, and the measured runs. */
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)
 {

@@ -1,10 +1,13 @@
-/* A fit as text for people: the predictions, the terms, the residuals and the notes. */
+/* Renders a fit as text for people: the predictions, the terms, the residuals and the notes. */
 #include <math.h>
 #include <stdio.h>
 
 #include "fit_render.h"
 
-/* A time; when the runs give only speedups, a multiple of the time of the reference. */
+/*
+ * Writes a time; if the runs give only speedups, writes it as a multiple of the time of the
+ * reference.
+ */
 static const char *fit_show_time(const struct hm_fit *fit, double seconds, char *text)
 {
     if (!fit->relative)
@@ -151,7 +154,7 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
-/* A sentence about the only prediction. */
+/* Adds a sentence about the prediction, if there is only one. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {

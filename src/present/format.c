@@ -1,4 +1,4 @@
-/* Formatting of quantities for people and for programs. */
+/* Formats quantities for people and for programs. */
 #include "format.h"
 
 #include <math.h>
@@ -25,7 +25,10 @@ const char *hm__show_count(double value, char *text)
     return text;
 }
 
-/* Three digits; an exponent is written without a plus sign and leading zeros, as in 3.1e-4. */
+/*
+ * Formats a loss with three digits; an exponent has no plus sign and no leading zeros, as in
+ * 3.1e-4.
+ */
 const char *hm__show_loss(double value, char *text)
 {
     double size = fabs(value);
@@ -54,13 +57,13 @@ const char *hm__show_range(const char *(*show)(double value, char *text), double
     return text;
 }
 
-/* A unit for values of at least `from`, with the size of the unit and its name. */
+/* A unit that is used for values of at least `from`, with its size and its name. */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* Use the unit of the first row whose `from` is at most the value. */
+/* Writes a value in the unit of the first row whose `from` is at most the value. */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];
@@ -158,7 +161,10 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
     hm__json_put_number(json, key, value >= 0 ? value : NAN);
 }
 
-/* XML forbids most control characters; they and bytes that are not UTF-8 become U+FFFD. */
+/*
+ * Escapes text. XML forbids most control characters; they and bytes that are not UTF-8 become
+ * U+FFFD.
+ */
 void hm__xml_text(struct hm_text *out, const char *text)
 {
     for (size_t length; text && *text; text += length ? length : 1) {

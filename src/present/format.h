@@ -1,4 +1,7 @@
-/* Quantities as people write them, and members of JSON, CSV and XML that renderers share. */
+/*
+ * Formats quantities as people write them, and writes parts of JSON, CSV and XML that renderers
+ * share.
+ */
 #ifndef HM_FORMAT_H
 #define HM_FORMAT_H
 
@@ -7,37 +10,54 @@
 
 enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
 
-/* Each function writes into text[HM_SHOWN] and returns it. */
-const char *hm__show_number(double value, char *text); /* Three significant digits: 12.7, 1024. */
-const char *hm__show_count(double value, char *text);  /* 9.4, 128: a whole number from 99.5 on. */
-const char *hm__show_loss(double value, char *text);   /* "0.12", "3.1e-4" */
-const char *hm__show_time(double seconds, char *text); /* "12.7 s", "3.20 ms", "5.4 h" */
-const char *hm__show_money(double amount, char *text); /* "$12.30", "$0.0042" */
-const char *hm__show_bytes(double bytes, char *text);  /* "14.9 GiB" */
-/* The rate of a network in bits: "10.0 Gbit/s". */
+/*
+ * Each function hm__show_… formats a value into text[HM_SHOWN], unless it says otherwise, and
+ * returns text.
+ */
+/* Formats a number with three significant digits, such as 12.7 or 1024. */
+const char *hm__show_number(double value, char *text);
+/* Formats a count such as 9.4 or 128; it is rounded to a whole number from 99.5 on. */
+const char *hm__show_count(double value, char *text);
+/* Formats a loss, such as "0.12" or "3.1e-4". */
+const char *hm__show_loss(double value, char *text);
+/* Formats a time, such as "12.7 s", "3.20 ms" or "5.4 h". */
+const char *hm__show_time(double seconds, char *text);
+/* Formats an amount of money, such as "$12.30" or "$0.0042". */
+const char *hm__show_money(double amount, char *text);
+/* Formats a size of memory, such as "14.9 GiB". */
+const char *hm__show_bytes(double bytes, char *text);
+/* Formats the rate of a network in bits, such as "10.0 Gbit/s". */
 const char *hm__show_rate(double bytes_per_s, char *text);
-/* The rate of a memory in bytes: "900 GB/s". */
+/* Formats the rate of a memory in bytes, such as "900 GB/s". */
 const char *hm__show_byte_rate(double bytes_per_s, char *text);
-const char *hm__show_flops(double flops, char *text); /* "312 Tflop/s" */
-/* "21.0 ms to 29.0 ms", into text[HM_SHOWN_RANGE]; empty when an end is unknown (not finite). */
+/* Formats a rate of computing, such as "312 Tflop/s". */
+const char *hm__show_flops(double flops, char *text);
+/*
+ * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]; empty if an end is not
+ * finite (unknown).
+ */
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
-/* The ending of a noun that is counted: "" for one, "s" for any other number. */
+/* The plural ending of a counted noun: "" for one, "s" for any other number. */
 const char *hm__plural(double count);
 
-/* Open the object of an answer: one member on each line, and "howmany" (the version) first. */
+/*
+ * Opens the JSON object of an answer: one member on each line, and "howmany" (the version) first.
+ */
 void hm__json_open_answer(struct hm_json *json);
-/* Close the object of an answer and end its line. */
+/* Closes the JSON object of an answer and ends its line. */
 void hm__json_close_answer(struct hm_json *json);
-/* A member for a quantity that cannot be negative: null when it is unknown (NaN or negative). */
+/*
+ * Writes a quantity that cannot be negative; it becomes null when it is unknown (NaN or negative).
+ */
 void hm__json_put_known(struct hm_json *json, const char *key, double value);
 
-/* Text for XML and HTML, between tags or inside quotes; nothing for NULL. */
+/* Escapes text for XML and HTML, between tags or inside quotes; adds nothing for NULL. */
 void hm__xml_text(struct hm_text *out, const char *text);
 
-/* A field of CSV, in quotes where it needs them; empty for NULL. */
+/* Adds a field of CSV, in quotes if it needs them; the field is empty for NULL. */
 void hm__csv_text(struct hm_text *out, const char *text);
-/* A comma and the number; the field is empty when the number is not finite. */
+/* Adds a comma and a number; the field is empty when the number is not finite. */
 void hm__csv_number(struct hm_text *out, double value);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Plots as gnuplot scripts: the library writes the script, a program passes it to gnuplot. The data
- * are part of the script, so that it can be kept and edited.
+ * Renders plots as gnuplot scripts: the library writes the script, and a program passes it to
+ * gnuplot. The data are part of the script, so that it can be kept and edited.
  */
 #include <string.h>
 
@@ -23,7 +23,8 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    if (file && file[0] == '|') { /* gnuplot would run the rest as a command. */
+    /* gnuplot would run a name that begins with "|" as a command. */
+    if (file && file[0] == '|') {
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
     }
@@ -98,7 +99,10 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "\n");
 }
 
-/* Seconds of computing and communicating; over a wide range of n, their shares of the iteration. */
+/*
+ * Plots the seconds of computing and communicating; over a wide range of n, their shares of an
+ * iteration.
+ */
 static void plot_step(struct hm_text *out, bool wide)
 {
     if (wide)

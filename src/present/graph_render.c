@@ -1,4 +1,7 @@
-/* A graph and its splits: edges of the fullest worker, imbalance, cut edges, copies of vertices. */
+/*
+ * Renders a graph and its splits: edges of the worker with most edges, imbalance, cut edges, copies
+ * of vertices.
+ */
 #include "graph_render.h"
 
 #include <math.h>
@@ -59,7 +62,7 @@ void hm__render_graph_text(struct hm_text *out, const struct hm_graph *graph,
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-/* Counts that are not known are negative or NaN inside, and null outside. */
+/* Writes a count; an unknown count is negative or NaN in the library and null in JSON. */
 static void put_count(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value >= 0 ? value : NAN);

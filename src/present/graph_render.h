@@ -1,10 +1,10 @@
-/* How graphs split, as text, JSON and pictures. */
+/* Renderers of graphs and of their splits among workers, as text, JSON and plots. */
 #ifndef HM_GRAPH_RENDER_H
 #define HM_GRAPH_RENDER_H
 
 #include "text.h"
 
-/* One way to split a graph, for each number of workers. */
+/* The results of one method of splitting a graph, for several numbers of workers; borrowed. */
 struct hm_split_table {
     enum hm_split split;
     const struct hm_parts *parts;
@@ -15,7 +15,7 @@ void hm__render_graph_text(struct hm_text *out, const struct hm_graph *graph,
                            const struct hm_split_table *tables, size_t count);
 void hm__render_graph_json(struct hm_text *out, const struct hm_graph *graph,
                            const struct hm_split_table *tables, size_t count);
-/* A gnuplot script that draws into file. */
+/* Writes a gnuplot script that draws into `file`. */
 int hm__render_graph_plot(struct hm_text *out, const struct hm_graph *graph,
                           const struct hm_split_table *tables, size_t count, const char *file,
                           struct hm_err *err);

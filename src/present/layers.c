@@ -1,4 +1,4 @@
-/* A network as a table of its layers. All quantities are for one sample. */
+/* Renders a neural network as a table of its layers. All quantities are for one sample. */
 #include <stdio.h>
 
 #include "format.h"

@@ -1,7 +1,7 @@
 /*
- * The colours of Okabe and Ito and two more, darkened for a white background so that lines have a
- * contrast of at least 3 to 1. Charts use different shapes of points as well, so that no
- * information is in the colour alone.
+ * The palette is that of Okabe and Ito with two more colours. The colours are darkened for a white
+ * background, so that lines have a contrast of at least 3 to 1. Charts also use different shapes of
+ * points, so that no information depends on colour alone.
  */
 #include "palette.h"
 

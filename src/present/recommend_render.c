@@ -1,4 +1,4 @@
-/* Recommendations for programs: JSON, and CSV of the candidates. */
+/* Renders recommendations for programs: JSON, and CSV of the candidates. */
 #include "recommend_render.h"
 
 #include "checks.h"
@@ -37,7 +37,7 @@ static void json_rows(struct hm_json *json, const struct hm_recommendation *r)
     hm__json_close(json);
 }
 
-/* The run that would help most, {"n":3,"batch":6400,…}, or null. */
+/* Writes the run that would help most, such as {"n":3,"batch":6400,…}; null if there is none. */
 static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 {
     if (r->next_count == 0)
@@ -51,7 +51,10 @@ static void json_next(struct hm_json *json, const struct hm_recommendation *r)
     hm__json_put_text(json, "next_why", r->next_why);
 }
 
-/* "unreached" when no candidate will do; "unknown" when there is nothing to judge them by. */
+/*
+ * Status of a recommendation: "unreached" if no candidate meets the limits; "unknown" if no
+ * candidate has a time.
+ */
 static const char *recommendation_status(const struct hm_recommendation *r)
 {
     if (r->best < r->candidate_count)

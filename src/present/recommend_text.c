@@ -1,6 +1,6 @@
 /*
- * A recommendation as text for people: the number of workers, what it is based on, how sure it is,
- * the other candidates, and the run that would help most.
+ * Renders a recommendation as text for people: the number of workers, what it is based on, how
+ * certain it is, the other candidates, and the run that would help most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static void recommendation_say_workers(struct hm_text *out, double n)
     hm__text_addf(out, "%g worker%s", n, hm__plural(n));
 }
 
-/* "2.18 min, $0.12" */
+/* Adds the time and the cost of a candidate, such as "2.18 min, $0.12". */
 static void recommendation_say_outcome(struct hm_text *out, const struct hm_recommended *c)
 {
     char shown[HM_SHOWN];
@@ -50,7 +50,7 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
 enum { OTHERS_SHOWN = 5 };
 
-/* "3 workers 8.38 min; 2 workers 12.8 min": the candidates after the best that do not fail. */
+/* Adds the candidates after the best that do not fail: "3 workers 8.38 min; 2 workers 12.8 min". */
 static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
     size_t said = 0, more = 0;
@@ -94,7 +94,7 @@ static void recommendation_say_failed(struct hm_text *out, const struct hm_recom
         hm__text_addf(out, "; %zu more", more);
 }
 
-/* "a run of 3 workers with batch 6400, latency 20.0 ms: why" */
+/* Adds the proposed run: "a run of 3 workers with batch 6400, latency 20.0 ms: why". */
 static void recommendation_say_next(struct hm_text *out, const struct hm_recommendation *r)
 {
     char shown[HM_SHOWN];
@@ -127,7 +127,7 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 
 typedef void (*recommendation_phrase)(struct hm_text *out, const struct hm_recommendation *r);
 
-/* "label   phrase", when the phrase is not empty. */
+/* Adds a line "label   phrase" if the phrase is not empty. */
 static void recommendation_add_line(struct hm_text *out, const struct hm_recommendation *r,
                                     const struct hm_style *style, const char *label,
                                     recommendation_phrase phrase)

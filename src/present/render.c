@@ -1,4 +1,4 @@
-/* An answer in one of the formats; here the machine-readable ones, JSON and CSV. */
+/* Renders an answer as JSON and CSV, and selects the renderer for the other formats. */
 #include "render.h"
 
 #include <math.h>
@@ -20,16 +20,18 @@ struct hm_style hm__style_or_default(const struct hm_style *style)
     return own;
 }
 
-/* A named quantity of a point; negative or NaN: unknown. */
+/* A named quantity of a point; a negative value or NaN means that it is unknown. */
 struct point_field {
     const char *name;
     double value;
 };
 
-/* POINT_FIELDS are of every answer; the others only of some: see point_extra_fields. */
+/*
+ * Every point has POINT_FIELDS quantities; point_extra_fields adds at most POINT_EXTRA_FIELDS more.
+ */
 enum { POINT_FIELDS = 15, POINT_EXTRA_FIELDS = 2 };
 
-/* The quantities of a point in the order of JSON keys and CSV columns. */
+/* Lists the quantities of a point in the order of JSON keys and CSV columns. */
 static void point_list_fields(const struct hm_point *p, struct point_field fields[POINT_FIELDS])
 {
     const struct point_field all[POINT_FIELDS] = {{"n", p->n},
@@ -51,7 +53,9 @@ static void point_list_fields(const struct hm_point *p, struct point_field field
     memcpy(fields, all, sizeof(all));
 }
 
-/* The quantities that exist only with stragglers or only with servers; returns their number. */
+/*
+ * Lists the quantities that exist only with stragglers or only with servers; returns their number.
+ */
 static size_t point_extra_fields(const struct hm_answer *a, const struct hm_point *p,
                                  struct point_field fields[POINT_EXTRA_FIELDS])
 {
@@ -84,7 +88,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* The point at an index, or null where the answer has none. */
+/* Writes the point at an index, or null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -94,13 +98,16 @@ static void json_point_at(struct hm_json *json, const char *key, const struct hm
         json_point(json, key, a, &points[index]);
 }
 
-/* Null for a quantity that is 0 when it is unknown or not asked for. */
+/*
+ * Writes a quantity for which 0 or less means "unknown" or "not asked for"; such values become
+ * null.
+ */
 static void json_positive(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);
 }
 
-/* The keys of a platform; they are left out when the question names none. */
+/* Writes the keys of a platform; they are left out when the question names no platform. */
 static void json_way(struct hm_json *json, const struct hm_way *way, double samples_per_s,
                      double saturates_n, double servers_enough)
 {
@@ -147,7 +154,9 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
     json_way(json, &a->way, a->samples_per_s, a->saturates_n, a->servers_enough);
 }
 
-/* The points that the question asks for, and the nearest miss when nothing meets it. */
+/*
+ * Writes the points that the question asks for, and the nearest miss if no point meets the limits.
+ */
 static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 {
     bool work = a->missed && strcmp(a->missed, "work") == 0;
@@ -163,7 +172,10 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_known(json, "nearest_gap", a->missed ? a->nearest_gap : NAN);
 }
 
-/* What surrounds the best n: the plateau, the ceiling of the search, and how sure the answer is. */
+/*
+ * Writes what surrounds the best n: the plateau, the ceiling of the search, and the certainty of
+ * the answer.
+ */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
     bool fitted = a->level > 0, best = a->best < a->point_count;
@@ -230,7 +242,7 @@ static void json_ranking(struct hm_json *json, const struct hm_answer *a)
     hm__json_close(json);
 }
 
-/* Points by their indices; without indices, the first `count` points. */
+/* Writes the points with the given indices; without indices, the first `count` points. */
 static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)
 {
@@ -259,7 +271,7 @@ static void answer_json(struct hm_text *out, const struct hm_answer *a)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* An unknown quantity (NaN or negative) is an empty field. */
+/* Adds a field of CSV; it is empty if the quantity is unknown (NaN or negative). */
 static void csv_known(struct hm_text *out, double value, const char *end)
 {
     if (value >= 0)
@@ -267,7 +279,7 @@ static void csv_known(struct hm_text *out, double value, const char *end)
     hm__text_add(out, end);
 }
 
-/* The columns of the platform, which are the same in every row. */
+/* Adds the columns of the platform, which are the same in every row. */
 static void csv_way(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_addf(out, ",%s,%s,", hm_platform_name(way->platform),

@@ -1,4 +1,4 @@
-/* Renderers of an answer, one for each format, and parts of texts; all append to a text. */
+/* Renderers of an answer, one for each format, and helpers for text; all append to a text. */
 #ifndef HM_RENDER_H
 #define HM_RENDER_H
 
@@ -6,8 +6,8 @@
 #include "text.h"
 
 /*
- * The style of a public render function: a copy of the caller's. NULL means no colour, ASCII, no
- * table, no chart and 80 columns; a width of 0 means 80 columns.
+ * Returns a copy of the style that the caller of a public render function gave. NULL means no
+ * colour, ASCII, no table, no chart and 80 columns; a width of 0 means 80 columns.
  */
 struct hm_style hm__style_or_default(const struct hm_style *style);
 
@@ -20,38 +20,48 @@ void hm__render_chart(struct hm_text *out, const struct hm_answer *answer,
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
                        struct hm_err *err);
 
-/* A network layer by layer: shape, parameters, flop and bytes, forward and for training. */
+/*
+ * Renders a network layer by layer: shape, parameters, flop and bytes, for the forward pass and for
+ * training.
+ */
 void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
-/* Add the words of a text; lines after the first begin at column `indent`. */
+/*
+ * Adds the words of a text, wrapped to the width; lines after the first begin at column `indent`.
+ */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);
-/* "label   text", wrapped to the width with the text kept in its column. */
+/* Adds a line "label   text", wrapped to the width; the text stays in its column. */
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text);
-/* Notes of an answer, one after another; only the first line has the label "note". */
+/* Adds the notes of an answer, one after another; only the first line has the label "note". */
 void hm__render_notes(struct hm_text *out, const char *const *notes, size_t count,
                       const struct hm_style *style);
 
 /*
- * As hm__render_wrapped (with the end of the line) and hm__render_line, for a text that was built
- * piece by piece. They release `text` and pass on whether its memory ran out.
+ * These functions work like hm__render_wrapped (with the end of the line) and hm__render_line, for
+ * a text that was built piece by piece. They release `text`; if its memory ran out, `out` is marked
+ * as failed too.
  */
 void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
                       size_t indent);
 void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
                            struct hm_text *text);
-/* The first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
+/* Adds the first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
 void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text);
-/* One cell of a table, `width` columns wide: a short text is padded, a long one is cut. */
+/* Adds one cell of a table, `width` columns wide: a short text is padded, a long one is cut. */
 void hm__render_cell(struct hm_text *out, const char *text, size_t width);
-/* Escape sequences that switch bold or dim type on and off; empty without colour. */
+/*
+ * Returns the escape sequence that switches bold or dim type on or off; it is empty without colour.
+ */
 const char *hm__render_bold(const struct hm_style *style, bool on);
 const char *hm__render_dim(const struct hm_style *style, bool on);
 
-/* A text inside single quotes for gnuplot: a quote is doubled, control characters are dropped. */
+/*
+ * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
+ */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
-/* The gnuplot commands that choose terminal and output by the ending of the file name. */
+/* Adds the gnuplot commands that choose terminal and output by the ending of the file name. */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
 

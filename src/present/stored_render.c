@@ -1,7 +1,7 @@
 /*
- * Stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its column
- * and its JSON key. `more` is a flat JSON object of further columns; its members are written beside
- * the others.
+ * Renders stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its
+ * column and its JSON key. `more` is a flat JSON object of further columns; its members are written
+ * beside the others.
  */
 #include "stored_render.h"
 
@@ -49,7 +49,7 @@ static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* A cell of the table, empty when the value is unknown; long texts are cut. */
+/* Writes a cell of the table, which is empty when the value is unknown; long texts are cut. */
 static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
 {
     if (!stored_has(run, k))
@@ -61,7 +61,10 @@ static const char *stored_cell(const struct hm_stored *run, size_t k, char text[
     return text;
 }
 
-/* The table leaves out columns of little interest; hm__render_stored writes them. */
+/*
+ * Whether the table shows column k. Columns of little interest are left out; hm__render_stored
+ * shows them.
+ */
 static bool column_in_table(size_t k)
 {
     return strcmp(hm__store_columns[k].name, "key") != 0 &&
@@ -149,7 +152,7 @@ static void json_samples(struct hm_json *json, const struct hm_stored *run)
     hm__json_close(json);
 }
 
-/* Copy the members of `more`, which is a JSON object such as {"a":1}, into the open object. */
+/* Copies the members of `more`, which is a JSON object such as {"a":1}, into the open object. */
 static void json_more(struct hm_json *json, const char *more)
 {
     struct hm_text members = {0};
@@ -174,7 +177,7 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
         else
             hm__json_put_number(&json, hm__store_columns[k].name, stored_number(run, k));
     }
-    if (run->more && strlen(run->more) > 2) /* {} has no members. */
+    if (run->more && strlen(run->more) > 2) /* An empty object, {}, has no members. */
         json_more(&json, run->more);
     if (run->sample_count)
         json_samples(&json, run);
@@ -199,7 +202,10 @@ static const char *json_skip_value(const char *at)
     return at + strcspn(at, ",}");
 }
 
-/* Find the next member; `at` points at "{" or ",". Returns where it ends, NULL after the last. */
+/*
+ * Finds the next member of a JSON object; `at` points at "{" or ",". Returns the end of the member,
+ * or NULL after the last one.
+ */
 static const char *json_next_member(const char *at, const char **name, size_t *name_length,
                                     const char **value, size_t *value_length)
 {
@@ -216,7 +222,8 @@ static const char *json_next_member(const char *at, const char **name, size_t *n
     return end;
 }
 
-enum { MORE_MAX = 256 }; /* Further members are left out of the CSV. */
+/* Largest number of different members of `more` in the CSV; further members are left out. */
+enum { MORE_MAX = 256 };
 
 struct member_names {
     const char *names[MORE_MAX];
@@ -250,7 +257,7 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     }
 }
 
-/* A JSON value as a field of CSV: a text loses its quotes and its escapes. */
+/* Adds a JSON value as a field of CSV; a text loses its quotes and its escapes. */
 static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {
     struct hm_text plain = {0};

@@ -1,18 +1,21 @@
-/* Stored runs as text, JSON and CSV; all functions append to a text. */
+/* Renderers of stored runs as text, JSON and CSV; all functions append to a text. */
 #ifndef HM_STORED_RENDER_H
 #define HM_STORED_RENDER_H
 
 #include "howmany_store.h"
 #include "text.h"
 
-/* A table with the columns that at least one of the runs has. style NULL: the defaults. */
+/*
+ * Renders a table with the columns that at least one of the runs has. style may be NULL for the
+ * defaults.
+ */
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style);
-/* One run: a line for each known column, then its samples. */
+/* Renders one run: a line for each known column, then its samples. */
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run);
-/* One run as a JSON object on one line, without the line break; with its samples, if it has any. */
+/* Renders one run as a JSON object without a line break, with its samples if it has any. */
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
-/* CSV of runs; its columns are those that at least one run has, including members of `more`. */
+/* Renders runs as CSV with the columns that at least one run has, including members of `more`. */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 
 #endif

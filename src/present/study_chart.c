@@ -1,6 +1,6 @@
 /*
- * The charts of a study. The time of a point is its iteration times the measured seconds of one
- * iteration on the same number of workers; no model is evaluated here.
+ * Draws the charts of a study. The time of a point is the number of its iteration, multiplied by
+ * the measured seconds of one iteration on the same number of workers; no model is evaluated here.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
     return memory;
 }
 
-/* "name, m = 8" in the arena of the page; NULL when memory ran out. */
+/* Writes the label "name, m = 8" into the arena of the page; NULL when memory ran out. */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
@@ -43,7 +43,10 @@ static void page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
     hm__svg_add(page->out, chart);
 }
 
-/* A collapsed table of at most about ROWS_SHOWN points of each curve, including its last. */
+/*
+ * Adds a collapsed table of at most about ROWS_SHOWN points of each curve, including the last
+ * point.
+ */
 static void page_add_points(struct hm_text *out, const struct hm_svg_chart *chart,
                             const char *x_name, const char *const *labels)
 {
@@ -73,7 +76,7 @@ static void page_end_figure(struct hm_page *page)
     hm__text_add(page->out, "</figure>\n");
 }
 
-/* P - P* of a curve, in the arena of the page. */
+/* Returns P - P* (loss minus least loss) of a curve, in the arena of the page. */
 static double *curve_losses(struct hm_page *page, const struct hm_convergence *c,
                             const struct hm_g_curve *curve)
 {
@@ -84,7 +87,7 @@ static double *curve_losses(struct hm_page *page, const struct hm_convergence *c
     return y;
 }
 
-/* The number of different m of the algorithm that are smaller; it selects colour and shape. */
+/* Number of different m of the algorithm that are smaller than m; it selects colour and shape. */
 static size_t curve_rank(const struct hm_g *g, double m)
 {
     size_t rank = 0;
@@ -147,7 +150,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
 
 /* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Measured seconds of one iteration; NaN when there is no measurement. */
+/* Measured seconds of one iteration on m workers; NaN when there is no measurement. */
 static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;
@@ -171,7 +174,10 @@ static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
     return NULL;
 }
 
-/* The trace of the best-ranked m that has a trace and a measured time; NULL: there is none. */
+/*
+ * Finds the trace of the best-ranked m that has both a trace and a measured time; NULL: there is
+ * none.
+ */
 static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
                                                 const struct hm_advice *a, const struct hm_g *g,
                                                 double *ret_seconds)
@@ -207,7 +213,10 @@ static bool series_add_times(struct hm_page *page, const struct hm_convergence *
     return true;
 }
 
-/* Colour and shape of an algorithm: its rank among the algorithms, so that all charts agree. */
+/*
+ * Colour and shape of an algorithm: its rank in the advice, so that an algorithm looks the same in
+ * all charts.
+ */
 static size_t algorithm_look(const struct hm_advice *a, const char *algorithm)
 {
     size_t look = 0;
@@ -256,7 +265,9 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* The candidate of an algorithm with the least m above `above`; NULL after the last. */
+/*
+ * Finds the candidate of an algorithm with the smallest m above `above`; NULL after the last one.
+ */
 static const struct hm_candidate *candidate_next(const struct hm_advice *a, const char *algorithm,
                                                  double above)
 {

@@ -1,7 +1,7 @@
 /*
- * The report of a study: one HTML file that loads no other. The advice comes first, then the runs
- * and fits that it is based on. The same study gives the same bytes, whenever and wherever it is
- * rendered.
+ * Renders the report of a study: one HTML file that loads no other files. The advice comes first,
+ * then the runs and fits that it is based on. The same study gives the same bytes, whenever and
+ * wherever it is rendered.
  */
 #include "study_render.h"
 
@@ -56,7 +56,7 @@ static const char *show_known_loss(double loss, char *text)
     return isfinite(loss) ? hm__show_loss(loss, text) : "";
 }
 
-/* Escaped text; a word joiner after the minus sign of 1e-4 keeps the number on one line. */
+/* Adds escaped text; a word joiner after the minus sign of 1e-4 keeps the number on one line. */
 static void study_add_sentence(struct hm_text *out, const char *text)
 {
     struct hm_text joined = {0};
@@ -121,7 +121,10 @@ static void study_add_why(struct hm_text *out, const struct hm_advice *a,
     hm__text_release(&why);
 }
 
-/* The quantity that candidates are ranked by (time or loss), its interval, cost and probability. */
+/*
+ * Adds the quantity that candidates are ranked by (time or loss), its interval, the cost and the
+ * probability.
+ */
 static void study_add_ranked(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_candidate *c, bool priced)
 {
@@ -158,7 +161,10 @@ static void study_add_candidate(struct hm_text *out, const struct hm_advice *a,
     hm__table_row_end(out);
 }
 
-/* A table of all candidates, or of the best of each algorithm with the reason why it loses. */
+/*
+ * Adds a table of all candidates, or of the best candidate of each algorithm with the reason why it
+ * loses.
+ */
 static void study_add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {
     bool priced = hm__advice_priced(a);

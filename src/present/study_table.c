@@ -1,4 +1,6 @@
-/* HTML tables: a caption, headings with a scope, and a frame that scrolls on small screens. */
+/*
+ * Writes HTML tables: a caption, headings with a scope, and a frame that scrolls on small screens.
+ */
 #include "study_render.h"
 
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns)

@@ -1,6 +1,6 @@
 /*
- * Charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; type of 14
- * units remains legible on a phone. Labels that would touch the previous label are left out.
+ * Draws charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; type
+ * of 14 units remains legible on a phone. Labels that would touch the previous label are left out.
  */
 #include "svg.h"
 
@@ -15,8 +15,8 @@ enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
-    double low, high; /* Range of the values. */
-    double from, to;  /* Range in units of the drawing. */
+    double low, high; /* Range of the values on the axis. */
+    double from, to;  /* Range of the axis in units of the drawing. */
 };
 
 static bool axis_shows(const struct axis *a, double value)
@@ -46,7 +46,7 @@ static void axis_widen(struct axis *a, double value)
     a->high = fmax(a->high, value);
 }
 
-/* Add a margin around the points; a linear axis starts at 0 when 0 is near. */
+/* Adds a margin around the points; a linear axis starts at 0 when 0 is near. */
 static void axis_pad(struct axis *a)
 {
     if (a->scale != HM_SCALE_LINEAR) {
@@ -66,7 +66,10 @@ static bool point_is_drawn(const struct axis *x, const struct axis *y,
     return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/* The axes that contain all points and error bars; false when there is no point. */
+/*
+ * Finds the ranges of the axes that contain all points and error bars; false when there is no
+ * point.
+ */
 static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
@@ -117,7 +120,10 @@ static size_t axis_linear_ticks(const struct axis *a, double *ticks)
     return count;
 }
 
-/* Powers of a base; with more than `most` of them, only every second, third, … one. */
+/*
+ * Sets ticks at powers of a base; if there are more than `most`, only at every second, third, …
+ * power.
+ */
 static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
 {
     double first = ceil(log(a->low) / log(base) - 1e-9),
@@ -131,7 +137,7 @@ static size_t axis_power_ticks(const struct axis *a, double base, double most, d
     return count;
 }
 
-/* 1, 2 and 5 times the powers of ten. */
+/* Sets ticks at 1, 2 and 5 times the powers of ten. */
 static size_t axis_fine_ticks(const struct axis *a, double *ticks)
 {
     size_t count = 0;
@@ -206,7 +212,7 @@ static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, co
                   y->from, x->to);
 }
 
-/* One of six shapes around a point. */
+/* Draws one of six shapes around a point. */
 static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
@@ -217,7 +223,7 @@ static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
         "m0 4.5l4.2 -7.2h-8.4z",                                        /* triangle, upside down */
         "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* cross */
     };
-    /* Shift the shapes after each round of colours, so that combinations repeat later. */
+    /* The shapes are shifted after each round of colours, so that combinations repeat later. */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
     hm__text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
@@ -280,7 +286,10 @@ static double svg_legend_width(const char *name)
     return 34 + GLYPH_WIDTH * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
 }
 
-/* Names in rows below the drawing; returns the number of rows. With out NULL it only counts. */
+/*
+ * Adds the names of the series in rows below the drawing; returns the number of rows. With out NULL
+ * it only counts the rows.
+ */
 static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {
     double x = 8;

@@ -6,15 +6,17 @@
 
 enum hm_scale { HM_SCALE_LINEAR, HM_SCALE_LOG, HM_SCALE_LOG2 };
 
-/* Arrays are borrowed. Points that a scale cannot show (NaN; on a logarithmic scale, 0 or less) are
- * left out. */
+/*
+ * A series of points. Its arrays are borrowed. Points that a scale cannot show (NaN, or 0 or less
+ * on a logarithmic scale) are left out.
+ */
 struct hm_svg_series {
-    const char *name; /* Entry of the legend; NULL: no entry. */
-    size_t look;      /* Selects colour and shape. */
+    const char *name; /* Name in the legend; NULL: no entry. */
+    size_t look;      /* Index that selects colour and shape. */
     const double *x, *y;
     const double *low, *high; /* Ends of the error bars; NULL: no bars. */
     size_t count;
-    bool line; /* Join the points by lines. */
+    bool line; /* True: join the points by lines. */
 };
 
 struct hm_svg_chart {
@@ -22,17 +24,18 @@ struct hm_svg_chart {
     const char *title, *description;
     const char *x_label, *y_label;
     enum hm_scale x_scale, y_scale;
-    bool diagonal; /* Use the same range for both axes, and draw the line x = y. */
-    bool apart;    /* Shift each series sideways a little, so that error bars do not overlap. */
+    bool diagonal; /* True: use the same range for both axes, and draw the line x = y. */
+    /* True: shift each series sideways a little, so that error bars do not overlap. */
+    bool apart;
     const struct hm_svg_series *series;
     size_t count;
 };
 
 /* Whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
-/* Add <svg>…</svg>. The page must contain the rules of hm__svg_style. */
+/* Adds an element <svg>…</svg>. The page must contain the rules of hm__svg_style. */
 void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
-/* The CSS rules that the charts need, for light and dark colour schemes. */
+/* Adds the CSS rules that the charts need, for light and dark colour schemes. */
 void hm__svg_style(struct hm_text *out);
 
 #endif

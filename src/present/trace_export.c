@@ -1,4 +1,4 @@
-/* Traces of stored runs, as JSON lines and as CSV. */
+/* Exports traces of stored runs as JSON lines and as CSV. */
 #include "trace_export.h"
 
 #include <math.h>
@@ -10,7 +10,10 @@
 const char hm__export_trace_header[] =
     "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness\n";
 
-/* The staleness of a run as text: a number, "async", or empty for a fresh run. */
+/*
+ * Writes the staleness of a run as text: a number, "async", or nothing for a run without stale
+ * gradients.
+ */
 static const char *staleness_text(const struct hm_stored *run, char text[40], struct hm_text *out)
 {
     double staleness = 0;
