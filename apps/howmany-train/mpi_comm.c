@@ -38,11 +38,11 @@ struct mpi_state {
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* Array of the requests that wait_any passes to MPI. */
+    MPI_Request *requests; /* Array in which requests are passed to MPI. */
     size_t room;
 };
 
-/* Length of the next chunk of a message: `left` bytes remain, and a chunk has at most `most`. */
+/* Length of the next chunk of a message: `left` elements remain, and a chunk has at most `most`. */
 static int chunk_length(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);

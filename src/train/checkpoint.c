@@ -1,5 +1,5 @@
 /*
- * Format of the file: a header of text lines "name value", a line of blanks and an empty one, the
+ * Format of the file: a header of text lines "name value", a line of blanks, an empty line, the
  * arrays as doubles in this machine's representation (w first), and a checksum of 8 bytes over
  * everything before it.
  *
@@ -105,7 +105,7 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
 /* ---- writing -------------------------------------------------------------------------------- */
 
 struct checkpoint_writer {
-    FILE *file; /* NULL after a failure; later writes are then ignored. */
+    FILE *file; /* The temporary file; NULL after a failure, and later writes are then ignored. */
     uint64_t sum;
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
 };

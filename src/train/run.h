@@ -27,7 +27,7 @@ struct hm_train_settings {
 /* One array of an algorithm's state, for checkpoints. */
 struct hm_part {
     const char *name;
-    double *values; /* Borrowed. */
+    double *values; /* Values of the array; borrowed. */
     size_t count;
     bool of_rows; /* True: one value per row of this rank. False: the same values on all ranks. */
 };
@@ -65,9 +65,10 @@ struct hm_run {
 enum { HM_RUN_EXTRA = 2 };
 
 enum hm_trait {
-    HM_TRAIT_DUAL = 1,    /* The algorithm needs a loss with a dual. */
-    HM_TRAIT_BATCHES = 2, /* An iteration is one mini-batch, and an epoch has many of them. */
-    HM_TRAIT_LINEAR = 4,  /* The algorithm needs a linear problem with one output. */
+    HM_TRAIT_DUAL = 1, /* The algorithm needs a loss with a dual. */
+    /* An iteration processes one mini-batch, and an epoch has many mini-batches. */
+    HM_TRAIT_BATCHES = 2,
+    HM_TRAIT_LINEAR = 4, /* The algorithm needs a linear problem with one output. */
 };
 
 struct hm_algorithm {
@@ -179,7 +180,7 @@ double hm__run_norm2(const struct hm_run *run);
 
 /*
  * Mini-batches of a run. hm__batches_gradient computes the mean gradient of the next mini-batch,
- * with the regulariser's, in run->gradient.
+ * including the gradient of the regulariser, in run->gradient.
  */
 struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);

@@ -44,7 +44,8 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     setting_default(&run->settings.step, defaults->step);
     setting_default(&run->settings.batch, defaults->batch);
     setting_default(&run->settings.passes, defaults->passes);
-    if (run->settings.momentum < 0) /* 0 is a valid momentum. */
+    /* 0 is a valid momentum, so a negative value selects the default. */
+    if (run->settings.momentum < 0)
         run->settings.momentum = defaults->momentum;
     setting_default(&run->settings.memory, defaults->memory);
     run->w = hm__arena_alloc(run->arena, d, sizeof(double));

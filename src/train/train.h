@@ -9,7 +9,7 @@
 #include "run.h"
 #include "usages.h"
 
-/* Stopping criteria; 0: not set. */
+/* Stopping criteria; a limit of 0 is not set. */
 struct hm_train_limits {
     double iterations;
     double within_s;
@@ -37,8 +37,8 @@ const char *hm__stop_name(enum hm_stop stop);
 /* One line of the trace. Means are over the iterations since the last evaluation. */
 struct hm_trace_point {
     double iteration;                         /* Number of iterations finished. */
-    double epoch;                             /* Passes over all rows so far. */
-    double seconds, compute_s, communicate_s; /* Seconds: mean per iteration. */
+    double epoch;                             /* Number of passes over all rows so far. */
+    double seconds, compute_s, communicate_s; /* Mean per iteration, in seconds. */
     double elapsed_s;                         /* Total time of the iterations so far, in seconds. */
     double objective;
     double suboptimality; /* Objective minus the known minimum; NAN: the minimum is unknown. */
@@ -59,7 +59,7 @@ struct hm_trace_point {
      */
     const struct hm_usage *usage;
     size_t usage_count;
-    double usage_s; /* Seconds covered by `usage`. */
+    double usage_s; /* Time that `usage` covers, in seconds. */
 };
 
 struct hm_train_plan {
@@ -71,7 +71,7 @@ struct hm_train_plan {
     const char *identity;
     const struct hm_rows *test; /* This rank's test rows; NULL: none. */
     double test_rows;           /* Number of test rows of all ranks. */
-    /* If not NULL, the usage of each rank is part of each trace point. */
+    /* Usage of all ranks, which is reported in each trace point; NULL: not reported. */
     struct hm_usages *usage;
     /* Called on rank 0 after each evaluation; may be NULL. */
     void (*report)(void *context, const struct hm_trace_point *point);

@@ -21,8 +21,8 @@ struct hm_usages {
 };
 
 /*
- * Create the record of all ranks. Collective over the workers; call it after the platform has
- * started.
+ * Create the usage records of all ranks. Collective over the workers; call it after the platform
+ * has started.
  */
 int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_err *err);
 /* Collect the usage of all ranks and compute `since` on rank 0. Collective over the workers. */

@@ -1,4 +1,4 @@
-/* Checks of the options of a training run, with each other and with the data. */
+/* Checks the options of a training run against each other and against the data. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -318,8 +318,8 @@ static int option_accept_choice(struct train_options *o, int option, const char 
 }
 
 /*
- * Returns the member for an option whose value is stored as text and interpreted later; NULL for
- * all other options.
+ * Returns the member of `o` for an option whose value is stored as text and interpreted later; NULL
+ * for all other options.
  */
 static const char **option_text(struct train_options *o, int option)
 {

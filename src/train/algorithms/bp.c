@@ -10,7 +10,7 @@
 struct bp {
     const struct hm_mrf *mrf;
     struct hm_propagate_settings settings;
-    struct hm_propagate *propagate; /* Owned by the run's arena. */
+    struct hm_propagate *propagate; /* Messages and products; owned by the run's arena. */
     double *messages;               /* Copy of the messages, for checkpoints. */
     uint32_t *states; /* [mrf->count]: state with the largest belief of each own vertex. */
     double change;    /* Largest change of a message in the last iteration. */

@@ -146,7 +146,8 @@ static void lbfgs_step(struct hm_run *run)
         lbfgs_find_direction(run);
         value = lbfgs_search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
     }
-    if (isnan(value)) { /* No improvement along the gradient: converged. */
+    /* There is no improvement along the gradient: the algorithm has converged. */
+    if (isnan(value)) {
         run->settled = true;
         return;
     }

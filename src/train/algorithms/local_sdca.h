@@ -25,7 +25,7 @@ int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct 
  * the old values.
  */
 void hm__local_sdca_solve(struct hm_local_sdca *local, struct hm_run *run, double sigma);
-/* Sum over this rank's rows of their terms in the dual objective. */
+/* Returns the sum, over this rank's rows, of the rows' terms in the dual objective. */
 double hm__local_sdca_dual(const struct hm_local_sdca *local, const struct hm_run *run);
 
 #endif

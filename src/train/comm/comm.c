@@ -34,7 +34,7 @@ static void alone_barrier(struct hm_comm *comm)
 
 void hm__comm_alone(struct hm_comm *comm)
 {
-    /* With one rank no message is ever sent, so the other functions stay NULL. */
+    /* With one rank no message is ever sent, so the functions for messages stay NULL. */
     static const struct hm_comm_ops ops = {
         .now = alone_now, .work = alone_work, .barrier = alone_barrier};
 

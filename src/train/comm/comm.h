@@ -105,7 +105,8 @@ struct hm_comm {
     double flop; /* Floating-point operations done. */
     /* Bytes sent; for HM_REDUCE_LIBRARY the minimum that an all-reduce must send. */
     double bytes;
-    double received;      /* Bytes received; the caller must add those of start_receive. */
+    /* Bytes received; the caller must add those of messages received with start_receive. */
+    double received;
     double communicate_s; /* Seconds spent in the functions below, without the time of additions. */
 };
 

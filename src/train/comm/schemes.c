@@ -80,7 +80,7 @@ struct ring_chunk {
 static struct ring_chunk ring_chunk(size_t count, int n, int i)
 {
     size_t parts = (size_t)n, part = (size_t)(((i % n) + n) % n);
-    /* The first `longer` chunks have one value more. */
+    /* The first `longer` chunks have one value more than the other chunks. */
     size_t each = count / parts, longer = count % parts;
 
     return (struct ring_chunk){part * each + (part < longer ? part : longer),

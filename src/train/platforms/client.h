@@ -22,7 +22,7 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
  * servers are paused; then call this function again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
-/* The current clock of this worker, which the last w is for. */
+/* The current clock of this worker; the last w is for this clock. */
 double hm__client_clock_now(const struct hm_client *client);
 
 /*

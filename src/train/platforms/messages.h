@@ -48,7 +48,7 @@ struct hm_message {
 /* Settings that are sent to each server at the start. */
 struct hm_server_start {
     double unknowns, lambda, curvature, step;
-    double rows; /* Rows per iteration. */
+    double rows; /* Number of rows per iteration. */
     double iteration, samples;
 };
 

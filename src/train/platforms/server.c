@@ -51,7 +51,7 @@ struct parameter_server {
     struct server_buffer *unused; /* List of unused buffers. */
     /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */
     struct server_buffer *deferred, **deferred_end;
-    double rows;    /* Rows per iteration. */
+    double rows;    /* Number of rows per iteration. */
     double arrived; /* Number of gradients received for the current step. */
     double parts;   /* Number of gradients applied one by one, for SSP and async. */
     double target;  /* Iteration after which this server pauses. */

@@ -38,8 +38,12 @@ struct hm_serving {
     int workers;      /* Number of workers, which are the first ranks. */
     int servers;      /* Number of servers, which are the ranks after the workers. */
     int backups;      /* Number of backup workers of BSP, less than the number of workers. */
-    bool pull_late;   /* SSP: pull w only when the local copy exceeds the staleness bound. */
-    /* Wait for all workers before each evaluation, so that a checkpoint can be saved. */
+    /* SSP only: workers pull w only if their copy would exceed the staleness bound. */
+    bool pull_late;
+    /*
+     * Whether all workers stop at the same clock before an evaluation, so that a checkpoint can be
+     * saved.
+     */
     bool together;
 };
 
@@ -48,11 +52,11 @@ enum { HM_STALENESS_BINS = 64 };
 
 /* Statistics of a run with servers, since its start or since it was resumed. */
 struct hm_server_stats {
-    double staleness[HM_STALENESS_BINS]; /* Number of reads by staleness in clocks. */
+    double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
     /* [workers]: seconds spent in get and push, including the messages. */
     double *wait_s;
     double *server_bytes; /* [servers]: bytes sent and received. */
-    /* Numbers of gradients applied and dropped; a shard of a gradient counts as its fraction. */
+    /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
     double used, dropped;
     /*
      * Largest difference, in clocks, between a worker's current clock and the number of clocks that

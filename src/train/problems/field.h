@@ -52,7 +52,7 @@ struct hm_mrf {
 enum hm_mrf_shape {
     /* A grid of rows x columns vertices; each has edges to its right and lower neighbours. */
     HM_MRF_GRID,
-    HM_MRF_TREE,   /* Vertex v > 0 is connected to a uniformly chosen vertex of 0..v-1. */
+    HM_MRF_TREE,   /* A tree: vertex v > 0 is connected to a uniformly chosen vertex of 0..v-1. */
     HM_MRF_RANDOM, /* A graph of `edges` distinct pairs of vertices, chosen uniformly. */
 };
 

@@ -151,7 +151,7 @@ static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);
 
-    while (larger * (larger - 1) / 2 > k) /* Correct the rounding of the square root. */
+    while (larger * (larger - 1) / 2 > k) /* Correct the rounding error of the square root. */
         larger--;
     while ((larger + 1) * larger / 2 <= k)
         larger++;

@@ -190,7 +190,7 @@ static const struct hm_objective_ops softmax_ops = {
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
-    /* The bound is from Boehning: Multinomial logistic regression algorithm, 1992. */
+    /* This bound is from Boehning: Multinomial logistic regression algorithm, 1992. */
     objective->curvature = 0.5;
     objective->unknowns = objective->rows.features * objective->outputs;
     objective->state = hm__arena_alloc(objective->arena, objective->outputs, sizeof(double));

@@ -11,7 +11,7 @@
 
 struct hm_objective;
 
-/* C = alpha op(A) op(B) + beta C in single precision, row-major, like BLAS sgemm. */
+/* Computes C = alpha op(A) op(B) + beta C in single precision, row-major, like BLAS sgemm. */
 typedef void hm_gemm_fn(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
                         float alpha, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
@@ -46,8 +46,8 @@ struct hm_objective {
     double curvature;       /* Largest second derivative of the loss; 0: unknown. */
     size_t outputs;         /* Number of outputs: 1, or the number of classes. */
     size_t unknowns;        /* Number of parameters, which is the length of w. */
-    void *state;            /* State of `ops`; owned by `arena`. */
-    struct hm_arena *arena; /* Owns the memory allocated for the objective. */
+    void *state;            /* State of the functions `ops`; owned by `arena`. */
+    struct hm_arena *arena; /* Arena that owns the memory of the objective. */
 };
 
 #endif

@@ -215,7 +215,8 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace a by d f'(a), where f' is a (1 - a) for the sigmoid; for ReLU it is 1 if a > 0, else 0.
+ * Replace each activation a by d f'(a), where d is the gradient in a, and f' is a (1 - a) for the
+ * sigmoid; for ReLU, f' is 1 if a > 0, else 0.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)

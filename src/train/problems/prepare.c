@@ -70,7 +70,10 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
     }
     hm__comm_sum(comm, sums + d, 2 * d, scratch);
     for (size_t j = 0; j < d; j++) {
-        /* Entries that sparse rows omit are 0, so their deviation is the mean. */
+        /*
+         * Entries that sparse rows omit are 0, so their squared deviation is the square of the
+         * mean.
+         */
         double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
         /* A constant column has no deviation, but its mean has a rounding error. */
         double rounding = total * DBL_EPSILON * fabs(sums[j]);

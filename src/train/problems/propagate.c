@@ -34,7 +34,7 @@ struct neighbour {
 };
 
 struct hm_propagate {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     const struct hm_kernel_ops *ops;
     void *kernel;
     struct neighbour *neighbours; /* Neighbouring ranks, in the order of the exchanges. */

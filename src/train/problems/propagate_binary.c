@@ -56,14 +56,15 @@ struct wild {
 };
 
 struct binary_kernel {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
     struct vertex *vertices; /* Products of own vertices, then of ghosts. */
     double *unary;           /* phi(1)/phi(0) of own vertices. */
     double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
-    struct wild *wilds;      /* Own vertices that are not tame (see above). */
+    /* Own vertices that are not tame, whose product might overflow or underflow. */
+    struct wild *wilds;
     size_t wild_count;
     /* For each wild vertex, the messages into it as 2 * edge + end, in the order of the edges. */
     size_t *slots;
@@ -127,7 +128,7 @@ static void binary_destroy(void *kernel)
 
 /*
  * Fill `wilds` and `slots` from the bounds and degrees of the vertices. `next` contains the degrees
- * at first; then it is the next slot of each wild vertex.
+ * on entry and is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
@@ -305,7 +306,8 @@ INLINE pair pair_abs(pair x)
 struct change {
     double most;
     /*
-     * A bound slightly below `most`, so that the result does not depend on the order of the edges.
+     * Changes up to this bound are skipped. It is slightly below `most`, so that the result does
+     * not depend on the order of the edges.
      */
     double bar;
 };
@@ -323,7 +325,10 @@ INLINE void change_update(struct change *change, pair old, pair new)
     }
 }
 
-/* Update both messages of an edge: lane 0 goes from the first end to the second, lane 1 back. */
+/*
+ * Update both messages of an edge: lane 0 is the message from the first end to the second, lane 1
+ * the message back.
+ */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)
 {

@@ -21,7 +21,8 @@
 static const double LEAST = 0x1p-700, UNIT = 0x1p256;
 
 /*
- * A number: mantissa * 2^(256 exponent), with mantissa in (2^-256, 1], if zeros == 0; otherwise 0.
+ * The number mantissa * 2^(256 exponent), with mantissa in (2^-256, 1], if zeros == 0; otherwise
+ * the number 0.
  */
 struct wide {
     double mantissa;
@@ -30,7 +31,7 @@ struct wide {
 };
 
 struct general_kernel {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     struct hm_propagate_settings settings;
     /*
      * [edge_count + 1]: offset of the two messages of each edge: first the message into its first
@@ -177,7 +178,7 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            /* After four divisions by UNIT the value has already underflowed to 0. */
+            /* Four divisions already underflow, so more are not needed. */
             values[x] /= UNIT;
         most = values[x] > most ? values[x] : most;
     }

@@ -47,7 +47,7 @@ extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
-/* psi_ab(x, y) of an edge. */
+/* Returns psi_ab(x, y) of an edge. */
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y);
 
 #endif

@@ -41,7 +41,7 @@ static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;
 
-    /* Binary search for the last rank that begins at or before the position. */
+    /* Binary search for the last rank whose block begins at or before the position. */
     while (low < high) {
         int middle = (low + high + 1) / 2;
         if (hm__shard_in(comm, total, middle).first <= place)
@@ -138,9 +138,10 @@ struct distributor {
     struct hm_comm *comm;
     const struct hm_row_source *source;
     uint32_t *order; /* Position of each row in the new order; NULL: the order of the data. */
-    struct rank_batch *batches; /* One batch per rank; batches[0] grows to rank 0's own block. */
-    double *missing;            /* Number of rows that each rank has not received yet. */
-    struct hm_rows block;       /* Buffer for the rows that were just read. */
+    /* One batch per rank; batches[0] collects the whole block of rank 0. */
+    struct rank_batch *batches;
+    double *missing;      /* Number of rows that each rank has not received yet. */
+    struct hm_rows block; /* Buffer for the rows that were just read. */
 };
 
 static size_t batch_bytes(const struct rank_batch *batch)
@@ -156,7 +157,8 @@ static int distributor_send(struct distributor *distributor, int to, struct hm_e
     if (count == 0)
         return 0;
     if (batch_send(distributor->comm, to, &distributor->batches[to])) {
-        distributor->missing[to] = 0; /* That rank has already failed and must not receive STOP. */
+        /* The receiver has already failed and must not receive STOP. */
+        distributor->missing[to] = 0;
         return hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its rows", to);
     }
     distributor->missing[to] -= count;

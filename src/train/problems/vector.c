@@ -44,7 +44,7 @@ struct four_sums {
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
-    struct four_sums f = *sums; /* A local copy stays in registers. */
+    struct four_sums f = *sums; /* Unlike *sums, a local copy stays in registers. */
 
     for (size_t i = from; i < to; i += 4) {
         pair v = pair_load(w + i), u = pair_load(w + i + 2);
