@@ -1,4 +1,4 @@
-/* Replaces mpi_comm.c in builds without MPI: one rank. */
+/* The communicator of builds without MPI, used in place of mpi_comm.c. It has one rank. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -86,7 +86,10 @@ static const struct cli_command cli_rank = {
 
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
-/* Whether this is rank 0, by the launcher's environment; errors in the options are printed once. */
+/*
+ * Whether this is rank 0 according to the launcher's environment. Only rank 0 prints errors in the
+ * options.
+ */
 static bool is_rank_0(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",

@@ -2,11 +2,11 @@
  * Communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts are ints.
  *
  * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop divided
- * by the speed of the host. The barrier is SimGrid's own: it takes no virtual time, and all ranks
- * leave it at exactly the time the last one enters, which no exchange of messages achieves. The
- * ranks share a pointer to it.
+ * by the speed of the host. The barrier is SimGrid's own, and the ranks share a pointer to it. It
+ * takes no virtual time, and all ranks leave it at exactly the time at which the last rank enters;
+ * a barrier made of messages could not do this.
  *
- * A sub-communicator contains the first ranks, so that they have the same rank numbers in it.
+ * A sub-communicator contains the first ranks, so that their rank numbers in it are the same.
  */
 #include "mpi_comm.h"
 
@@ -34,15 +34,15 @@ enum {
 };
 
 struct mpi_state {
-    MPI_Comm ranks; /* Members of the barrier of real ranks. */
+    MPI_Comm ranks; /* Communicator for the barrier of real ranks. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* Array for the requests of wait_any. */
+    MPI_Request *requests; /* Array in which requests are passed to MPI. */
     size_t room;
 };
 
-/* Length of the next chunk. */
+/* Length of the next chunk of a message: `left` elements remain, and a chunk has at most `most`. */
 static int chunk_length(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);
@@ -133,7 +133,7 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     return mpi_request_pointer(request);
 }
 
-/* Copy the requests into an array of MPI_Request. */
+/* Copy the requests of hm_comm into an array of MPI_Request. */
 static MPI_Request *mpi_request_array(struct mpi_state *state, void *const *requests, size_t count)
 {
     if (count > state->room) {
@@ -172,7 +172,7 @@ static bool mpi_test(struct hm_comm *comm, void *request)
 
 #ifdef HM_SIMGRID
 
-/* Not MPI_Wtime, which may itself take virtual time (smpi/wtime). */
+/* Reads SimGrid's clock, since MPI_Wtime may itself take virtual time (option smpi/wtime). */
 static double mpi_now(struct hm_comm *comm)
 {
     (void)comm;
@@ -203,7 +203,10 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
 
     if (!member)
         return;
-    /* Not MPI_Bcast: the first collective of SMPI exchanges messages between all pairs of ranks. */
+    /*
+     * MPI_Bcast is avoided: the first collective of SMPI exchanges messages between all pairs of
+     * ranks.
+     */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
     mpi_barrier(comm);
@@ -212,7 +215,8 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
 }
 
 /*
- * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; it frees the barrier after the others have left.
+ * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; that rank frees the barrier after the other ranks
+ * have left it.
  */
 static void mpi_state_close(struct hm_comm *comm)
 {
@@ -290,7 +294,7 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
-/* Up to the first comma; build information follows. */
+/* Writes the version up to the first comma, which is followed by build information. */
 void hm_mpi_version(char *text, size_t room)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -309,7 +313,7 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
     hm_mpi_abort(2);
 }
 
-/* Abort without memory, since the rank cannot continue. */
+/* Aborts if the allocation fails, since the rank cannot continue. */
 static void mpi_state_new(struct hm_comm *comm, bool member)
 {
     comm->state = calloc(1, sizeof(struct mpi_state));

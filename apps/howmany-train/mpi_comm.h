@@ -1,6 +1,6 @@
 /*
- * Communicator over MPI, or over SimGrid's MPI on a simulated cluster: the same source, compiled
- * against either.
+ * Communicator over MPI, or over SimGrid's MPI on a simulated cluster. The same source is compiled
+ * for both.
  */
 #ifndef HM_MPI_COMM_H
 #define HM_MPI_COMM_H
@@ -13,9 +13,9 @@
  */
 int hm_mpi_begin(struct hm_comm *comm);
 /*
- * Create a communicator of the first `count` ranks, without the MPI library's all-reduce.
- * Collective over all ranks; the ranks beyond `count` must not use the result. Close it
- * with hm_mpi_part_end before hm_mpi_end.
+ * Create a communicator of the first `count` ranks; HM_REDUCE_LIBRARY must not be used with it.
+ * Collective over all ranks; the ranks beyond `count` must not use the result. Close it with
+ * hm_mpi_part_end before hm_mpi_end.
  */
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
 void hm_mpi_part_end(struct hm_comm *part);
@@ -25,7 +25,7 @@ void hm_mpi_end(struct hm_comm *comm);
 _Noreturn void hm_mpi_abort(int code);
 /* Name and version of the MPI library, for the trace: "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
-/* Whether time is virtual. */
+/* Whether the ranks are simulated, with virtual time. */
 bool hm_mpi_is_simulated(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * CPU time by getrusage; resident memory by /proc, or the peak of getrusage where there is no
- * /proc.
+ * CPU time is read from getrusage and resident memory from /proc. Without /proc the peak memory of
+ * getrusage is used.
  */
 #include "process.h"
 
@@ -9,7 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Resident pages are the second number of statm. NAN if the file does not exist. */
+/*
+ * Resident memory in bytes, from the second number (pages) of /proc/self/statm; NAN if the file
+ * does not exist.
+ */
 static double process_resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

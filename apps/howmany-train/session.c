@@ -1,6 +1,6 @@
 /*
- * The training run of one rank: rows or field, objective, algorithm, checkpoint, training loop,
- * trace.
+ * The training run of one rank: loads rows or a field, sets up objective, algorithm and checkpoint,
+ * then runs the training loop and writes the trace.
  */
 #include "session.h"
 
@@ -37,7 +37,10 @@ static int session_make_objective(struct session *s, struct hm_err *err)
     return hm__perceptron_init(o, &spec, err);
 }
 
-/* The text that a checkpoint must match. It identifies the data by content, not by file name. */
+/*
+ * Write the text that a checkpoint must match to be resumed. It identifies the data by content, not
+ * by file name.
+ */
 static void session_identify_rows(struct session *s)
 {
     const struct train_options *o = s->options;
@@ -166,7 +169,7 @@ static int session_set_shares(struct session *s, const struct hm_slowness *slown
     return 0;
 }
 
-/* Set up simulated stragglers, and the shares of the rows that compensate for them. */
+/* Set up the simulated stragglers, and the shares of the rows that compensate for them. */
 static int session_set_stragglers(struct session *s, struct hm_err *err)
 {
     struct hm_straggling *straggling = &s->straggling;

@@ -5,25 +5,25 @@
 #include "train_options.h"
 
 struct session {
-    struct hm_comm *world; /* All ranks; borrowed. */
-    /* The workers; borrowed. This rank may be a server or the driver instead. */
+    struct hm_comm *world; /* Communicator of all ranks; borrowed. */
+    /*
+     * Communicator of the workers; borrowed. This rank may be a server or the driver, which are not
+     * part of it.
+     */
     struct hm_comm *comm;
-    struct train_options *options; /* Borrowed; already checked. */
-    char mpi[64];                  /* Version of MPI, for the trace. */
+    struct train_options *options; /* Checked options; borrowed. */
+    char mpi[64];                  /* Name and version of MPI, for the trace. */
     bool simulated;
     struct hm_arena *arena;
     struct hm_data_shape shape;
-    double
-        /*
-         * Fingerprint of the rows before scaling, since scaled values depend on the number of
-         * ranks.
-         */
-        fingerprint;
+    /* Fingerprint of the rows before scaling; scaled values depend on the number of ranks. */
+    double fingerprint;
     struct hm_objective objective;
     struct hm_run run;
     struct hm_straggling straggling;
-    struct hm_serving serving; /* As in the options, with the number of workers. */
-    struct hm_mrf *mrf;        /* Field of belief propagation; owned by arena. */
+    /* Settings of parameter servers from the options, with `workers` set. */
+    struct hm_serving serving;
+    struct hm_mrf *mrf; /* Field of belief propagation; owned by arena. */
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;
@@ -31,14 +31,14 @@ struct session {
 };
 
 /*
- * Returns the exit code: EXIT_ANSWERED, EXIT_NO_ANSWER if the run diverged, EXIT_USAGE with a
- * message.
+ * Run the training. Returns the exit code: EXIT_ANSWERED, EXIT_NO_ANSWER if the run diverged, or
+ * EXIT_USAGE with a message.
  */
 int session_run(struct session *session);
 
 /*
- * Collective: read, distribute and scale the rows. Returns 0, or a code with the same error on all
- * ranks.
+ * Read, distribute and scale the rows. Collective. Returns 0, or an error code with the same error
+ * on all ranks.
  */
 int session_read_rows(struct session *session, struct hm_err *err);
 

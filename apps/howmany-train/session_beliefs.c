@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "session.h"
 
-/* Beliefs of one rank: offsets of the vertices' states, and the values. */
+/* Beliefs of one rank: the offset of each vertex in `beliefs`, and the beliefs of its states. */
 struct belief_bundle {
     double vertices, numbers;
     size_t *places;
@@ -40,7 +40,7 @@ static void bundle_write(FILE *file, const struct belief_bundle *bundle, size_t 
             fprintf(file, "%zu,%zu,%.9g\n", first + v, e - bundle->places[v], bundle->beliefs[e]);
 }
 
-/* Rank 0: receive from every other rank in turn, even if writing fails. */
+/* Rank 0: receive the beliefs of every other rank in turn, even if the file cannot be written. */
 static int bundle_receive_all(const struct session *s, FILE *file, struct hm_err *err)
 {
     int rc = 0;

@@ -1,5 +1,5 @@
 /*
- * Data of the ranks. Rank 0 reads files and distributes the rows; generated data are generated on
+ * Rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are generated on
  * the rank that needs them. Test rows are distributed in the same way, so that all ranks evaluate
  * them.
  */
@@ -11,8 +11,8 @@
 #include "session.h"
 
 /*
- * Rank 0 scans all rows once, unless howmany train has done so (`scanned`); then broadcast the
- * result.
+ * Rank 0 scans all rows once, unless `scanned` contains the result of a scan by `howmany train`.
+ * The result is then broadcast.
  */
 static int rows_find_shape(struct session *s, const struct hm_data_spec *spec, const char *scanned,
                            struct hm_data_shape *shape, struct hm_err *err)
@@ -36,7 +36,7 @@ static int rows_next(void *context, size_t most, struct hm_rows *block, struct h
     return hm__data_next(context, most, block, err);
 }
 
-/* Generated data: every rank generates its own block. */
+/* Every rank generates its own block of generated rows. */
 static int rows_generate(struct session *s, const struct hm_data_spec *spec, double total,
                          struct hm_rows *rows, struct hm_err *err)
 {
@@ -80,7 +80,10 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
                                   : rows_from_file(s, spec, total, rows, err);
 }
 
-/* Test rows must not have more columns than the training rows, since w has no weights for them. */
+/*
+ * Test rows must not have more columns than the training rows, since w has no weights for
+ * additional columns.
+ */
 static int rows_read_test(struct session *s, struct hm_err *err)
 {
     struct hm_data_shape shape;
@@ -114,7 +117,10 @@ static int rows_scale(struct session *s, struct hm_err *err)
     return 0;
 }
 
-/* A label that the scan did not find is not a class, and w has no weights for it. */
+/*
+ * A label that the scan of the data did not find is not a class, and w has no weights for such a
+ * label.
+ */
 static int rows_check_classes(const struct session *s, struct hm_err *err)
 {
     const struct hm_rows *rows = &s->objective.rows;

@@ -9,7 +9,7 @@
 
 #include "json.h"
 
-/* Print the line at once, so that a reader of the output sees complete lines as they are made. */
+/* Write a complete line and flush it, so that a reader of the output sees each line at once. */
 static void trace_put_line(struct hm_json *line)
 {
     struct hm_text *text = line->out;
@@ -22,7 +22,7 @@ static void trace_put_line(struct hm_json *line)
     hm__text_release(text);
 }
 
-/* Write the member unless its value is unknown (NAN). */
+/* Write a member of the trace unless its value is unknown (NAN). */
 static void trace_put_known(struct hm_json *line, const char *key, double value)
 {
     if (!isnan(value))
@@ -159,7 +159,10 @@ void trace_head(const struct trace_head *head)
 
 /* ---- usage of ranks ------------------------------------------------------------------------- */
 
-/* At most 1: a stale worker may still compute while the servers are paused. */
+/*
+ * Computation time as a fraction of `seconds`, limited to 1: a worker may also compute while the
+ * servers are paused, and `seconds` does not include pauses.
+ */
 static double usage_compute_share(const struct hm_usage *usage, double seconds)
 {
     return fmin(1, usage->compute_s / seconds);
@@ -276,7 +279,10 @@ void trace_summary(const struct trace_end *end)
     trace_put_known(&line, "test_error", last->test_error);
     hm__json_put_number(&line, "bytes", totals->bytes);
     hm__json_put_number(&line, "flop", totals->flop);
-    /* Peak of rank 0's process; simulated ranks share one process, so divide it by their number. */
+    /*
+     * Peak memory of rank 0's process. Simulated ranks share one process, so the peak is divided by
+     * the number of ranks.
+     */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         hm__json_put_number(&line, "memory_bytes",
                             (double)usage.ru_maxrss * 1024 / (end->simulated ? end->ranks : 1));

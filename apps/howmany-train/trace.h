@@ -4,15 +4,15 @@
 
 #include "train_options.h"
 
-/* Description of a run, known before it starts. */
+/* Description of a run, known before the run starts. */
 struct trace_head {
     const struct train_options *options;
     const struct hm_run *run;
-    double rows, features, classes; /* 0: does not apply to this problem. */
-    double vertices, edges;         /* Of a Markov random field; 0: none. */
+    double rows, features, classes; /* Size of the data; 0: does not apply to this problem. */
+    double vertices, edges;         /* Size of the Markov random field; 0: there is no field. */
     double limit;                   /* Maximum number of iterations; 0: no limit. */
     bool sparse, simulated;
-    const char *mpi, *blas; /* Versions; borrowed. */
+    const char *mpi, *blas; /* Names and versions of the libraries; borrowed. */
 };
 
 void trace_head(const struct trace_head *head);
@@ -25,7 +25,8 @@ struct trace_end {
     int ranks;
     bool simulated;
     const struct hm_serving *serving;
-    const struct hm_server_stats *stats; /* NULL: there were no servers. */
+    /* Statistics of the servers; NULL: the run has no servers. */
+    const struct hm_server_stats *stats;
 };
 
 void trace_summary(const struct trace_end *end);

@@ -1,5 +1,5 @@
 /*
- * Format of the file: a header of text lines "name value", a line of blanks and an empty one, the
+ * Format of the file: a header of text lines "name value", a line of blanks, an empty line, the
  * arrays as doubles in this machine's representation (w first), and a checksum of 8 bytes over
  * everything before it.
  *
@@ -31,10 +31,10 @@
 #include "err.h"
 #include "text.h"
 
-/* Small, since simulated ranks have small stacks. */
+/* CHUNK is small, since simulated ranks have small stacks. */
 enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
-/* Limit of the iteration number, from the bits that hm__run_random reserves for it. */
+/* Iteration numbers are below this limit, since hm__run_random reserves 40 bits for them. */
 #define ITERATIONS 0x1p40
 
 static const char magic[] = "howmany checkpoint 1";
@@ -42,8 +42,8 @@ static const char magic[] = "howmany checkpoint 1";
 /* ---- checksum ------------------------------------------------------------------------------- */
 
 /*
- * FNV-1a over words of 8 bytes, with a shift of the high bits after each; the last word is padded
- * with 0.
+ * FNV-1a over words of 8 bytes, with a shift of the high bits after each word; the last word is
+ * padded with 0.
  */
 static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 {
@@ -63,7 +63,7 @@ static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 struct checkpoint_contents {
     struct hm_part parts[HM_PARTS + 1];
     size_t count;
-    double totals[HM_PARTS + 1]; /* Lengths summed over all ranks. */
+    double totals[HM_PARTS + 1]; /* Length of each array, summed over all ranks. */
 };
 
 static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
@@ -95,7 +95,8 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
     for (size_t i = 0; i < c->count; i++)
         hm__text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
     /*
-     * Pad to a multiple of 8 bytes, so that the checksum does not depend on the sizes of the reads.
+     * Pad the header to a multiple of 8 bytes, so that the checksum does not depend on the sizes of
+     * the reads.
      */
     hm__text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
     hm__text_add(head, "\n\n");
@@ -104,7 +105,7 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
 /* ---- writing -------------------------------------------------------------------------------- */
 
 struct checkpoint_writer {
-    FILE *file; /* NULL after a failure; later writes are ignored. */
+    FILE *file; /* The temporary file; NULL after a failure, and later writes are then ignored. */
     uint64_t sum;
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
 };
@@ -129,7 +130,10 @@ static int writer_put(struct checkpoint_writer *writer, const void *data, size_t
     return fwrite(data, 1, bytes, writer->file) == bytes ? 0 : writer_fail(writer, err);
 }
 
-/* Rank 0: write our own values of an array, then those of the other ranks in their order. */
+/*
+ * Rank 0: write its own values of an array, then the values of the other ranks in the order of the
+ * ranks.
+ */
 static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *comm,
                             const struct hm_part *part, struct hm_err *err)
 {
@@ -150,7 +154,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     return rc;
 }
 
-/* Other ranks: send our values of an array to rank 0. */
+/* Other ranks: send their values of an array to rank 0. */
 static void checkpoint_send_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
@@ -197,7 +201,8 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
     struct checkpoint_writer writer = {0};
     int rc = 0;
 
-    if (!realpath(path, writer.path)) /* Follow a symbolic link; a new file has no real path yet. */
+    /* Follow a symbolic link. A new file has no real path yet, and keeps the given path. */
+    if (!realpath(path, writer.path))
         snprintf(writer.path, sizeof(writer.path), "%s", path);
     snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
              writer.path);
@@ -239,7 +244,7 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The numbers of the header. */
+/* The numbers in the header of a checkpoint. */
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
@@ -320,7 +325,7 @@ static int reader_next_number(struct checkpoint_reader *reader, const char *name
     return 0;
 }
 
-/* Read a line whose value must equal that of this run. */
+/* Read a line whose value must equal `ours`, the value of this run. */
 static int reader_expect(struct checkpoint_reader *reader, const char *name, const char *ours,
                          struct hm_err *err)
 {
@@ -338,8 +343,8 @@ static int reader_expect(struct checkpoint_reader *reader, const char *name, con
 }
 
 /*
- * Read one line of the list of arrays. The checksum is correct, so a difference means other
- * settings.
+ * Read one line of the list of arrays, which must equal `ours`. The checksum is correct, so a
+ * different line means that the checkpoint is of a run with other settings.
  */
 static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
                                struct hm_err *err)
@@ -384,7 +389,7 @@ static int header_read(struct checkpoint_reader *reader, const struct hm_run *ru
         snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, c->totals[i]);
         rc = reader_expect_array(reader, part, err);
     }
-    /* The line of blanks, and the empty line. */
+    /* The header ends with a line of blanks and an empty line. */
     for (int line = 0; rc == 0 && line < 2; line++)
         rc = reader_expect_array(reader, "", err);
     return rc;
@@ -410,7 +415,9 @@ static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err
                              "the checkpoint does not have the length that its header states");
 }
 
-/* Rank 0: read our own values of an array, then read and send those of the other ranks. */
+/*
+ * Rank 0: read its own values of an array, then read the values of the other ranks and send them.
+ */
 static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *comm,
                             const struct hm_part *part, struct hm_err *err)
 {

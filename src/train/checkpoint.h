@@ -1,19 +1,22 @@
 /*
- * Checkpoints: one file with the model, the algorithm's state and the totals so far. It is written
- * under a temporary name and then renamed, with a checksum at the end. Values that belong to rows
- * are stored in the order of the data, so that a run can be resumed with any number of ranks.
+ * Checkpoints: one file with the model, the algorithm's state and the totals so far, and a checksum
+ * at the end. The file is written under a temporary name and then renamed. Values that belong to
+ * rows are stored in the order of the data, so that a run can be resumed with any number of ranks.
  */
 #ifndef HM_CHECKPOINT_H
 #define HM_CHECKPOINT_H
 
 #include "run.h"
 
-/* Collective. Rank 0 writes the file, which is on disk when this returns. */
+/*
+ * Save a checkpoint. Collective. Rank 0 writes the file, which is on disk when this function
+ * returns.
+ */
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err);
 /*
- * Collective, after hm__run_begin: load w, the state and the totals. A damaged file, or one of
- * another problem, data set or algorithm, is an error that names the reason.
+ * Load w, the state and the totals. Collective; call hm__run_begin first. A damaged file, or a
+ * checkpoint of another problem, data set or algorithm, is an error whose message gives the reason.
  */
 int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
                         struct hm_train_totals *ret_totals, struct hm_err *err);

@@ -11,7 +11,7 @@
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use)
 {
     struct hm_random random;
-    /* 40 bits of iteration, 20 of rank, 4 of use. */
+    /* The stream number has 40 bits for the iteration, 20 for the rank and 4 for `use`. */
     uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
 
     hm__random_init(&random, run->settings.seed, stream);
@@ -77,9 +77,9 @@ void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count)
 /* ---- mini-batches --------------------------------------------------------------------------- */
 
 struct hm_batches {
-    uint32_t *order;  /* This rank's rows in the order of this epoch. */
+    uint32_t *order;  /* This rank's rows in the order of the current epoch. */
     double epoch;     /* Epoch that `order` belongs to; -1: none yet. */
-    double per_epoch; /* Mini-batches per epoch. */
+    double per_epoch; /* Number of mini-batches per epoch. */
 };
 
 double hm__batches_in_epoch(const struct hm_run *run)
@@ -118,7 +118,8 @@ const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches,
         batches->epoch = epoch;
     }
     /*
-     * Ranks round with different offsets, so that all mini-batches have nearly the same total size.
+     * Ranks round with different offsets, so that the total size over all ranks is nearly the same
+     * for all mini-batches.
      */
     double phase = (double)run->comm->rank / run->comm->size;
     size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);

@@ -1,9 +1,9 @@
 /*
- * One run of an algorithm on one rank, and the interface of an algorithm: a table of functions in a
- * file of its own, listed in algorithms.c.
+ * One run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a table
+ * of functions in a file of its own, listed in algorithms.c.
  *
- * All ranks hold the same w; each holds its own rows. At the start and at the end of each iteration
- * all ranks have the same w, so that it can be evaluated and saved in between.
+ * Each rank holds its own rows and a copy of w. At the start and at the end of each iteration all
+ * ranks have the same w, so that w can be evaluated and saved in between.
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -15,45 +15,48 @@
 
 /* Settings of the algorithms; 0 (momentum: negative) selects the algorithm's default. */
 struct hm_train_settings {
-    double step;     /* Initial step size. */
-    double batch;    /* Rows of a mini-batch over all ranks; local SGD: rows per rank. */
-    double passes;   /* Passes over its own rows that a rank makes in an iteration. */
+    double step;  /* Initial step size. */
+    double batch; /* Number of rows in a mini-batch over all ranks; for local SGD, rows per rank. */
+    double passes;   /* Number of passes over its own rows that a rank makes in an iteration. */
     double momentum; /* [0, 1) */
-    double memory;   /* Number of pairs that L-BFGS stores. */
-    bool shrink;     /* Skip rows whose dual variable has stopped changing. */
+    double memory;   /* Number of pairs of changes (of w and of the gradient) that L-BFGS stores. */
+    bool shrink;     /* Whether to skip rows whose dual variable has stopped changing. */
     uint64_t seed;
 };
 
 /* One array of an algorithm's state, for checkpoints. */
 struct hm_part {
     const char *name;
-    double *values; /* Borrowed. */
+    double *values; /* Values of the array; borrowed. */
     size_t count;
-    bool of_rows; /* True: one number per row of this rank. False: the same values on all ranks. */
+    bool of_rows; /* True: one value per row of this rank. False: the same values on all ranks. */
 };
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point; /* See train.h. */
+struct hm_trace_point; /* Defined in train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
     struct hm_comm *comm;
     struct hm_objective *objective;
     struct hm_train_settings settings;
-    double *w;        /* [unknowns] */
-    double *gradient; /* [unknowns + HM_RUN_EXTRA], used by the algorithm. */
-    double *scratch;  /* [unknowns + HM_RUN_EXTRA], used by sums over ranks. */
+    double *w;        /* [unknowns]: the parameters. */
+    double *gradient; /* [unknowns + HM_RUN_EXTRA]: gradient, used by the algorithm. */
+    double *scratch;  /* [unknowns + HM_RUN_EXTRA]: scratch for sums over ranks. */
     double iteration; /* Number of iterations finished. */
-    double samples;   /* Rows processed so far by all ranks, with repetition. */
-    bool settled;     /* The algorithm finds no further improvement; the same on all ranks. */
-    double step;      /* Initial step size, for algorithms with `update`. */
-    void *state;      /* State of the algorithm. */
-    /* How iterations are executed; NULL: all ranks are workers. */
+    double samples;   /* Number of rows processed so far by all ranks, with repetition. */
+    /* The algorithm finds no further improvement; this has the same value on all ranks. */
+    bool settled;
+    double step; /* Initial step size, for algorithms that have the function `update`. */
+    void *state; /* State of the algorithm. */
+    /* Functions of a platform whose ranks are not all workers; NULL: all ranks are workers. */
     const struct hm_platform_ops *platform;
     void *platform_state;  /* State of the platform. */
     struct hm_meter meter; /* Resource usage of this rank. */
-    /* Rank 0, after each segment: usage of the ranks that are not workers (servers or driver). */
+    /*
+     * On rank 0, after each segment: usage of the ranks that are not workers (servers or driver).
+     */
     struct hm_usage *extra_usage;
     size_t extra_count;
     struct hm_arena *arena;
@@ -62,9 +65,10 @@ struct hm_run {
 enum { HM_RUN_EXTRA = 2 };
 
 enum hm_trait {
-    HM_TRAIT_DUAL = 1,    /* Needs a loss with a dual. */
-    HM_TRAIT_BATCHES = 2, /* An iteration is one mini-batch, and an epoch has many of them. */
-    HM_TRAIT_LINEAR = 4,  /* Needs one linear output. */
+    HM_TRAIT_DUAL = 1, /* The algorithm needs a loss with a dual. */
+    /* An iteration processes one mini-batch, and an epoch has many mini-batches. */
+    HM_TRAIT_BATCHES = 2,
+    HM_TRAIT_LINEAR = 4, /* The algorithm needs a linear problem with one output. */
 };
 
 struct hm_algorithm {
@@ -73,71 +77,74 @@ struct hm_algorithm {
     unsigned traits;
     struct hm_train_settings defaults;
     /*
-     * Allocate the state; w holds the starting point. A failing rank returns alone, so this
+     * Allocate the state; w contains the starting point. A rank that fails returns alone, so this
      * function must not communicate unless all ranks agree first (hm__agree).
      */
     int (*begin)(struct hm_run *run, struct hm_err *err);
-    /* Collective computations before the first iteration; NULL: none. */
+    /* Collective computations before the first iteration; may be NULL. */
     void (*prepare)(struct hm_run *run);
     /* One iteration; collective. */
     void (*step)(struct hm_run *run);
     /*
-     * Sum over this rank's rows of their terms in the dual objective; NULL: the algorithm has no
-     * dual.
+     * Returns the sum, over this rank's rows, of the rows' terms in the dual objective. NULL: the
+     * algorithm has no dual.
      */
     double (*dual)(const struct hm_run *run);
     /*
      * Mini-batch algorithms: the second half of `step`, which changes w by the mean gradient in
-     * run->gradient. `weight`: fraction of a step that this gradient is (1: a whole step). `done`:
-     * number of updates before this one. Each unknown is updated independently, so that parts of w
-     * may be on different ranks. NULL: w must be on the workers.
+     * run->gradient. `weight` is the size of this update as a fraction of a whole step, and `done`
+     * is the number of updates before this one. Each unknown is updated independently, so that
+     * parts of w may be on different ranks. NULL: the algorithm cannot run with parameter servers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
-    /* Lists the arrays of the state besides w and returns their number; NULL: none. */
+    /* Lists the arrays of the algorithm's state besides w and returns their number; NULL: none. */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
     /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Compute objective and other members of the trace point where the objective is not P(w); NULL:
-     * it is P(w).
+     * Compute the objective and other members of the trace point. NULL: the objective is P(w),
+     * which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
 };
 
-/* A segment: consecutive iterations without an evaluation or checkpoint in between. */
+/*
+ * Measurements of a segment: consecutive iterations without an evaluation or checkpoint in between.
+ */
 struct hm_segment {
     double iterations, samples;
-    double seconds, compute_s; /* Maximum over the ranks. */
-    double bytes, flop;        /* Sum over all ranks. */
-    /* Parameter servers only; otherwise 0. */
-    double wait_s; /* Seconds waiting for w, mean over the workers. */
+    /* Total and computation time in seconds, each the maximum over the ranks. */
+    double seconds, compute_s;
+    double bytes, flop; /* Bytes sent and operations done, summed over all ranks. */
+    /* The members below are for parameter servers; otherwise 0. */
+    double wait_s; /* Seconds of waiting for w, mean over the workers. */
     /* Number of reads of w by all workers, and the sum of their staleness in clocks. */
     double reads, staleness;
     double dropped; /* Number of dropped gradients. */
 };
 
 /*
- * How iterations are executed where some ranks are not workers (driver, parameter servers).
- * run_segment executes `iterations` iterations; collective over the workers. On return all workers
- * have the same w, and rank 0 has the algorithm's state.
+ * Functions that execute iterations if some ranks are not workers (driver, parameter servers).
+ * run_segment executes `iterations` iterations; it is collective over the workers. On return all
+ * workers have the same w, and rank 0 has the algorithm's state.
  */
 struct hm_platform_ops {
     const char *name;
     int (*run_segment)(struct hm_run *run, double iterations, struct hm_segment *ret_segment,
                        struct hm_err *err);
     /*
-     * On a rank without rows, instead of run_segment: compute in run->gradient the sums over all
-     * rows of the gradients, and then of the losses.
+     * For a rank without rows (the driver), instead of run_segment: compute in run->gradient the
+     * sum of the gradients over all rows of all ranks, followed by the sum of the losses.
      */
     void (*sum)(struct hm_run *run, const double *w);
 };
 
-/* Totals of the whole run, including the part before a checkpoint was loaded. */
+/* Totals of the whole run, including the iterations before a checkpoint was loaded. */
 struct hm_train_totals {
     double elapsed_s, compute_s, bytes, flop;
 };
 
-/* All algorithms for rows of data; ends with NULL. */
+/* All algorithms for problems with rows; the list ends with NULL. */
 extern const struct hm_algorithm *const hm__algorithms[];
 const struct hm_algorithm *hm__algorithm_find(const char *name);
 
@@ -149,43 +156,50 @@ const struct hm_algorithm *hm__algorithm_find(const char *name);
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 
 /*
- * Returns P(w); its gradient is in run->gradient. Sums over all rows of all ranks. Counts the work
- * and the rows.
+ * Returns P(w) over all rows of all ranks; its gradient is stored in run->gradient. Collective. The
+ * operations and the processed rows are counted.
  */
 double hm__run_full(struct hm_run *run, const double *w);
 
 /*
  * This rank's part of a gradient: returns the sum of the losses of rows list[0..count) (list NULL:
- * rows 0..count); the sum of their gradients is in run->gradient. Counts the work.
+ * rows 0..count-1) and stores the sum of their gradients in run->gradient. The operations are
+ * counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* The same, but adds to run->gradient. */
+/* Like hm__run_part, but adds the gradients to run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /*
- * Turn a sum over `rows` rows into the gradient: divide by `rows` and add the regulariser's
- * gradient.
+ * Convert run->gradient from a sum over `rows` rows to the mean gradient: divide by `rows` and add
+ * the gradient of the regulariser.
  */
 void hm__run_mean(struct hm_run *run, double rows);
 
 /* |w|^2 */
 double hm__run_norm2(const struct hm_run *run);
 
-/* The mean gradient of the next mini-batch, with the regulariser, in run->gradient. */
+/*
+ * Mini-batches of a run. hm__batches_gradient computes the mean gradient of the next mini-batch,
+ * including the gradient of the regulariser, in run->gradient.
+ */
 struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
 void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
-/* This rank's rows of the next mini-batch. In each epoch every row is used once, in a new order. */
+/*
+ * Returns this rank's rows of the next mini-batch. In each epoch every row is used once, in a new
+ * random order.
+ */
 const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
 /* Number of mini-batches in an epoch. */
 double hm__batches_in_epoch(const struct hm_run *run);
 
-/* Fill with 0..count-1; shuffle. */
+/* hm__fill_range fills `order` with 0..count-1; hm__shuffle puts it into a random order. */
 void hm__fill_range(uint32_t *order, size_t count);
 void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
 /*
- * settings.step, or else a step size that suits the loss: 1 / (curvature x mean |x|^2); `otherwise`
- * for objectives of unknown curvature.
+ * Returns settings.step, or, if it is 0, a step size that suits the loss: 1 / (curvature x mean
+ * |x|^2), or `otherwise` if the curvature is unknown.
  */
 double hm__run_step_size(struct hm_run *run, double otherwise);
 

@@ -1,7 +1,8 @@
 /*
  * The training loop. A segment is the iterations up to the next evaluation, checkpoint or limit.
- * All ranks start a segment together. Its time is that of the slowest rank, its computation time
- * the maximum over ranks; the rest is communication, which includes waiting for other ranks.
+ * All ranks start a segment together. The time of a segment is that of the slowest rank, and its
+ * computation time is the maximum over the ranks; the rest is communication time, which includes
+ * waiting for other ranks.
  */
 #include "train.h"
 
@@ -43,7 +44,8 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     setting_default(&run->settings.step, defaults->step);
     setting_default(&run->settings.batch, defaults->batch);
     setting_default(&run->settings.passes, defaults->passes);
-    if (run->settings.momentum < 0) /* 0 is a valid momentum. */
+    /* 0 is a valid momentum, so a negative value selects the default. */
+    if (run->settings.momentum < 0)
         run->settings.momentum = defaults->momentum;
     setting_default(&run->settings.memory, defaults->memory);
     run->w = hm__arena_alloc(run->arena, d, sizeof(double));
@@ -76,8 +78,8 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
     /*
-     * Estimate the time per iteration from the iterations so far; double the number of iterations
-     * at most.
+     * Do not exceed the time limit: estimate the time per iteration from the iterations so far, and
+     * at most double the number of iterations.
      */
     if (plan->limits.within_s > 0) {
         double left = plan->limits.within_s - totals->elapsed_s;
@@ -126,7 +128,7 @@ static int train_run_segment(struct hm_run *run, double iterations, struct hm_se
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Objective, gap and accuracy at w, over all ranks. */
+/* Compute objective, duality gap and accuracy at w, over all ranks. */
 static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
                        struct hm_trace_point *point)
 {
@@ -192,7 +194,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
                                             const struct hm_segment *since,
                                             const struct hm_train_totals *totals)
 {
-    /* A resumed run is evaluated before its first iteration. */
+    /* At least 1, since a resumed run is evaluated before its first iteration. */
     double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
@@ -206,7 +208,8 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
         .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
-        .staleness = since->staleness / since->reads, /* 0 / 0 is NAN. */
+        /* Without reads of w this is 0 / 0, which is NAN. */
+        .staleness = since->staleness / since->reads,
         .dropped = since->reads > 0 ? since->dropped : NAN,
     };
 }

@@ -5,21 +5,27 @@
 #include "run.h"
 
 /*
- * Accumulated usage of a rank, and its memory: resident memory of the process, or, where ranks
- * share one process, the size of its rows and of the run's arena.
+ * Accumulated usage of a rank, and its memory: the resident memory of its process, or, if ranks
+ * share one process, the size of the rank's rows and of the run's arena.
  */
 struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm);
 
 /* Usage of all ranks, kept on rank 0. */
 struct hm_usages {
-    /* [count]: totals at the last evaluation, and usage since the one before it; rank 0 only. */
+    /*
+     * [count]: `last` is the usage from the start to the last evaluation, and `since` the usage
+     * between the last two evaluations.
+     */
     struct hm_usage *last, *since;
     size_t count;
 };
 
-/* Collective over the workers, after the platform has started. */
+/*
+ * Create the usage records of all ranks. Collective over the workers; call it after the platform
+ * has started.
+ */
 int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_err *err);
-/* Collective over the workers: compute `since` on rank 0. */
+/* Collect the usage of all ranks and compute `since` on rank 0. Collective over the workers. */
 void hm__usages_gather(struct hm_run *run, struct hm_usages *usages);
 
 #endif

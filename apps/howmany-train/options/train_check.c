@@ -1,4 +1,4 @@
-/* Checks of the options of a training run, with each other and with the data. */
+/* Checks the options of a training run against each other and against the data. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static const char *algorithm_name_at(const void *unused, size_t i)
     return hm__algorithms[i] ? hm__algorithms[i]->name : NULL;
 }
 
-/* Complain about an unknown name, with a suggestion if one is similar. */
+/* Print a message about an unknown name, with a suggestion if a known name is similar. */
 static int complain_unknown(const char *option, const char *name,
                             const char *(*next)(const void *unused, size_t i))
 {
@@ -111,7 +111,11 @@ static int train_check_limits(struct train_options *o)
             "--suboptimality: needs the minimum of the objective; give it with --best");
     if (limits->gap > 0 && !(o->algorithm && o->algorithm->dual))
         return cli_complain("--gap: only cocoa, cocoa+ and mini-sdca have a duality gap");
-    if (!any) /* As in the study of CoCoA's convergence that the docs repeat. */
+    /*
+     * The default of 500 epochs is that of the study of CoCoA's convergence that the docs
+     * reproduce.
+     */
+    if (!any)
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
     if (!any && limits->suboptimality == 0 && limits->gap == 0 && o->problem != TRAIN_BP)
         o->epochs = 20;
@@ -146,7 +150,10 @@ static int train_parse_data(const struct train_options *o, const char *name, boo
     return 0;
 }
 
-/* Generated digits use the setting of that study with MNIST: digit 5 against the rest. */
+/*
+ * Defaults for generated digits, as in the study of CoCoA's convergence on MNIST: digit 5 against
+ * the other digits, with rows scaled to norm 1.
+ */
 static void train_default_digits(struct train_options *o)
 {
     if (train_problem_loss(o->problem) && isnan(o->positive))
@@ -224,7 +231,7 @@ static const char one_label[] = "all rows have the same label; at least two labe
 static const char against_rest[] =
     "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* The label that appears first in the data after two other labels. */
+/* Index of the third label, in the order in which labels first appear in the data. */
 static size_t shape_third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
@@ -283,7 +290,10 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
     return (struct hm_labels){kind, shape->labels, shape->classes, o->positive};
 }
 
-/* A sparse entry costs about three times as much memory and time as a dense one. */
+/*
+ * By default, rows are stored sparse if at most 30 % of the values are not 0, since a sparse entry
+ * costs about three times as much memory and time as a dense one.
+ */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)
 {
     if (o->keep != TRAIN_KEEP_AUTO)

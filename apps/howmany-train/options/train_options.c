@@ -317,7 +317,10 @@ static int option_accept_choice(struct train_options *o, int option, const char 
     return 0;
 }
 
-/* Options whose value is stored as text and interpreted later. */
+/*
+ * Returns the member of `o` for an option whose value is stored as text and interpreted later; NULL
+ * for all other options.
+ */
 static const char **option_text(struct train_options *o, int option)
 {
     switch (option) {
@@ -463,7 +466,10 @@ int train_options_accept(struct train_options *options, int option, const char *
 
 /* ---- options without effect ----------------------------------------------------------------- */
 
-/* The runs that an option applies to, if this run is not one of them; otherwise NULL. */
+/*
+ * Describes the runs that an option applies to, for an error message; NULL if the option applies to
+ * this run.
+ */
 static const char *option_applies_to(const struct train_options *o, int option)
 {
     static const char field[] = "belief propagation (--problem bp)";
@@ -523,17 +529,20 @@ static const char *option_applies_to(const struct train_options *o, int option)
     }
 }
 
-/* The same for the options of algorithms. */
+/*
+ * Names the algorithms that an option applies to, for an error message; NULL if the option applies
+ * to this run.
+ */
 static const char *option_algorithms(const struct train_options *o, int option)
 {
-    /* Represents belief propagation, which accepts none of these options. */
+    /* Placeholder for belief propagation, which accepts none of these options. */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
     bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;
     bool local = a->defaults.passes > 0;
 
     switch (option) {
-    case STEP: /* The other algorithms choose their step size themselves. */
+    case STEP: /* The algorithms that are not named here choose their step size themselves. */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
                    : "gd, sgd, momentum, adam, local-sgd and splash";

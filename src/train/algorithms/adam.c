@@ -1,6 +1,6 @@
 /*
- * Adam: steps scaled by running means m of the gradient and v of its square, corrected for their
- * start at 0,
+ * Adam: steps with step size s that are scaled by m, a running mean of the gradient g, and v, a
+ * running mean of its square. Both means start at 0 and are corrected for that. In step t,
  *
  *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,
  *     w -= s sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + 1e-8).

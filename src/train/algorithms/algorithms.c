@@ -1,4 +1,7 @@
-/* The list of algorithms. To add one, write its file and name it in both lists here. */
+/*
+ * The list of algorithms. To add an algorithm, write its file, declare it below and add it to the
+ * list.
+ */
 #include <string.h>
 
 #include "run.h"

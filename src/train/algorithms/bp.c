@@ -1,4 +1,4 @@
-/* Belief propagation as an algorithm; the computation is in propagate.h. */
+/* Belief propagation as an algorithm; propagate.h declares the computation. */
 #include "bp.h"
 
 #include <math.h>
@@ -6,14 +6,14 @@
 #include "err.h"
 #include "train.h"
 
-/* State of the objective and of the run. */
+/* State of belief propagation, used by both the objective and the run. */
 struct bp {
     const struct hm_mrf *mrf;
     struct hm_propagate_settings settings;
-    struct hm_propagate *propagate; /* Owned by the run's arena. */
+    struct hm_propagate *propagate; /* Messages and products; owned by the run's arena. */
     double *messages;               /* Copy of the messages, for checkpoints. */
-    uint32_t *states;               /* Decoded states. */
-    double change;                  /* Largest change of a message in the last iteration. */
+    uint32_t *states; /* [mrf->count]: state with the largest belief of each own vertex. */
+    double change;    /* Largest change of a message in the last iteration. */
 };
 
 int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
@@ -26,7 +26,8 @@ int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
     *bp = (struct bp){.mrf = mrf, .settings = *settings, .change = NAN};
     objective->state = bp;
     objective->total_rows = fmax(1, 2 * (double)mrf->edges);
-    objective->unknowns = 1; /* There is no w. */
+    /* Belief propagation has no w; the arrays of the run get the length 1. */
+    objective->unknowns = 1;
     return 0;
 }
 

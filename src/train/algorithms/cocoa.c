@@ -22,7 +22,10 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
     return hm__local_sdca_init(local, run, err);
 }
 
-/* One round; gamma is the weight of each rank's change. */
+/*
+ * One round. Each rank's change of w has weight gamma in the sum and factor sigma in its
+ * subproblem.
+ */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {
     struct hm_local_sdca *local = run->state;
@@ -34,7 +37,10 @@ static void cocoa_round(struct hm_run *run, double gamma, double sigma)
         change[j] = (local->w[j] - run->w[j]) / sigma;
     change[d] = local->visited;
     hm__comm_work(run->comm, 2 * (double)d);
-    /* The number of visited rows is unknown, and summed over ranks, only with shrinking. */
+    /*
+     * With shrinking, the number of visited rows differs between rounds, so it is summed over the
+     * ranks as one more value.
+     */
     hm__comm_sum(run->comm, change, run->settings.shrink ? d + 1 : d, run->scratch);
     run->samples +=
         run->settings.shrink ? change[d] : run->settings.passes * run->objective->total_rows;

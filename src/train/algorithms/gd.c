@@ -1,11 +1,11 @@
 /*
- * Full gradient descent. The step size s is found by halving, from twice the last one, until
- * Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds.
+ * Full gradient descent. The step size s starts at twice the last step size and is halved until
+ * Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the gradient.
  *
  * With the non-smooth hinge loss, a line search along a subgradient may accept only ever shorter
- * steps and converge to a point that is not a minimum. There the step size is at least that of
- * sgd.c, s_0 / (1 + lambda s_0 t), with which the method converges without descending in every
- * step.
+ * steps and converge to a point that is not a minimum. For this loss the step size in iteration t
+ * is at least that of sgd.c, s_0 / (1 + lambda s_0 t), with which the method converges without
+ * descending in every step.
  */
 #include <math.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 enum { HALVINGS = 40 };
 
 struct gd {
-    double *trial; /* Point at which the objective is evaluated. */
+    double *trial; /* Point at which the line search evaluates the objective. */
     double *slope; /* Gradient at run->w. */
-    double *size;  /* [1]: size of the last step. */
+    double *size;  /* Array of one value: the last step size. */
     double first;  /* s_0. */
 };
 
@@ -47,7 +47,7 @@ static void gd_prepare(struct hm_run *run)
     run->step = s->first = s->size[0] = hm__run_step_size(run, 1);
 }
 
-/* The objective at w - step g; its gradient is in run->gradient. */
+/* Returns the objective at w - step g; the gradient at that point is stored in run->gradient. */
 static double gd_eval_step(struct hm_run *run, double step)
 {
     struct gd *s = run->state;
@@ -57,7 +57,7 @@ static double gd_eval_step(struct hm_run *run, double step)
     return hm__run_full(run, s->trial);
 }
 
-/* The minimum step size for a non-smooth loss; otherwise 0. */
+/* Returns the minimum step size for a non-smooth loss; 0 for a smooth loss. */
 static double gd_least_step(const struct hm_run *run)
 {
     const struct gd *s = run->state;
@@ -82,7 +82,7 @@ static void gd_step(struct hm_run *run)
         if (down)
             break;
     }
-    if (!down && least == 0) { /* No descent is possible at this precision. */
+    if (!down && least == 0) { /* No step decreases the objective at this precision. */
         run->settled = true;
         return;
     }

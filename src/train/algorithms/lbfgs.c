@@ -1,8 +1,8 @@
 /*
- * L-BFGS: the search direction comes from the last changes of w and of the gradient (Nocedal's
- * two-loop recursion), the step from bisection and doubling until the weak Wolfe conditions hold,
- * which also works at the kinks of the hinge loss (Lewis and Overton: Nonsmooth optimization via
- * quasi-Newton methods, 2013).
+ * L-BFGS. The search direction is computed from the last changes of w and of the gradient
+ * (Nocedal's two-loop recursion). The step size is found by bisection and doubling until the weak
+ * Wolfe conditions hold; this also works at the kinks of the hinge loss (Lewis and Overton:
+ * Nonsmooth optimization via quasi-Newton methods, 2013).
  */
 #include <math.h>
 #include <string.h>
@@ -14,10 +14,11 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs;    /* Capacity. */
-    double *numbers; /* [0] pairs stored, [1] index of the next pair, [2] objective at w. */
-    double *changes; /* pairs x unknowns: changes of w. */
-    double *slopes;  /* pairs x unknowns: changes of the gradient. */
+    size_t pairs; /* Largest number of pairs (change of w, change of the gradient) to store. */
+    /* Three values: number of stored pairs, index of the next pair, objective at w. */
+    double *numbers;
+    double *changes; /* [pairs][unknowns]: changes of w. */
+    double *slopes;  /* [pairs][unknowns]: changes of the gradient. */
     double *here;    /* Gradient at w. */
     double *direction, *trial, *factors;
 };
@@ -44,7 +45,10 @@ static int lbfgs_begin(struct hm_run *run, struct hm_err *err)
     return 0;
 }
 
-/* direction = -H g by the two-loop recursion; H starts as a multiple of the identity. */
+/*
+ * Compute direction = -H g by the two-loop recursion; the approximate inverse Hessian H starts as a
+ * multiple of the identity.
+ */
 static void lbfgs_find_direction(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
@@ -74,7 +78,10 @@ static void lbfgs_find_direction(struct hm_run *run)
     hm__comm_work(run->comm, (double)(12 * kept + 2) * (double)d);
 }
 
-/* Store the last change of w and of the gradient, if its curvature is positive. */
+/*
+ * Store the last changes of w and of the gradient as a pair, if the curvature along the change of w
+ * is positive.
+ */
 static void lbfgs_keep_pair(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
@@ -83,7 +90,7 @@ static void lbfgs_keep_pair(struct hm_run *run)
 
     for (size_t j = 0; j < d; j++)
         curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
-    if (!(curvature > 1e-300)) /* Skip the pair; the oldest stored pair stays. */
+    if (!(curvature > 1e-300)) /* Skip this pair; no stored pair is replaced. */
         return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
@@ -94,8 +101,9 @@ static void lbfgs_keep_pair(struct hm_run *run)
 }
 
 /*
- * Line search from w along the direction. Returns the objective at the point found, which is in
- * trial, with its gradient in run->gradient; NAN if no point meets the conditions.
+ * Line search from w along the direction. Returns the objective at the point found, or NAN if no
+ * point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
+ * run->gradient.
  */
 static double lbfgs_search(struct hm_run *run, double size)
 {
@@ -138,14 +146,16 @@ static void lbfgs_step(struct hm_run *run)
         lbfgs_find_direction(run);
         value = lbfgs_search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
     }
-    if (isnan(value)) { /* No improvement along the gradient: converged. */
+    /* There is no improvement along the gradient: the algorithm has converged. */
+    if (isnan(value)) {
         run->settled = true;
         return;
     }
     lbfgs_keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
-    run->settled = !(value < s->numbers[2]); /* The improvement is below rounding. */
+    /* The algorithm has converged if the improvement is below the rounding error. */
+    run->settled = !(value < s->numbers[2]);
     s->numbers[2] = value;
 }
 

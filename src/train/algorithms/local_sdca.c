@@ -1,6 +1,6 @@
 /*
- * LocalSDCA: for rows in a random order, the alpha_i that is optimal with all other variables
- * fixed,
+ * LocalSDCA: visits rows in a random order and sets alpha_i, the dual variable of row i, to the
+ * value that is optimal if all other variables are fixed:
  *
  *     max over alpha_i of  -l*(-alpha_i) - x_i.w (alpha_i - old) - sigma |x_i|^2 (alpha_i - old)^2
  *                                                                  / (2 lambda N),
@@ -11,7 +11,7 @@
  * method still converges to the same solution; a row whose alpha must change again is visited after
  * at most 126 passes.
  *
- * Rows are visited in random order, so each is prefetched AHEAD visits before its use.
+ * Since rows are visited in random order, each row is prefetched AHEAD visits before its use.
  *
  * Jaggi et al.: Communication-efficient distributed dual coordinate ascent, NIPS 2014; Ma et al.:
  * Adding vs. averaging, ICML 2015; Hsieh et al.: A dual coordinate descent method for large-scale
@@ -31,7 +31,8 @@ enum { REST = 7, AHEAD = 2 };
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    size_t count = rows->count + 1; /* At least one element, even without rows. */
+    /* Each array has at least one element, even if the rank has no rows. */
+    size_t count = rows->count + 1;
 
     local->alpha = hm__arena_alloc(run->arena, count, sizeof(double));
     local->before = hm__arena_alloc(run->arena, count, sizeof(double));
@@ -59,7 +60,8 @@ static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct h
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        bool visit = local->away[i] == 0; /* Without a branch, since it would be unpredictable. */
+        /* The loop has no branch, since a branch would be unpredictable. */
+        bool visit = local->away[i] == 0;
         local->order[count] = (uint32_t)i;
         count += visit;
         local->away[i] -= !visit;
@@ -78,7 +80,7 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
     local->away[i] = (1 << (int)local->resting[i]) - 2;
 }
 
-/* One pass; returns the number of row entries read or added. */
+/* One pass over the chosen rows; returns the number of row entries that were read or added. */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
                                    double sigma)
 {

@@ -3,12 +3,13 @@
  * (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich: Local SGD converges
  * fast, 2019).
  *
- * The step of a row is implicit, w' = argmin of weight l(w'.x, y) + |w' - w|^2 / (2 s). It never
- * overshoots the row's own optimum, however large weight and step are (Kulis and Bartlett 2010;
- * Karampatziakis and Langford 2011), and equals the dual ascent of loss.h from alpha = 0. The step
- * size decreases as s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate
- * factor, so that the cost of a sparse row is proportional to its number of entries. Networks use
- * explicit steps on mini-batches instead.
+ * The step for a row x with label y is implicit: with step size s, w becomes the w' that minimises
+ * weight l(w'.x, y) + |w' - w|^2 / (2 s). Such a step never overshoots the row's own optimum,
+ * however large the weight and the step size are (Kulis and Bartlett 2010; Karampatziakis and
+ * Langford 2011), and equals the dual ascent of loss.h from alpha = 0. The step size decreases as
+ * s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate factor, so that the
+ * cost of a sparse row is proportional to its number of entries. Networks use explicit steps on
+ * mini-batches instead.
  */
 #include "local_sgd.h"
 
@@ -44,7 +45,7 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
-    double factor = 1, touched = 0; /* w is factor times local->w. */
+    double factor = 1, touched = 0; /* The current w is `factor` times local->w. */
 
     for (size_t k = 0; k < rows->count; k++) {
         size_t i = local->order[k];
@@ -58,13 +59,16 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
         if (factor < 1e-100)
             local_sgd_apply_factor(local->w, o->unknowns, &factor);
         touched += (double)hm__row_entries(rows, i) * (alpha != 0 ? 3 : 2);
-        local->seen += run->comm->size; /* The other ranks process rows at the same time. */
+        /*
+         * `seen` counts the rows of all ranks, since the other ranks process rows at the same time.
+         */
+        local->seen += run->comm->size;
     }
     local_sgd_apply_factor(local->w, o->unknowns, &factor);
     return touched;
 }
 
-/* One pass in mini-batches; returns the floating-point operations. */
+/* One pass over the rows in mini-batches; returns the number of floating-point operations. */
 static double local_sgd_pass_batches(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     struct hm_objective *o = run->objective;

@@ -1,6 +1,6 @@
 /*
- * Stochastic gradient descent on a rank's own rows: the part of local SGD and Splash between two
- * sums over ranks.
+ * Stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash between
+ * two sums over ranks.
  */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H
@@ -12,15 +12,18 @@ struct hm_local_sgd {
     uint32_t *order;
     double *part; /* Gradient of a mini-batch; unused for linear problems. */
     double step;  /* Initial step size. */
-    double seen;  /* Rows processed so far by all ranks; the step size decreases with it. */
+    /* Number of rows processed so far by all ranks; as it grows, the step size decreases. */
+    double seen;
 };
 
-/* `begin` and `prepare` of an algorithm: allocate run->state, choose the initial step size. */
+/*
+ * Functions of an algorithm: `begin` allocates run->state, `prepare` chooses the initial step size.
+ */
 int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
- * Make settings.passes passes from run->w, with each row weighted by `weight`; then average w over
- * the ranks, weighted by their numbers of rows.
+ * Make settings.passes passes over the rows, starting from run->w, with each row weighted by
+ * `weight`; then average w over the ranks, weighted by their numbers of rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);
 

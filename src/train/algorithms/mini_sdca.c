@@ -1,12 +1,12 @@
 /*
- * Mini-batch SDCA: all rows of a batch of b rows compute their step from the same w, with their
- * curvature multiplied by beta, which makes it safe to add the steps:
+ * Mini-batch SDCA: the steps of all b rows of a batch are computed from the same w. The curvature
+ * of each row is multiplied by beta, so that it is safe to add the steps:
  *
  *     beta = 1 + (b - 1)(omega - 1)/(N - 1),  omega = the largest eigenvalue of the Gram matrix of
- *     the rows, each scaled to norm 1.
+ *     all N rows, each scaled to norm 1.
  *
  * Takac, Bijral, Richtarik and Srebro: Mini-batch primal and dual methods for SVMs, ICML 2013.
- * omega is computed by the power method before the first iteration; its time is not measured.
+ * omega is computed by the power method before the first iteration; this time is not measured.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,10 @@ struct mini_sdca {
     double beta;
 };
 
-/* Compute sum_i x_i (x_i.v) / |x_i|^2 over all ranks in run->gradient; returns its norm. */
+/*
+ * Compute sum_i x_i (x_i.v) / |x_i|^2 over all rows of all ranks in run->gradient; returns the norm
+ * of the sum.
+ */
 static double mini_sdca_multiply(struct hm_run *run, const double *v)
 {
     struct mini_sdca *s = run->state;
@@ -39,7 +42,10 @@ static double mini_sdca_multiply(struct hm_run *run, const double *v)
     return sqrt(hm__dot(run->gradient, run->gradient, d));
 }
 
-/* The power method converges to omega from below; add a safety margin of 5 %. */
+/*
+ * Returns omega. The power method converges to omega from below, so a safety margin of 5 % is
+ * added.
+ */
 static double mini_sdca_largest_eigenvalue(struct hm_run *run)
 {
     struct mini_sdca *s = run->state;
@@ -47,7 +53,8 @@ static double mini_sdca_largest_eigenvalue(struct hm_run *run)
     struct hm_random random;
     double norm = 0;
 
-    hm__random_init(&random, run->settings.seed, UINT64_MAX); /* The same numbers on all ranks. */
+    /* All ranks draw the same random numbers. */
+    hm__random_init(&random, run->settings.seed, UINT64_MAX);
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);
     double start = sqrt(hm__dot(s->change, s->change, d));

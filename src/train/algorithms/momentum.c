@@ -1,6 +1,7 @@
 /*
- * Mini-batch gradient descent with momentum: v = m v + g, w -= s v (Polyak 1964, in the form of
- * Sutskever et al. 2013 without Nesterov's look-ahead).
+ * Mini-batch gradient descent with momentum: v = m v + g, w -= s v, with velocity v, momentum m,
+ * gradient g and step size s (Polyak 1964, in the form of Sutskever et al. 2013 without Nesterov's
+ * look-ahead).
  */
 #include "err.h"
 #include "run.h"
@@ -26,7 +27,10 @@ static int momentum_begin(struct hm_run *run, struct hm_err *err)
 static void momentum_prepare(struct hm_run *run)
 {
     run->step = run->settings.step;
-    /* With this default, linear problems make the same long-run progress as without momentum. */
+    /*
+     * With this default step size, linear problems make the same long-run progress as without
+     * momentum.
+     */
     if (run->step == 0)
         run->step = run->objective->curvature > 0
                         ? (1 - run->settings.momentum) * hm__run_step_size(run, 1)

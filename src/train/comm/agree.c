@@ -5,7 +5,7 @@
 
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err)
 {
-    /* Larger for lower failed ranks; 0: no failure on this rank. */
+    /* The first failed rank has the largest value; 0: this rank has not failed. */
     double first = rc ? comm->size - comm->rank : 0;
     struct hm_err own = {0};
 

@@ -1,6 +1,6 @@
 /*
  * Collective error handling: if one rank fails, all ranks must return an error instead of waiting
- * for it.
+ * for that rank.
  */
 #ifndef HM_AGREE_H
 #define HM_AGREE_H

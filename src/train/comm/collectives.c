@@ -28,7 +28,7 @@ int hm__reduce_scheme_find(const char *name)
     return -1;
 }
 
-/* Maximum, with the same bits for both orders of the arguments; NAN if one argument is NAN. */
+/* Maximum of a and b, with the same bits if a and b are exchanged; NAN if a or b is NAN. */
 static double comm_larger(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -46,8 +46,8 @@ static void comm_take_larger(struct hm_comm *comm, double *into, const double *f
 }
 
 /*
- * The traffic and the additions inside MPI are not visible; the minimum that an all-reduce needs is
- * counted, which the ring attains.
+ * MPI does not report the traffic and the additions of its all-reduce. The minimum that any
+ * all-reduce needs, which the ring attains, is counted instead.
  */
 static void reduce_library(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {

@@ -1,6 +1,6 @@
 /*
- * Point-to-point communication of ranks, counting and timing. The collective operations are in
- * collectives.c.
+ * Point-to-point communication between ranks, and the counters of bytes, work and time. The
+ * collective operations are in collectives.c.
  *
  * Communication time is the time from entering a function of comm.h to leaving it, including
  * waiting for other ranks, without the time of the additions.
@@ -34,7 +34,7 @@ static void alone_barrier(struct hm_comm *comm)
 
 void hm__comm_alone(struct hm_comm *comm)
 {
-    /* With one rank no message is ever sent, so the other functions stay NULL. */
+    /* With one rank no message is ever sent, so the functions for messages stay NULL. */
     static const struct hm_comm_ops ops = {
         .now = alone_now, .work = alone_work, .barrier = alone_barrier};
 
@@ -120,7 +120,8 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 /* ---- work ----------------------------------------------------------------------------------- */
 
 /*
- * Simulated stragglers: the flop that take, at nominal speed, as long as these take on this worker.
+ * Simulated stragglers: returns the number of operations that take as long at nominal speed as
+ * `flop` operations take on this worker.
  */
 static double straggling_flop(struct hm_straggling *s, double flop)
 {

@@ -11,19 +11,26 @@
 #include "slowness.h"
 
 /*
- * Algorithm of an all-reduce: MPI's own, or one of ours made of point-to-point messages
- * (schemes.c).
+ * Algorithm of an all-reduce: the MPI library's, or one of schemes.c, which use point-to-point
+ * messages.
  */
 enum hm_reduce_scheme {
-    /* Doubling for short vectors, ring for long ones; the same bits on every cluster. */
+    /*
+     * Recursive doubling for short vectors, ring for long vectors; sums have the same bits on every
+     * cluster.
+     */
     HM_REDUCE_AUTO,
-    HM_REDUCE_LIBRARY,  /* MPI_Allreduce, whose order of summation is unspecified. */
-    HM_REDUCE_TREE,     /* Binomial tree to rank 0, then a broadcast. */
+    HM_REDUCE_LIBRARY,  /* MPI_Allreduce; its order of summation is unspecified. */
+    HM_REDUCE_TREE,     /* Reduction to rank 0 along a binomial tree, then a broadcast. */
     HM_REDUCE_RING,     /* Reduce-scatter and all-gather around a ring. */
     HM_REDUCE_DOUBLING, /* Recursive doubling. */
-    /* Groups of ceil(sqrt n) ranks to their first rank, then to rank 0; then a tree broadcast. */
+    /*
+     * Each group of ceil(sqrt n) ranks sends to its first rank, and the first ranks send to rank 0;
+     * then the sum is broadcast along a tree.
+     */
     HM_REDUCE_TWO_WAVE,
-    HM_REDUCE_MASTER, /* All ranks to rank 0, one after another; then rank 0 sends to each. */
+    /* All ranks send to rank 0, one after another; then rank 0 sends the sum to each rank. */
+    HM_REDUCE_MASTER,
     HM_REDUCE_SCHEMES
 };
 
@@ -38,19 +45,20 @@ struct hm_comm_ops {
     /* All-reduce (sum) of the MPI library, in place. */
     void (*sum)(struct hm_comm *comm, double *values, size_t count);
     double (*now)(struct hm_comm *comm); /* Current time in seconds; virtual in a simulation. */
-    /* Account for `flop` floating-point operations; takes time only in a simulation. */
+    /* Account for `flop` floating-point operations, which take time only in a simulation. */
     void (*work)(struct hm_comm *comm, double flop);
     /* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
     void (*barrier)(struct hm_comm *comm);
     /*
-     * Non-blocking messages. They use a separate channel and never match the blocking ones above.
-     * The back end owns a request until it has completed; the buffer must stay valid until then.
+     * Non-blocking messages. They use a separate channel and never match messages of the blocking
+     * functions above. The back end owns a request until it has completed; the buffer must stay
+     * valid until then.
      */
     void *(*start_send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void *(*start_receive)(struct hm_comm *comm, int from, void *into, size_t room);
     /*
-     * Wait until one of the requests that are not NULL has completed. Returns its index; *ret_bytes
-     * is the size of the message if it was a receive.
+     * Wait until one of the requests that are not NULL has completed, and return its index.
+     * *ret_bytes is the size of the message if the request is a receive.
      */
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
     /* Whether a request has completed; does not block. */
@@ -60,15 +68,15 @@ struct hm_comm_ops {
     /* Report an internal error and end all ranks. Does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
     /*
-     * CPU seconds used so far by this rank's process, and its resident memory in bytes. NULL where
+     * CPU seconds used so far by this rank's process, and its resident memory in bytes. NULL if
      * ranks share one process or time is virtual.
      */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
 
 /*
- * Slow workers in virtual time: the work of one iteration takes the time that hm__slowness_draw
- * returns for it instead of flop / flops.
+ * A slow worker in a simulation: the work of one iteration takes the time that hm__slowness_draw
+ * returns for it, instead of flop / flops.
  */
 struct hm_straggling {
     struct hm_slowness slowness;
@@ -82,27 +90,28 @@ struct hm_straggling {
 
 struct hm_comm {
     const struct hm_comm_ops *ops;
-    void *state; /* State of the back end. */
+    void *state; /* State of the back end, such as MPI or SimGrid. */
     int rank, size;
     enum hm_reduce_scheme scheme;
-    bool shared_clock; /* Time is virtual, so that times of different ranks can be compared. */
-    const double
-        /*
-         * Row shares, [size + 1]: fraction of the rows on ranks before each rank. NULL: equal
-         * shares.
-         */
-        *shares;
-    struct hm_straggling *straggling; /* Slow workers in a simulation; borrowed; NULL: none. */
-    /* Counters of this rank since its start. Take differences to measure an interval. */
+    /* True if time is virtual, so that times of different ranks can be compared. */
+    bool shared_clock;
+    /* [size + 1]: fraction of the rows on ranks before each rank. NULL: equal shares. */
+    const double *shares;
+    struct hm_straggling *straggling; /* Simulated slowness of this worker; borrowed; NULL: none. */
+    /*
+     * The members below are counters of this rank since its start. Take differences to measure an
+     * interval.
+     */
     double flop; /* Floating-point operations done. */
     /* Bytes sent; for HM_REDUCE_LIBRARY the minimum that an all-reduce must send. */
     double bytes;
-    double received;      /* Bytes received; the caller counts messages of start_receive. */
-    double communicate_s; /* Seconds spent in the functions below, without computation. */
+    /* Bytes received; the caller must add those of messages received with start_receive. */
+    double received;
+    double communicate_s; /* Seconds spent in the functions below, without the time of additions. */
 };
 
 const char *hm__reduce_scheme_name(enum hm_reduce_scheme scheme);
-/* Returns the scheme with that name, or -1. */
+/* Returns the scheme with the name `name`, or -1. */
 int hm__reduce_scheme_find(const char *name);
 
 /* Initialise a communicator of one rank with real time. */
@@ -111,29 +120,36 @@ void hm__comm_alone(struct hm_comm *comm);
 /* Send or receive one message and count its bytes; a message of 0 bytes is not sent. */
 void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
 void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
-/* Send and receive at the same time; bytes are counted, and messages of 0 bytes are not sent. */
+/*
+ * Send to one rank and receive from another at the same time. Bytes are counted, and messages of 0
+ * bytes are not sent.
+ */
 void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                        void *into, size_t into_bytes);
 /*
- * Non-blocking variants. wait_any returns the index of a completed request and sets it to NULL; at
- * least one request must not be NULL. ret_bytes (may be NULL) is the size of a received message.
+ * Non-blocking messages. hm__comm_wait_any returns the index of a completed request and sets the
+ * request to NULL; at least one request must not be NULL. *ret_bytes (ret_bytes may be NULL) is the
+ * size of a received message.
  */
 void hm__comm_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes,
                          void **ret_request);
 void hm__comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
                             void **ret_request);
 size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
-/* Whether the request has completed; if so it is set to NULL. Does not block. */
+/* Whether the request has completed; if so, the request is set to NULL. Does not block. */
 bool hm__comm_test(struct hm_comm *comm, void **request);
 /* Wait until all requests that are not NULL have completed. */
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 /* Count floating-point operations; in a simulation they take time. */
 void hm__comm_work(struct hm_comm *comm, double flop);
-/* Assign the work that follows to this iteration (used by the simulation of stragglers). */
+/* Assign the work that follows to `iteration`; the simulation of stragglers needs this. */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
-/* Combine values of another rank with our own: into[i] = into[i] op from[i]. */
+/* Combine values of another rank with those of this rank: into[i] = into[i] op from[i]. */
 typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
-/* Sum. It is counted as work, and its time does not count as communication. */
+/*
+ * Sum: into[i] += from[i]. The additions are counted as work, and their time does not count as
+ * communication.
+ */
 hm_combine_fn hm__comm_add;
 /*
  * All-reduce (sum) in place; all ranks get the same bits. `scratch` holds `count` doubles (may be
@@ -141,8 +157,8 @@ hm_combine_fn hm__comm_add;
  */
 void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch);
 /*
- * The same for a few numbers: always by recursive doubling, so that results do not depend on the
- * scheme.
+ * All-reduces (sum and maximum) of at most HM_COMM_FEW values. They always use recursive doubling,
+ * so that results do not depend on the scheme.
  */
 enum { HM_COMM_FEW = 16 };
 void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);

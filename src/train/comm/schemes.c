@@ -1,6 +1,6 @@
 /*
  * All-reduces over n ranks, made of point-to-point messages. If a message of M bytes takes a + Mb
- * and adding M bytes takes c, they take
+ * seconds and adding M bytes takes c seconds, the schemes take
  *
  *     tree       2 L (a + Mb) + L c                        L = ceil(log2 n)
  *     ring       2(n-1) a + 2(n-1)/n Mb + (n-1)/n c        exact when n divides the count
@@ -11,7 +11,7 @@
  *
  * provided that a message starts when both sides are ready for it, and that links are full duplex.
  * In each scheme a sum is either computed once and forwarded, or computed on both sides from the
- * same two operands; a + b and b + a have the same bits, so all ranks end with the same bits.
+ * same two operands. Since x + y and y + x have the same bits, all ranks end with the same bits.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
@@ -28,8 +28,8 @@ static int largest_power_of_two(int n)
 }
 
 /*
- * Binomial reduction to rank 0: in round k, pairs of ranks 2^k apart; a rank that has sent its sum
- * is done.
+ * Binomial reduction to rank 0. In round k, ranks that are 2^k apart form pairs; the higher rank of
+ * a pair sends its sum to the lower one and is done.
  */
 static void tree_reduce(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
@@ -49,7 +49,7 @@ static void tree_reduce(struct hm_comm *comm, double *values, size_t count, doub
 
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes)
 {
-    int n = comm->size, place = (comm->rank - root + n) % n; /* Rank relative to the root. */
+    int n = comm->size, place = (comm->rank - root + n) % n; /* Rank number relative to the root. */
     int step = 1;
 
     while (step < n && !(place & step))
@@ -70,7 +70,8 @@ void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- ring ----------------------------------------------------------------------------------- */
 
 /*
- * Chunk `i` (any integer, modulo n) of `count` values split into n chunks of nearly equal length.
+ * One of n chunks of nearly equal length into which `count` values are split; the index `i` may be
+ * any integer and is taken modulo n.
  */
 struct ring_chunk {
     size_t first, count;
@@ -79,7 +80,7 @@ struct ring_chunk {
 static struct ring_chunk ring_chunk(size_t count, int n, int i)
 {
     size_t parts = (size_t)n, part = (size_t)(((i % n) + n) % n);
-    /* The first `longer` chunks have one value more. */
+    /* The first `longer` chunks have one value more than the other chunks. */
     size_t each = count / parts, longer = count % parts;
 
     return (struct ring_chunk){part * each + (part < longer ? part : longer),
@@ -91,7 +92,7 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
     int n = comm->size, rank = comm->rank, next = (rank + 1) % n, last = (rank + n - 1) % n;
     const size_t size = sizeof(*values);
 
-    /* Reduce-scatter: chunk i ends complete on rank i-1. */
+    /* Reduce-scatter: in the end, rank i-1 has the complete sum of chunk i. */
     for (int step = 0; step < n - 1; step++) {
         struct ring_chunk out = ring_chunk(count, n, rank - step),
                           in = ring_chunk(count, n, rank - step - 1);
@@ -143,7 +144,10 @@ void hm__reduce_doubling(struct hm_comm *comm, double *values, size_t count, dou
 
 /* ---- through one rank ----------------------------------------------------------------------- */
 
-/* Ranks first + step, first + 2 step, … below `end` send to `first`, which adds them in order. */
+/*
+ * Ranks first + step, first + 2 step, … below `end` send their values to `first`, which adds them
+ * in this order.
+ */
 static void reduce_gather(struct hm_comm *comm, int first, int step, int end, double *values,
                           size_t count, double *scratch)
 {
@@ -160,8 +164,8 @@ static void reduce_gather(struct hm_comm *comm, int first, int step, int end, do
 }
 
 /*
- * First wave among ranks below n: each group of ceil(sqrt n) ranks to its first rank. Returns the
- * size of a group.
+ * First wave among ranks below n: in each group of ceil(sqrt n) ranks, all ranks send to the first
+ * rank of the group. Returns the size of a group.
  */
 static int two_wave_first(struct hm_comm *comm, int n, double *values, size_t count,
                           double *scratch)
@@ -216,9 +220,9 @@ void hm__reduce_master(struct hm_comm *comm, double *values, size_t count, doubl
 /* ---- by size -------------------------------------------------------------------------------- */
 
 /*
- * Chooses the faster of doubling and ring for latency x bandwidth = 16 KiB, which is typical of 1
- * Gbit/s with 130 us and of 10 Gbit/s with 13 us. The rule depends on count and n only, so that the
- * sums have the same bits on every cluster.
+ * Chooses doubling or ring, whichever is faster if latency x bandwidth = 16 KiB, which is typical
+ * of 1 Gbit/s with 130 us and of 10 Gbit/s with 13 us. The rule depends only on count and n, so
+ * that the sums have the same bits on every cluster.
  */
 void hm__reduce_auto(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {

@@ -1,6 +1,6 @@
 /*
- * The all-reduce schemes and their building blocks. Used by comm.c and the driver; other callers
- * use comm.h.
+ * The all-reduce schemes and their building blocks, for collectives.c and the platforms. Other
+ * callers use comm.h.
  */
 #ifndef HM_SCHEMES_H
 #define HM_SCHEMES_H
@@ -9,7 +9,9 @@
 
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
 
-/* All-reduce in place; scratch holds count values. Requires comm->size > 1 and count > 0. */
+/*
+ * All-reduce (sum) in place; `scratch` holds `count` values. Requires comm->size > 1 and count > 0.
+ */
 typedef void hm_reduce_fn(struct hm_comm *comm, double *values, size_t count, double *scratch);
 hm_reduce_fn hm__reduce_auto, hm__reduce_tree, hm__reduce_ring, hm__reduce_doubling,
     hm__reduce_two_wave, hm__reduce_master;
@@ -17,8 +19,8 @@ void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, do
                           hm_combine_fn *combine);
 
 /*
- * Sum the values of all ranks before `root` on `root`, in groups of ceil(sqrt n). The values of the
- * other ranks are overwritten.
+ * Rank `root` gets the sum of the values of all ranks with lower numbers, in two waves with groups
+ * of ceil(sqrt n) ranks. The values of these ranks are overwritten.
  */
 void hm__reduce_two_wave_to(struct hm_comm *comm, int root, double *values, size_t count,
                             double *scratch);

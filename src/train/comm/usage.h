@@ -12,13 +12,13 @@
  * message.
  */
 struct hm_usage {
-    double compute_s;      /* Seconds of computation (wall clock). */
-    double cpu_s;          /* CPU seconds; NAN in virtual time. */
-    double sent, received; /* Bytes. */
-    double memory;         /* Bytes in use now. */
+    double compute_s;      /* Seconds of computation (wall-clock time). */
+    double cpu_s;          /* CPU seconds; NAN if time is virtual. */
+    double sent, received; /* Bytes sent and received. */
+    double memory;         /* Bytes of memory in use now. */
 };
 
-/* Accumulates usage between each start and the next stop. Zero-initialise. */
+/* Accumulates the usage of a rank from each start to the next stop. Zero-initialise. */
 struct hm_meter {
     struct hm_usage sum, mark;
 };

@@ -1,6 +1,7 @@
 /*
- * A worker's connection to the parameter servers. With `pull_late` the worker pulls w only when its
- * copy would be more than s clocks old at the next clock; otherwise it pulls with each push.
+ * A worker's connection to the parameter servers. With `pull_late` the worker pulls w only if its
+ * copy would exceed the staleness bound at the next clock; otherwise the worker pulls with each
+ * push.
  */
 #include "client.h"
 
@@ -11,28 +12,30 @@
 #include "messages.h"
 
 enum client_reply {
-    REPLY_RECEIVED, /* The reply has arrived, or none was requested. */
-    REPLY_PENDING,  /* The server has our message and will reply. */
-    REPLY_REJECTED, /* The server is paused and did not accept our message. */
+    REPLY_RECEIVED, /* The reply of the server has arrived, or no reply was requested. */
+    REPLY_PENDING,  /* The server has received the worker's message and will reply. */
+    REPLY_REJECTED, /* The server is paused and did not accept the worker's message. */
 };
 
 /* Connection to one server. */
 struct client_link {
-    size_t first, count; /* Its shard of w. */
+    size_t first, count; /* Range of unknowns in the server's shard of w. */
     enum client_reply reply;
-    double version; /* Clock of our copy of the shard. */
-    bool late;      /* The server has made the next step without our gradient. */
+    double version; /* Clock of the worker's copy of the shard. */
+    bool late;      /* The server has made the current step without this worker's gradient. */
     struct hm_message *out, *in;
 };
 
 struct hm_client {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct client_link *links; /* [servers] */
-    void **requests;           /* [2 servers]: receives from the servers, then sends to them. */
-    double *w, *sum; /* Our copy of w, and the sum of the increments since the last push. */
+    struct client_link *links; /* One connection per server. */
+    /* [2 * servers]: requests of receives from the servers, then of sends to the servers. */
+    void **requests;
+    /* This worker's copy of w, and the sum of its increments since the last push. */
+    double *w, *sum;
     size_t unknowns;
-    double clock;  /* Clock that this worker computes. */
+    double clock;  /* The clock for which this worker computes a gradient. */
     double target; /* Iteration after which the servers pause. */
     double sent_s; /* Time of the last push or pull. */
     double wait_s;
@@ -92,7 +95,10 @@ const double *hm__client_staleness(const struct hm_client *c)
 
 /* ---- pull ----------------------------------------------------------------------------------- */
 
-/* Keep a receive open to a server whenever it may send to us: with backups, always. */
+/*
+ * Open a receive from server k unless one is open. With backup workers a receive is always open,
+ * since a server may send at any time.
+ */
 static void client_open_receive(struct hm_client *c, size_t k)
 {
     struct client_link *link = &c->links[k];
@@ -102,7 +108,7 @@ static void client_open_receive(struct hm_client *c, size_t k)
                                HM_MESSAGE_HEADER + link->count * sizeof(double), &c->requests[k]);
 }
 
-/* Process a reply; returns true when the server is paused. */
+/* Process the reply of a server; returns true if the server is paused. */
 static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 {
     if (link->in->kind == HM_MESSAGE_PAUSED) {
@@ -117,7 +123,10 @@ static bool client_handle_reply(struct hm_client *c, struct client_link *link)
     return false;
 }
 
-/* The oldest clock of all shards; with synchronous steps it is the clock to compute. */
+/*
+ * The clock of the oldest shard in the worker's copy of w. With synchronous steps it is the clock
+ * to compute.
+ */
 static double client_oldest_version(const struct hm_client *c)
 {
     double oldest = INFINITY;
@@ -185,7 +194,10 @@ static void client_send(struct hm_client *c, size_t k)
                         &c->requests[(size_t)c->serving->servers + k]);
 }
 
-/* Sends of the last clock have already completed, unless the worker did not wait for a reply. */
+/*
+ * Wait for the sends of the last clock. They have already completed, unless the worker did not wait
+ * for a reply.
+ */
 static void client_wait_sends(struct hm_client *c)
 {
     hm__comm_wait_all(c->world, c->requests + c->serving->servers, (size_t)c->serving->servers);
@@ -223,7 +235,7 @@ bool hm__client_is_late(struct hm_client *c)
 
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
         struct client_link *link = &c->links[k];
-        /* Without a request the server sends only LATE. */
+        /* A server that has no request from this worker can only have sent LATE. */
         if (hm__comm_test(c->world, &c->requests[k])) {
             c->world->received += (double)HM_MESSAGE_HEADER;
             link->late = true;

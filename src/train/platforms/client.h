@@ -9,38 +9,50 @@
 
 struct hm_client;
 
-/* Create the client of this rank for a w of `unknowns` values. The servers send w first. */
+/*
+ * Create the client of this rank for a w of `unknowns` values. The servers send the first w without
+ * a request.
+ */
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
                    double clock, struct hm_arena *arena, struct hm_client **ret_client,
                    struct hm_err *err);
 
 /*
- * Get w for the current clock; blocks until it is fresh enough. Returns true, without w, when
- * the servers are paused; call it again after hm__client_resume.
+ * Get w for the current clock; blocks until w is fresh enough. Returns true, and no w, if the
+ * servers are paused; then call this function again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
-/* The clock that w is for. */
+/* The current clock of this worker; the last w is for this clock. */
 double hm__client_clock_now(const struct hm_client *client);
 
-/* Add to `count` consecutive unknowns; pushed at the end of the clock. */
+/*
+ * Add by[0..count) to the increments of the unknowns from `first` on; the increments are pushed at
+ * the end of the clock.
+ */
 void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
 /* Finish this clock and push the increments, which are the sum over `rows` rows. */
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * With backup workers: whether all servers have made the step without this worker. Then its
- * increments can be abandoned, and the next get returns the newest w.
+ * With backup workers: whether all servers have made the step without this worker. If so, its
+ * increments can be abandoned, and the next hm__client_get returns the newest w.
  */
 bool hm__client_is_late(struct hm_client *client);
 void hm__client_abandon(struct hm_client *client);
 
-/* Disconnect; the servers are paused. */
+/* Disconnect from the servers, which must be paused. */
 void hm__client_disconnect(struct hm_client *client);
 
-/* The servers resume; the arguments are those of the RESUME message to the servers. */
+/*
+ * Continue after a pause, when the servers resume. The arguments are those of the RESUME message to
+ * the servers.
+ */
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
-/* Seconds spent in get and push so far, and the number of reads by staleness. */
+/*
+ * hm__client_wait_s: seconds spent in get and push so far. hm__client_staleness: number of reads of
+ * w for each staleness, [HM_STALENESS_BINS].
+ */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);
 

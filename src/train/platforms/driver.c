@@ -1,4 +1,7 @@
-/* The driver and its workers. A command is a header and w; all commands have the same length. */
+/*
+ * The driver and its workers. A command is a header followed by w; all commands have the same
+ * length.
+ */
 #include "driver.h"
 
 #include <math.h>
@@ -18,15 +21,19 @@ enum driver_command_kind {
 
 struct driver_command {
     double kind;
-    /* GRADIENT: current iteration; START, DONE: iterations finished; ITERATE: iterations to do. */
+    /*
+     * GRADIENT: current iteration; START, DONE: number of iterations finished; ITERATE: number of
+     * iterations to do.
+     */
     double iteration;
-    double settled; /* DONE: the algorithm has converged; ITERATE: send the state back. */
-    double samples; /* START, DONE */
+    /* DONE: the algorithm has converged; ITERATE: the driver must send the state back. */
+    double settled;
+    double samples;                         /* START, DONE */
     double seconds, compute_s, bytes, flop; /* DONE: measurements of the driver for this segment. */
     double values[];                        /* GRADIENT, DONE: w. */
 };
 
-/* Sent to the driver at the start. */
+/* Settings that are sent to the driver at the start. */
 struct driver_start {
     double unknowns, total_rows, lambda, curvature, step;
     double iteration, samples;
@@ -51,7 +58,7 @@ static int driver_rank(const struct hm_comm *world)
     return world->size - 1;
 }
 
-/* Send or receive w and the whole state, between worker 0 and the driver. */
+/* Send or receive w and the whole state of the algorithm, between worker 0 and the driver. */
 static void driver_transfer_state(struct hm_run *run, struct hm_comm *world, bool send)
 {
     struct hm_part parts[HM_PARTS + 1];

@@ -1,5 +1,6 @@
 /*
- * Messages between workers and servers: the shard of each server, and the transfer of w and state.
+ * Messages between workers and servers: the shard of each server, and the transfer of w and of the
+ * algorithm's state.
  */
 #include "messages.h"
 
@@ -14,7 +15,9 @@ struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unkno
     return hm__shard_of(unknowns, k, serving->servers);
 }
 
-/* w, and the arrays of the state, which have the same length. */
+/*
+ * List w and, if `parts` is true, the arrays of the algorithm's state, which have the same length.
+ */
 static size_t parameters_list(struct hm_run *run, bool parts, struct hm_part arrays[HM_PARTS + 1])
 {
     arrays[0] = (struct hm_part){"w", run->w, run->objective->unknowns, false};

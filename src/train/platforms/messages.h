@@ -1,4 +1,7 @@
-/* Messages between workers and parameter servers: a header of doubles, and often a shard of w. */
+/*
+ * Messages between workers and parameter servers: a header of doubles, often followed by a shard of
+ * w or of a gradient.
+ */
 #ifndef HM_MESSAGES_H
 #define HM_MESSAGES_H
 
@@ -6,45 +9,50 @@
 #include "shard.h"
 
 enum hm_message_kind {
-    /* From a worker. */
-    HM_MESSAGE_PUSH,     /* A gradient. */
-    HM_MESSAGE_PULL,     /* Request w without a gradient, which the worker abandoned. */
-    HM_MESSAGE_SHUTDOWN, /* The server replies with the same kind. */
-    /* From worker 0. */
+    /* Messages from a worker. */
+    HM_MESSAGE_PUSH,     /* The worker sends a gradient. */
+    HM_MESSAGE_PULL,     /* The worker requests w and has abandoned its gradient. */
+    HM_MESSAGE_SHUTDOWN, /* The worker disconnects; the server replies with the same kind. */
+    /* Messages from worker 0. */
     HM_MESSAGE_START,
-    /* Request the statistics, w and the state, which follow as separate messages. */
+    /* Worker 0 requests the statistics, w and the state, which follow as separate messages. */
     HM_MESSAGE_REPORT,
     HM_MESSAGE_RESUME,
-    /* From a server. */
+    /* Messages from a server. */
     HM_MESSAGE_PARAMETERS,
-    HM_MESSAGE_LATE, /* The step that the worker computes a gradient for was made without it. */
+    /* The server has made the step without the gradient that the worker is computing. */
+    HM_MESSAGE_LATE,
     HM_MESSAGE_PAUSED,
 };
 
 struct hm_message {
     double kind;
-    /* PUSH: clock of the gradient; PARAMETERS: all gradients of earlier clocks are included. */
+    /* PUSH: clock of the gradient; PARAMETERS: w includes all gradients of earlier clocks. */
     double clock;
-    double rows; /* PUSH: rows in the mini-batch. */
-    /* PUSH, PULL: the worker waits for w; PAUSED: the worker must send its last message again. */
+    double rows; /* PUSH: number of rows in the mini-batch. */
+    /*
+     * PUSH, PULL: 1 if the worker waits for w; PAUSED: 1 if the worker must send its last message
+     * again.
+     */
     double wants;
-    double target;    /* RESUME: iteration after which the servers pause. */
-    double paused_s;  /* RESUME: time at which the first server paused; negative: unknown. */
-    double drop_late; /* RESUME: drop the messages that arrived after the pause. */
+    double target; /* RESUME: iteration after which the servers pause. */
+    /* RESUME: time at which the first server paused, in seconds; negative: unknown. */
+    double paused_s;
+    double drop_late; /* RESUME: 1 if messages that arrived after the pause are dropped. */
     double reserved;  /* Pads the header to 64 bytes. */
     double values[];  /* PUSH: sum of the gradients of the rows; PARAMETERS: w. */
 };
 
 #define HM_MESSAGE_HEADER (offsetof(struct hm_message, values))
 
-/* Sent to each server at the start. */
+/* Settings that are sent to each server at the start. */
 struct hm_server_start {
     double unknowns, lambda, curvature, step;
-    double rows; /* Rows per iteration. */
+    double rows; /* Number of rows per iteration. */
     double iteration, samples;
 };
 
-/* Sent by a paused server; counters are totals since the start. */
+/* Report of a paused server; counters are totals since the start of the server. */
 struct hm_server_report {
     double paused_s, elapsed_s;
     double iteration, samples;
@@ -54,14 +62,14 @@ struct hm_server_report {
     struct hm_usage usage; /* Usage of this server's rank. */
 };
 
-/* Whether the gradients of one clock are combined into one step. */
+/* Whether the gradients of all workers for one clock are combined into one step. */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
 /* The shard of w on server k. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*
- * Send or receive a part of w and, if `parts`, of each array of the state; `first`: its offset in
- * run->w.
+ * Send or receive the range of `count` values of w from offset `first` on and, if `parts` is true,
+ * the same range of each array of the algorithm's state.
  */
 void hm__parameters_send(struct hm_run *run, struct hm_comm *world, int to, size_t first,
                          size_t count, bool parts);

@@ -1,7 +1,7 @@
 /*
- * A parameter server rank: holds a shard of w and processes messages of the workers until all have
- * disconnected. It has one thread, which waits for the next message with a receive open to each
- * worker; replies are sent without blocking.
+ * A parameter server rank: it holds a shard of w and processes messages of the workers until all
+ * workers have disconnected. It has one thread, which waits for the next message with a receive
+ * open to each worker; replies are sent without blocking.
  */
 #include "server.h"
 
@@ -14,53 +14,57 @@
 #include "messages.h"
 #include "schemes.h"
 
-/* A message buffer; buffers are reused. */
+/* Buffer of one message; buffers are reused. */
 struct server_buffer {
     struct server_buffer *next;
     int from;
-    struct hm_message message; /* Followed by its values. */
+    struct hm_message message; /* Header of the message; its values follow. */
 };
 
 struct worker_state {
-    double clock;  /* Clocks that the worker has finished. */
+    double clock;  /* Number of clocks that the worker has finished. */
     bool waiting;  /* The worker waits for w. */
     bool notified; /* The worker has been notified of the current pause. */
-    /* Its message arrived during the current pause and must be sent again. */
+    /* The worker's message arrived during the current pause and must be sent again. */
     bool rejected;
-    /* The current step was made without its gradient, and the worker was notified. */
+    /* The current step was made without the worker's gradient, and the worker was notified. */
     bool late;
     struct server_buffer *incoming; /* Buffer of the open receive. */
     struct server_buffer *outgoing; /* Buffer of the last PARAMETERS message to the worker. */
-    struct server_buffer *gradient; /* Its gradient for the current step. */
-    struct hm_message notice;       /* PAUSED, LATE or SHUTDOWN message to the worker. */
+    /* The worker's gradient for the current step; NULL: not received yet. */
+    struct server_buffer *gradient;
+    struct hm_message notice; /* PAUSED, LATE or SHUTDOWN message to the worker. */
 };
 
 struct parameter_server {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct hm_objective objective; /* Without rows; its unknowns are our shard. */
+    /* Objective without rows; its unknowns are the shard of this server. */
+    struct hm_objective objective;
     /* A communicator of this rank alone, with the clock of `world`. */
     struct hm_comm own;
     struct hm_run run;
     struct hm_arena *arena;
     struct worker_state *workers;
-    /* [3 workers]: receives, sends of PARAMETERS, sends of notices. */
+    /* [3 * workers]: requests of receives, of sends of PARAMETERS, and of sends of notices. */
     void **requests;
     struct server_buffer *unused; /* List of unused buffers. */
     /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */
     struct server_buffer *deferred, **deferred_end;
-    double rows;    /* Rows per iteration. */
+    double rows;    /* Number of rows per iteration. */
     double arrived; /* Number of gradients received for the current step. */
-    double parts;   /* Number of gradients applied one by one. */
+    double parts;   /* Number of gradients applied one by one, for SSP and async. */
     double target;  /* Iteration after which this server pauses. */
     bool paused;
     int disconnected;
-    double began_s, paused_s, idle_s; /* idle_s: total time in pauses. */
+    /* Times of the start and of the last pause, and total time in pauses, in seconds. */
+    double began_s, paused_s, idle_s;
     struct {
-        double bytes, flop, traffic, communicate_s; /* Counters when the server last resumed. */
+        /* Values of the counters when the server last resumed. */
+        double bytes, flop, traffic, communicate_s;
     } mark;
     double resumed_s;
-    double traffic; /* Bytes sent and received. */
+    double traffic; /* Total of bytes sent and received. */
     struct hm_server_report sums;
 };
 
@@ -116,13 +120,13 @@ static double server_slowest_clock(const struct parameter_server *s)
     return least;
 }
 
-/* Send w in a buffer of its own, since w may change before the send completes. */
+/* Send w to a worker. The message is a copy, since w may change before the send completes. */
 static void server_send_parameters(struct parameter_server *s, int to)
 {
     struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(s->serving->workers + to);
 
-    /* The last message has arrived, else the worker would not have sent a new one. */
+    /* The last PARAMETERS message has arrived, since the worker has sent a new message after it. */
     if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
     if (w->outgoing)
@@ -141,8 +145,8 @@ static void server_send_parameters(struct parameter_server *s, int to)
 }
 
 /*
- * Send a message without w. The previous one has arrived: the worker waits for it, or keeps a
- * receive open at all times.
+ * Send a message without w. The previous such message has arrived, since the worker waits for it or
+ * keeps a receive open at all times.
  */
 static void server_send_notice(struct parameter_server *s, int to, enum hm_message_kind kind)
 {
@@ -196,7 +200,8 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * The lead of a worker over the slowest one must not exceed `most`; otherwise the server has a bug.
+ * Check the lead of a worker over the slowest worker, in clocks. A lead above `most` is a bug of
+ * the server.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
                               double finished, double most)
@@ -213,7 +218,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     s->world->ops->fail(s->world, why);
 }
 
-/* Make a step from all gradients received, summed in the order of the workers. */
+/* Make a step from all gradients received for it, summed in the order of the workers. */
 static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;
@@ -254,7 +259,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
 
     server_check_lead(s, buffer, s->run.iteration, 0);
     if (buffer->message.kind == HM_MESSAGE_PULL ||
-        buffer->message.clock < s->run.iteration) { /* The step was made without it. */
+        buffer->message.clock < s->run.iteration) { /* The step was made without this gradient. */
         s->sums.dropped++;
         w->waiting = true;
         server_release_buffer(s, buffer);
@@ -266,7 +271,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     }
 }
 
-/* Apply one gradient by itself, as a fraction of a step. */
+/* Apply the gradient of one worker by itself, as a fraction of a step. */
 static void server_apply_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
     struct worker_state *w = &s->workers[buffer->from];
@@ -303,7 +308,10 @@ static void server_take_gradient(struct parameter_server *s, struct server_buffe
         server_send_replies(s);
 }
 
-/* During a pause: reject the message if the worker waits for a reply, otherwise queue it. */
+/*
+ * Handle a message that arrives during a pause: reject it if the worker waits for a reply,
+ * otherwise queue it.
+ */
 static void server_reject(struct parameter_server *s, struct server_buffer *buffer)
 {
     struct worker_state *w = &s->workers[buffer->from];
@@ -341,7 +349,7 @@ static void server_resume(struct parameter_server *s, const struct hm_message *m
 
     s->target = message->target;
     hm__comm_barrier(s->world);
-    /* Keep the delay between the pause of the first server and ours. */
+    /* Resume later by as much as this server paused later than the first server. */
     if (shared && s->paused_s > message->paused_s)
         s->world->ops->pause(s->world, s->paused_s - message->paused_s);
     s->idle_s += s->world->ops->now(s->world) - s->paused_s;

@@ -34,12 +34,16 @@
 
 struct hm_serving {
     enum hm_consistency consistency;
-    double staleness; /* Staleness bound of SSP in clocks, >= 0. */
-    int workers;      /* Number of workers, the first ranks. */
-    int servers;      /* Number of servers, the ranks after the workers. */
-    int backups;      /* Number of backup workers of BSP, < workers. */
-    bool pull_late;   /* SSP: pull w only when the local copy exceeds the staleness bound. */
-    /* Wait for all workers before each evaluation, so that a checkpoint can be saved. */
+    double staleness; /* Staleness bound of SSP in clocks, at least 0. */
+    int workers;      /* Number of workers, which are the first ranks. */
+    int servers;      /* Number of servers, which are the ranks after the workers. */
+    int backups;      /* Number of backup workers of BSP, less than the number of workers. */
+    /* SSP only: workers pull w only if their copy would exceed the staleness bound. */
+    bool pull_late;
+    /*
+     * Whether all workers stop at the same clock before an evaluation, so that a checkpoint can be
+     * saved.
+     */
     bool together;
 };
 
@@ -48,13 +52,16 @@ enum { HM_STALENESS_BINS = 64 };
 
 /* Statistics of a run with servers, since its start or since it was resumed. */
 struct hm_server_stats {
-    double staleness[HM_STALENESS_BINS]; /* Number of reads by staleness in clocks. */
-    /* [workers]: seconds in get and push, including the messages. */
+    double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
+    /* [workers]: seconds spent in get and push, including the messages. */
     double *wait_s;
     double *server_bytes; /* [servers]: bytes sent and received. */
-    /* Numbers of gradients applied and dropped; a shard of a gradient counts as its fraction. */
+    /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
     double used, dropped;
-    /* Largest difference between the clock of a worker and the clocks finished by the slowest. */
+    /*
+     * Largest difference, in clocks, between a worker's current clock and the number of clocks that
+     * the slowest worker has finished.
+     */
     double lead;
 };
 
@@ -64,15 +71,19 @@ int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
                    struct hm_err *err);
 
 /*
- * Collective over the workers, after hm__run_begin with the initial w: send w and the algorithm's
- * state to the servers. run->comm contains the workers only. Then call hm__train, then end.
+ * Send w and the algorithm's state to the servers. Collective over the workers, after hm__run_begin
+ * with the initial w; run->comm contains the workers only. Then call hm__train, then
+ * hm__server_worker_end.
  */
 int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
                             const struct hm_serving *serving, struct hm_err *err);
 void hm__server_worker_end(struct hm_run *run);
-/* Instead of begin and end, when the workers cannot start: rank 0 shuts the servers down. */
+/*
+ * Shut the servers down, if the workers cannot start; only rank 0 sends. Call this function instead
+ * of hm__server_worker_begin and hm__server_worker_end.
+ */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
-/* Collective over the workers; complete on rank 0. */
+/* Statistics of the run. Collective over the workers; the result is complete on rank 0 only. */
 const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Training with parameter servers, on a worker: read w, compute the gradient of a mini-batch, push
- * it, finish the clock, until the servers pause; then rank 0 fetches w and broadcasts it.
+ * Training with parameter servers, on a worker: until the servers pause, the worker reads w,
+ * computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
+ * fetches w and broadcasts it.
  */
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void server_worker_notify(const struct server_worker *s, const struct hm_
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* Rank 0: fetch w, the state, and the servers' reports. */
+/* Rank 0: fetch w, the algorithm's state, and the reports of the servers. */
 static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all)
 {
     struct server_worker *s = run->platform_state;
@@ -64,7 +65,10 @@ static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all
         s->stats.server_bytes[k] = one.traffic_bytes;
         run->extra_usage[k] = one.usage;
     }
-    /* A sum of shares of integers, which may differ from an integer by rounding. */
+    /*
+     * With several servers, `samples` is a sum of fractions that should be an integer; remove the
+     * rounding error.
+     */
     if (servers > 1)
         all->samples = round(all->samples);
 }
@@ -74,7 +78,7 @@ struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
 
-/* Number of reads of w so far, and the sum of their staleness in clocks. */
+/* Total number of reads of w so far, and the sum of their staleness in clocks. */
 static void server_worker_count_reads(const struct hm_client *client, double *reads,
                                       double *staleness)
 {
@@ -88,9 +92,9 @@ static void server_worker_count_reads(const struct hm_client *client, double *re
 }
 
 /*
- * Compute the gradient of a mini-batch. With backup workers it is computed in chunks, and abandoned
- * when the servers have made the step without this worker. Returns the number of rows, or -1 when
- * abandoned.
+ * Compute the gradient of a mini-batch. With backup workers it is computed in chunks and abandoned
+ * if the servers have made the step without this worker. Returns the number of rows, or -1 if the
+ * gradient was abandoned.
  */
 static double server_worker_gradient(struct hm_run *run, const double *w)
 {
@@ -178,7 +182,7 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* A worker may still compute while the servers are paused. */
+        /* At most `seconds`, since a worker may still compute while the servers are paused. */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
         .flop = sums[1] + all.flop - s->last.flop,

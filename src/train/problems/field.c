@@ -1,6 +1,6 @@
 /*
- * One rank's part of a Markov random field: its block, its edges, its ghosts; and fields from
- * files. See field.h for the data structure.
+ * One rank's part of a Markov random field: its block of vertices, its edges and its ghosts; and
+ * fields from files. See field.h for the data structure.
  */
 #include "field.h"
 
@@ -18,7 +18,10 @@ size_t hm__mrf_block(size_t vertices, int rank, int size)
 
 int hm__mrf_owner(size_t vertices, size_t vertex, int size)
 {
-    /* The largest r with floor(V r/n) <= v, that is with V r/n < v + 1. */
+    /*
+     * The owner of vertex v is the largest rank r with floor(V r/n) <= v, that is, with V r/n < v +
+     * 1.
+     */
     return (int)((((uint64_t)vertex + 1) * (uint64_t)size - 1) / (uint64_t)vertices);
 }
 
@@ -105,7 +108,7 @@ static int mrf_compare_ids(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-/* Collect the ends that other ranks own, each once, ascending. */
+/* Collect the ghosts: the ends of edges that other ranks own, each once, in ascending order. */
 static int mrf_find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t found = 0, kept = 0;
@@ -165,7 +168,10 @@ static size_t markov_table_length(const struct hm_markov *m, size_t edge)
     return m->table_places[edge + 1] - m->table_places[edge];
 }
 
-/* Whether a table has one value on its diagonal and one other value, not zero, elsewhere. */
+/*
+ * Whether the table of an edge has one value on its diagonal and one other value, not zero,
+ * elsewhere.
+ */
 static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {
     const double *table = m->tables + m->table_places[edge];

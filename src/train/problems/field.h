@@ -3,8 +3,8 @@
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b),
  * where x_i is one of a few states. Ranks own contiguous blocks of vertices: rank r of n owns the
  * vertices floor(V r/n) to floor(V (r+1)/n) - 1 (none, when there are more ranks than vertices),
- * and holds every edge that touches its block. The other ends of cut edges are ghosts, whose number
- * and number of states are known here, but not their potential.
+ * and holds every edge that touches its block. A vertex of such an edge that another rank owns is a
+ * ghost: its index and its number of states are known on this rank, but not its potential.
  *
  * On every rank the edges are sorted by (smaller end, larger end), so that sums and products along
  * them have the same order, and the same bits, for any number of ranks.
@@ -15,79 +15,100 @@
 #include "howmany.h"
 #include "markov.h"
 
-/* Padding: zero edges after the last one, which prefetching may read. */
+/* Number of zero edges that are stored after the last edge, since prefetching may read them. */
 enum { HM_MRF_AHEAD = 16 };
 
-/* Every pointer is owned. Local indices: own vertices 0..count-1, then ghosts. */
+/*
+ * The struct owns all its arrays. Local indices are 0..count-1 for own vertices, followed by the
+ * ghosts.
+ */
 struct hm_mrf {
-    size_t vertices, edges; /* Of the whole field. */
+    size_t vertices, edges; /* Numbers of vertices and edges of the whole field. */
     int rank, size;
-    size_t first, count; /* Own vertices: first..first + count - 1. */
+    size_t first, count; /* Own vertices are first..first + count - 1. */
     size_t ghosts;       /* Number of neighbouring vertices that other ranks own. */
-    uint32_t *ghost_ids; /* Their indices in the whole field, ascending. */
+    uint32_t *ghost_ids; /* [ghosts]: indices of the ghosts in the whole field, ascending. */
     size_t *places;      /* [count + ghosts + 1]: offset of the states of each local vertex. */
-    /* phi of own vertices, at `places`; the largest value of each vertex is 1. */
+    /*
+     * Potentials phi of own vertices, at the offsets `places`; the largest value of each vertex is
+     * 1.
+     */
     double *unary;
     size_t edge_count; /* Number of edges that touch own vertices. */
     /* Local indices of the two ends of each edge, then HM_MRF_AHEAD edges of zeros. */
     uint32_t *ends;
-    double *weights; /* psi(x, y) = weight > 0 if x = y, else 1; NULL: the field has tables. */
-    /* psi(x_a, x_b), row by row, with largest value 1; NULL: the field has weights. */
+    /* psi(x, y) of an edge is its weight > 0 if x = y, else 1; NULL: the field has tables. */
+    double *weights;
+    /* psi(x_a, x_b) of each edge, row by row, with largest value 1; NULL: the field has weights. */
     double *tables;
-    size_t *table_places; /* [edge_count + 1]: offsets in `tables`. */
+    size_t *table_places; /* [edge_count + 1]: offset of each edge in `tables`. */
     /*
-     * Logarithm of the factors divided out of phi of own vertices and of psi of edges whose first
-     * end is own.
+     * Sum of the logarithms of the factors by which potentials were divided to make their largest
+     * value 1. It includes phi of own vertices, and psi of edges whose first end this rank owns.
      */
     double log_scale;
 };
 
 enum hm_mrf_shape {
-    HM_MRF_GRID,   /* rows x columns; edges to the right and lower neighbours. */
-    HM_MRF_TREE,   /* Vertex v > 0 is connected to a uniformly chosen vertex of 0..v-1. */
-    HM_MRF_RANDOM, /* `edges` distinct pairs, chosen uniformly. */
+    /* A grid of rows x columns vertices; each has edges to its right and lower neighbours. */
+    HM_MRF_GRID,
+    HM_MRF_TREE,   /* A tree: vertex v > 0 is connected to a uniformly chosen vertex of 0..v-1. */
+    HM_MRF_RANDOM, /* A graph of `edges` distinct pairs of vertices, chosen uniformly. */
 };
 
 /*
- * Description of a generated field. Edges: psi(x, y) = e^J if x = y, else e^-J, with J = coupling *
- * N(0, 1), or J = coupling if `fixed`. Vertices with two states: phi = e^-h, e^h with h = field *
- * N(0, 1) (this is the Ising model); with more states phi(x) = e^h_x. Potentials depend only on the
- * seed and on the index of the vertex or edge.
+ * Description of a generated field. An edge has psi(x, y) = e^J if x = y, else e^-J, with J =
+ * coupling * N(0, 1), or J = coupling if `fixed`. A vertex with two states has phi = e^-h, e^h with
+ * h = field * N(0, 1) (this is the Ising model); with more states it has phi(x) = e^h_x. Potentials
+ * depend only on the seed and on the index of the vertex or edge.
  */
 struct hm_mrf_recipe {
     enum hm_mrf_shape shape;
-    double rows, columns; /* Grid only. */
-    double vertices;      /* Tree and random: 1..2^32 - 1; random: at least 2. */
-    double edges;         /* Random only: 1..vertices (vertices - 1)/2. */
-    double states;        /* 2..HM_MARKOV_STATES */
-    double coupling;      /* -30..30 */
-    double field;         /* 0..30 */
+    double rows, columns; /* Size of a grid; unused for other shapes. */
+    /* Number of vertices of a tree (at least 1) or a random graph (at least 2), below 2^32. */
+    double vertices;
+    double edges;    /* Number of edges of a random graph, 1..vertices (vertices - 1)/2. */
+    double states;   /* 2..HM_MARKOV_STATES */
+    double coupling; /* -30..30 */
+    double field;    /* 0..30 */
     bool fixed;
     uint64_t seed;
 };
 
-/* Build the part of rank `rank` of `size`. These functions do not communicate. */
+/*
+ * Build the part of a generated field for rank `rank` of `size`. Like the next two functions, this
+ * one does not communicate.
+ */
 int hm__mrf_make(const struct hm_mrf_recipe *recipe, int rank, int size, struct hm_mrf **ret_mrf,
                  struct hm_err *err);
-/* Potentials as in `recipe` on a given graph; the recipe's shape and sizes are ignored. */
+/*
+ * Build a rank's part of a field on a given graph, with potentials as in `recipe`; the recipe's
+ * shape and sizes are ignored.
+ */
 int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe *recipe, int rank,
                        int size, struct hm_mrf **ret_mrf, struct hm_err *err);
-/* If all tables have the form psi(x, y) = s w if x = y, else s, with s > 0, they become weights. */
+/*
+ * Build a rank's part of a field with given tables. If all tables have the form psi(x, y) = s w if
+ * x = y, else s, with s > 0, they are stored as weights.
+ */
 int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, struct hm_mrf **ret_mrf,
                         struct hm_err *err);
 void hm__mrf_free(struct hm_mrf *mrf);
 
-/* First vertex of a rank's block; the number of vertices for rank == size. */
+/* Index of the first vertex of a rank's block; for rank == size, the number of vertices. */
 size_t hm__mrf_block(size_t vertices, int rank, int size);
 /* The rank that owns a vertex. */
 int hm__mrf_owner(size_t vertices, size_t vertex, int size);
 
 /* ---- for the files that build fields -------------------------------------------------------- */
 
-/* Edges of a rank while they are collected. Zero-initialise; the caller frees `list`. */
+/*
+ * An edge in the list that a rank collects (struct hm_mrf_edges). Zero-initialise the list; the
+ * caller frees its member `list`.
+ */
 struct hm_mrf_edge {
-    uint32_t a, b; /* Indices in the whole field, a < b. */
-    /* Index of the edge in its source, from which its potential is drawn or copied. */
+    uint32_t a, b; /* Indices of the two vertices in the whole field, a < b. */
+    /* Index of the edge in its source; the edge's potential is drawn or copied by this index. */
     uint64_t number;
 };
 
@@ -96,12 +117,15 @@ struct hm_mrf_edges {
     size_t count, room;
 };
 
-/* An empty part with its block of vertices; hm__mrf_connect allocates the arrays. */
+/*
+ * Create a part that knows its block of vertices but has no edges; hm__mrf_connect allocates the
+ * arrays.
+ */
 struct hm_mrf *hm__mrf_new(size_t vertices, size_t edges, int rank, int size);
-/* Add an edge if it touches the block. */
+/* Add an edge to the list if it touches the rank's block of vertices. */
 int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a, uint32_t b,
                 uint64_t number, struct hm_err *err);
-/* Sort the edges, find the ghosts and fill ends and ghost_ids. */
+/* Sort the edges, find the ghosts, and fill the arrays `ends` and `ghost_ids`. */
 int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_err *err);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Generated fields. Every rank generates what touches its own block, from random numbers that
- * depend only on the seed and on the index of the vertex or edge.
+ * Generated fields. Every rank generates the vertices of its own block and the edges that touch it,
+ * from random numbers that depend only on the seed and on the index of the vertex or edge.
  *
  * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
  * number pi(e), where pi is a permutation of the V (V-1)/2 pairs: a Feistel network of six rounds
  * on the smallest sufficient even number of bits, applied again while the result is too large
  * (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002). Ranks
- * enumerate all edges of a tree or a random graph and keep their own: time grows with the size of
- * the whole graph, memory with the size of the part.
+ * enumerate all edges of a tree or a random graph and keep those that touch their block: time grows
+ * with the size of the whole graph, memory with the size of the rank's part.
  */
 #include "field.h"
 
@@ -18,7 +18,10 @@
 #include "memory.h"
 #include "random.h"
 
-/* Random streams: even for vertices, odd for edges, and with this bit set for the shape. */
+/*
+ * Random streams have even numbers for vertices and odd numbers for edges; streams with this bit
+ * set are for the shape of the graph.
+ */
 static const uint64_t SHAPE = (uint64_t)1 << 63;
 #define MOST_VERTICES 4294967295.0
 
@@ -63,7 +66,7 @@ static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 
-/* A grid: row after row, each vertex with its right and its lower neighbour. */
+/* Edges of a grid, row after row: each vertex is connected to its right and its lower neighbour. */
 static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
                              struct hm_mrf_edges *edges, struct hm_err *err)
 {
@@ -100,8 +103,8 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* Permutes 0..length-1. */
-    unsigned half;   /* Number of bits of half a number. */
+    uint64_t length; /* The numbers 0..length-1 are permuted. */
+    unsigned half;   /* Number of bits in each half of a permuted number. */
 };
 
 static void permutation_init(struct permutation *p, uint64_t seed, uint64_t length)
@@ -143,12 +146,12 @@ static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
     return x;
 }
 
-/* Pair number k is (a, b) with k = b (b-1)/2 + a, a < b. */
+/* Pair number k is (a, b) with k = b (b-1)/2 + a and a < b. */
 static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);
 
-    while (larger * (larger - 1) / 2 > k) /* Correct the rounding of the square root. */
+    while (larger * (larger - 1) / 2 > k) /* Correct the rounding error of the square root. */
         larger--;
     while ((larger + 1) * larger / 2 <= k)
         larger++;

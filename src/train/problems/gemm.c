@@ -1,14 +1,14 @@
 /*
- * Matrix products in single precision by plain loops, used by the perceptrons without BLAS.
- * Row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied into the cache, and the
- * inner loop runs along its rows whether or not A and B are transposed; it takes four rows at a
- * time, so that C is read and written a quarter as often.
+ * Matrix products in single precision by plain loops, used by the perceptrons if there is no BLAS.
+ * Matrices are row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied into the cache,
+ * and the inner loop runs along the tile's rows whether or not A and B are transposed. The loop
+ * takes four rows of the tile at a time, so that C is read and written a quarter as often.
  */
 #include "objective.h"
 
-enum { DEEP = 64, WIDE = 64 }; /* Size of a tile; DEEP is a multiple of 4. */
+enum { DEEP = 64, WIDE = 64 }; /* Rows and columns of a tile; DEEP is a multiple of 4. */
 
-/* tile[p][j] = op(B)[p][j], padded with zeros. */
+/* Copy a tile of op(B), padded with zeros: tile[p][j] = op(B)[p][j]. */
 static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
                            float tile[DEEP][WIDE])
 {
@@ -17,7 +17,10 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
             tile[p][j] = p < depth && j < width ? b[transpose ? j * ldb + p : p * ldb + j] : 0;
 }
 
-/* row[0..width) += factor[0..depth) tile, with depth rounded up to a multiple of 4. */
+/*
+ * Add a product to a row of C: row[j] += sum_p factor[p] tile[p][j] for p < depth, rounded up to a
+ * multiple of 4.
+ */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
                           float tile[restrict DEEP][WIDE], float *restrict row)
 {

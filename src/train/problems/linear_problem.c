@@ -1,7 +1,8 @@
 /*
- * Sums of losses and gradients over rows: z_i = w.x_i, gradient sum_i l'(z_i, y_i) x_i; softmax:
- * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows are processed eight at a time, so
- * that each is read from memory once and w is read less often.
+ * Sums of losses and gradients over rows. With one output, z_i = w.x_i, and the gradient is sum_i
+ * l'(z_i, y_i) x_i. With softmax, z_ic = w_c.x_i, and the gradient of class c is sum_i (p_ic - [c =
+ * y_i]) x_i. Dense rows are processed eight at a time, so that each row is read from memory once
+ * and w is read less often.
  */
 #include "linear_problem.h"
 
@@ -16,7 +17,8 @@ static size_t list_row(const uint32_t *list, size_t k)
 }
 
 /*
- * Returns the losses of four dense rows with predictions z; adds their gradients unless it is NULL.
+ * Returns the sum of the losses of four dense rows with predictions z. Adds the gradients of the
+ * rows to `gradient` unless it is NULL.
  */
 static double linear_eval_four(const struct hm_objective *o, const size_t row[4],
                                const double *const x[4], const double z[4], double *gradient)
@@ -33,7 +35,7 @@ static double linear_eval_four(const struct hm_objective *o, const size_t row[4]
     return sum;
 }
 
-/* Rows k..k + count - 1 of the list, with count 4 or 8; adds their losses to *sum. */
+/* Evaluates rows k..k + count - 1 of the list, with count 4 or 8, and adds their losses to *sum. */
 static void linear_eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
                               size_t k, size_t count, double *gradient, double *sum)
 {
@@ -114,7 +116,7 @@ void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* z_c = w_c.x for each class c. */
+/* Compute the scores z_c = w_c.x of row i for each class c. */
 static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
                            double *z)
 {
@@ -128,7 +130,7 @@ static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w
     }
 }
 
-/* Replace scores by probabilities; returns the loss for class y. */
+/* Replace the scores z by probabilities; returns the loss for class y. */
 static double softmax_normalise(double *z, size_t classes, size_t y)
 {
     double most = z[0], sum = 0, right = z[y];
@@ -188,7 +190,8 @@ static const struct hm_objective_ops softmax_ops = {
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
-    objective->curvature = 0.5; /* Boehning: Multinomial logistic regression algorithm, 1992. */
+    /* This bound is from Boehning: Multinomial logistic regression algorithm, 1992. */
+    objective->curvature = 0.5;
     objective->unknowns = objective->rows.features * objective->outputs;
     objective->state = hm__arena_alloc(objective->arena, objective->outputs, sizeof(double));
     return objective->state ? 0 : hm__fail_nomem(err);

@@ -8,9 +8,11 @@
 #include "loss.h"
 #include "objective.h"
 
-/* Sets ops, loss and unknowns; the objective already has its rows. */
+/* Set ops, loss and unknowns of an objective that already has its rows. */
 void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss);
-/* Softmax: the loss is -ln of the probability of the correct class; objective->outputs classes. */
+/*
+ * Softmax with objective->outputs classes: the loss is -ln of the probability of the correct class.
+ */
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err);
 
 #endif

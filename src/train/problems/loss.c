@@ -23,7 +23,7 @@ static double hinge_ascend(double z, double y, double old, double q)
 {
     double slack = 1 - y * z, b = y * old;
 
-    /* An empty row has q = 0; the objective is then linear in b. */
+    /* An empty row has q = 0; then the dual objective is linear in b. */
     b = q > 0 ? b + slack / q : slack > 0 ? 1 : slack < 0 ? 0 : b;
     return y * fmin(1, fmax(0, b));
 }
@@ -46,14 +46,17 @@ static double logistic_slope(double z, double y)
 }
 
 /*
- * The root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old), by Newton's
- * method in t = ln(b/(1-b)), where the function is nearly linear, safeguarded by a bracket.
+ * Finds the root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old), by Newton's
+ * method in t = ln(b/(1-b)), in which the function is nearly linear. A bracket safeguards the
+ * steps.
  */
 static double logistic_ascend(double z, double y, double old, double q)
 {
     enum { STEPS = 60 };
     double m = y * z, start = y * old;
-    /* Outside this bracket the quadratic term, at most q, cannot change the sign. */
+    /*
+     * Outside this bracket the quadratic term, at most q, cannot change the sign of the function.
+     */
     double low = -m - q, high = -m + q, t = -m;
 
     for (int k = 0; k < STEPS; k++) {

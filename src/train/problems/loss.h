@@ -1,7 +1,7 @@
 /*
- * Losses of a linear prediction z = w.x against a label y, and their conjugates for dual methods. A
- * dual variable alpha has the sign of its row: w = sum_i alpha_i x_i / (lambda N), and the dual
- * objective is mean_i -l*(-alpha_i) - lambda/2 |w|^2.
+ * Losses l of a linear prediction z = w.x against a label y, and their conjugates l* for dual
+ * methods. A dual variable alpha includes the sign of its row's label: w = sum_i alpha_i x_i /
+ * (lambda N), and the dual objective is mean_i -l*(-alpha_i) - lambda/2 |w|^2.
  */
 #ifndef HM_LOSS_H
 #define HM_LOSS_H
@@ -9,20 +9,24 @@
 #include "howmany.h"
 
 struct hm_loss {
-    const char *name;  /* Name of the problem. */
-    const char *title; /* Description. */
-    /* Largest second derivative in z; for the hinge, that of its Huber-like smoothing, 1. */
+    const char *name;  /* Name of the problem with this loss. */
+    const char *title; /* Description of the problem. */
+    /*
+     * Largest second derivative of the loss in z; for the hinge, 1, as for its Huber-like
+     * smoothing.
+     */
     double curvature;
     bool smooth;
-    bool classes; /* Labels are -1 and 1. */
+    bool classes; /* True if labels must be -1 and 1. */
     double (*value)(double z, double y);
-    double (*slope)(double z, double y); /* Derivative in z; for the hinge, a subgradient. */
+    /* Derivative of the loss in z; for the hinge, a subgradient. */
+    double (*slope)(double z, double y);
     /*
-     * The alpha that maximises -l*(-alpha) - z (alpha - old) - q/2 (alpha - old)^2, where z is the
-     * prediction at `old` and q >= 0 the curvature of the quadratic term.
+     * Returns the alpha that maximises -l*(-alpha) - z (alpha - old) - q/2 (alpha - old)^2, where z
+     * is the prediction at `old`, and q >= 0 is the curvature of the quadratic term.
      */
     double (*ascend)(double z, double y, double old, double q);
-    /* -l*(-alpha): the row's term in the dual objective. */
+    /* Returns -l*(-alpha), the row's term in the dual objective. */
     double (*dual)(double alpha, double y);
 };
 

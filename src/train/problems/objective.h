@@ -11,39 +11,43 @@
 
 struct hm_objective;
 
-/* C = alpha op(A) op(B) + beta C in single precision, row-major, like BLAS sgemm. */
+/* Computes C = alpha op(A) op(B) + beta C in single precision, row-major, like BLAS sgemm. */
 typedef void hm_gemm_fn(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
                         float alpha, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
-/* Plain loops, used without BLAS. */
+/* Matrix products by plain loops, used if there is no BLAS. */
 hm_gemm_fn hm__gemm_plain;
 
 struct hm_objective_ops {
     const char *name;
     /*
-     * Returns the sum of the losses of rows list[0..count) (list NULL: rows 0..count) at w. Adds
-     * the sum of their gradients to `gradient` ([unknowns]; NULL: not computed). Neither is divided
-     * by the number of rows, nor includes the regulariser. *ret_flop: floating-point operations
-     * done.
+     * Returns the sum of the losses at w of rows list[0..count) (list NULL: rows 0..count-1). Adds
+     * the sum of their gradients to `gradient` ([unknowns]; NULL: not computed). The sums are not
+     * divided by the number of rows and do not include the regulariser. *ret_flop is the number of
+     * floating-point operations.
      */
     double (*eval)(struct hm_objective *objective, const double *w, const uint32_t *list,
                    size_t count, double *gradient, double *ret_flop);
-    /* Number of rows predicted correctly; least squares: minus the sum of squared errors. */
+    /*
+     * Returns the number of rows predicted correctly, or, for least squares, minus the sum of
+     * squared errors.
+     */
     double (*right)(struct hm_objective *objective, const double *w, const struct hm_rows *rows);
 };
 
 struct hm_objective {
     const struct hm_objective_ops *ops;
-    const struct hm_loss *loss; /* Loss of a linear problem; NULL for the perceptron. */
-    /* Rows of this rank. Labels are -1 and 1, 0..outputs-1, or real numbers. */
+    /* Loss of a linear problem with one output; NULL for softmax and the perceptron. */
+    const struct hm_loss *loss;
+    /* Rows of this rank. Labels are -1 and 1, or 0..outputs-1, or real numbers. */
     struct hm_rows rows;
-    double total_rows;      /* Rows of all ranks. */
+    double total_rows;      /* Number of rows of all ranks. */
     double lambda;          /* Strength of the regulariser. */
     double curvature;       /* Largest second derivative of the loss; 0: unknown. */
-    size_t outputs;         /* 1, or the number of classes. */
-    size_t unknowns;        /* Length of w. */
-    void *state;            /* State of `ops`; owned by `arena`. */
-    struct hm_arena *arena; /* Owns the memory allocated for the objective. */
+    size_t outputs;         /* Number of outputs: 1, or the number of classes. */
+    size_t unknowns;        /* Number of parameters, which is the length of w. */
+    void *state;            /* State of the functions `ops`; owned by `arena`. */
+    struct hm_arena *arena; /* Arena that owns the memory of the objective. */
 };
 
 #endif

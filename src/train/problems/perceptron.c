@@ -20,14 +20,17 @@
 #include "err.h"
 #include "random.h"
 
-/* Limits of a block: rows, and values of its widest layer (16 MB). */
+/* Limits of a block of rows: number of rows, and number of values of its widest layer (16 MB). */
 enum { BLOCK_ROWS = 512, BLOCK_ROWS_MIN = 16, BLOCK_VALUES = 1 << 22 };
-/* Approximate operations per value: bias and activation, softmax, derivative of the activation. */
+/*
+ * Approximate operations per value: for bias and activation, softmax, and the derivative of the
+ * activation.
+ */
 enum { FLOP_RELU = 2, FLOP_SIGMOID = 12, FLOP_SOFTMAX = 14, FLOP_BACK = 2 };
 
 struct layer {
     size_t in, out;
-    size_t at; /* Offset of its weights in w; its biases follow. */
+    size_t at; /* Offset of the layer's weights in w; the layer's biases follow them. */
 };
 
 struct perceptron {
@@ -35,14 +38,14 @@ struct perceptron {
     size_t layers;
     enum hm_activation activation;
     hm_gemm_fn *gemm;
-    size_t block;    /* Rows per block. */
-    float *x;        /* count x features: the rows. */
-    float *batch;    /* block x features: gathered rows. */
+    size_t block;    /* Number of rows per block. */
+    float *x;        /* [count][features]: all rows of this rank. */
+    float *batch;    /* [block][features]: copy of the rows of a block. */
     float *weights;  /* w in single precision. */
-    float *gradient; /* Gradient of a block. */
-    /* block x out of each layer: a_l in the forward pass, D_l in the backward pass. */
+    float *gradient; /* Gradient of one block, in single precision. */
+    /* [block][out] for each layer: a_l in the forward pass, D_l in the backward pass. */
     float *values[HM_HIDDEN_MAX + 1];
-    float *spare; /* block x widest hidden layer. */
+    float *spare; /* [block][width of the widest hidden layer]: scratch. */
 };
 
 static size_t smaller_size(size_t a, size_t b)
@@ -58,7 +61,7 @@ static void perceptron_set_weights(struct perceptron *p, const double *w, size_t
         p->weights[i] = (float)w[i];
 }
 
-/* Convert rows first..first+count to floats; columns beyond `features` are ignored. */
+/* Convert rows first..first+count-1 to floats; columns beyond `features` are ignored. */
 static void rows_convert(const struct hm_rows *rows, size_t first, size_t count, size_t features,
                          float *restrict into)
 {
@@ -77,7 +80,10 @@ static void rows_convert(const struct hm_rows *rows, size_t first, size_t count,
     }
 }
 
-/* The rows list[0..count), or first..first+count if list is NULL; without a copy if contiguous. */
+/*
+ * Returns the rows list[0..count), or first..first+count-1 if list is NULL. Contiguous rows are not
+ * copied.
+ */
 static const float *rows_gather(struct perceptron *p, const uint32_t *list, size_t first,
                                 size_t count)
 {
@@ -96,13 +102,15 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 }
 
 /*
- * exp(x) for x <= 0, to 1 unit in the last place; constant below exp(-87). x = n ln 2 + r, and a
- * polynomial in r (Moshier's Cephes). Unlike expf, loops with it are vectorised, and it has the
- * same bits on every machine.
+ * exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the result is
+ * exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's Cephes).
+ * Unlike loops with expf, loops with this function are vectorised, and the results have the same
+ * bits on every machine.
  */
 static inline float exp_below(float x)
 {
-    const float round = 12582912; /* 1.5 2^23: adding it leaves the integer n in the low bits. */
+    /* 1.5 * 2^23; adding this number leaves the integer n in the low bits. */
+    const float round = 12582912;
     float low = x < -87 ? -87 : x, shifted = low * 1.44269504f + round, n = shifted - round;
     float r = low - n * 0.693359375f + n * 2.12194440e-4f, scale;
     float sum = 1.9875691500e-4f * r + 1.3981999507e-3f;
@@ -143,7 +151,10 @@ static void layer_add_bias_sigmoid(float *restrict z, const float *restrict bias
         }
 }
 
-/* From rows to z of the last layer, in values[layers - 1]; returns the flop. */
+/*
+ * Forward pass: compute z of the last layer from rows x and store it in values[layers - 1]; returns
+ * the number of operations.
+ */
 static double perceptron_forward(struct perceptron *p, const float *x, size_t rows)
 {
     double flop = 0;
@@ -177,7 +188,7 @@ static size_t index_of_largest(const float *z, size_t count)
     return best;
 }
 
-/* Returns the loss of one row; its z becomes softmax(z) - e_y. */
+/* Returns the loss of one row and replaces its z by softmax(z) - e_y. */
 static double layer_softmax_loss(float *z, size_t outputs, size_t label)
 {
     const size_t top = index_of_largest(z, outputs);
@@ -203,7 +214,10 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
             sum[j] += d[j];
 }
 
-/* a = d f'(a), where f' is a (1 - a) for the sigmoid, and 1 for a > 0, else 0, for ReLU. */
+/*
+ * Replace each activation a by d f'(a), where d is the gradient in a, and f' is a (1 - a) for the
+ * sigmoid; for ReLU, f' is 1 if a > 0, else 0.
+ */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)
 {
@@ -217,7 +231,10 @@ static void layer_activation_backward(enum hm_activation activation, float *rest
             a[i] = d[i] * (a[i] * (1 - a[i]));
 }
 
-/* From D_L in values[layers - 1] to the gradient of a block; returns the flop. */
+/*
+ * Backward pass: compute the gradient of a block from D_L, which is in values[layers - 1]; returns
+ * the number of operations.
+ */
 static double perceptron_backward(struct perceptron *p, const float *x, size_t rows)
 {
     double flop = 0;
@@ -277,7 +294,7 @@ static double perceptron_right(struct hm_objective *objective, const double *w,
                                const struct hm_rows *rows)
 {
     struct perceptron *p = objective->state;
-    /* The values of the objective's own rows are only in p->x. */
+    /* The values of the objective's own rows have been freed, and exist only in p->x. */
     const bool own = rows->labels == objective->rows.labels;
     const size_t outputs = objective->outputs, features = p->layer[0].in;
     double right = 0;
@@ -388,7 +405,7 @@ static int perceptron_alloc(struct perceptron *p, struct hm_arena *arena, size_t
     return ok && p->x && p->batch && p->weights && p->gradient && p->spare ? 0 : HM_E_NOMEM;
 }
 
-/* Free the values, which are now in p->x; count, features and labels stay. */
+/* Free the values of the rows, which have been copied to p->x; count, features and labels stay. */
 static void rows_release_values(struct hm_rows *rows)
 {
     hm__free(rows->values);

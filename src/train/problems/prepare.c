@@ -1,6 +1,6 @@
 /*
- * Labels, scaling, fingerprint. Means and deviations are computed over the whole data by sums over
- * the ranks; their last bits depend on the number of ranks.
+ * Labels, scaling and fingerprint of rows. Means and deviations of the whole data are computed by
+ * sums over the ranks; their last bits depend on the number of ranks.
  */
 #include "prepare.h"
 
@@ -35,7 +35,9 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
     }
 }
 
-/* Column of entry e of the values; in dense rows e counts through all rows. */
+/*
+ * Column of entry e of `values`, in which the entries of all rows are stored one row after another.
+ */
 static size_t entry_column(const struct hm_rows *rows, size_t e)
 {
     return rows->sparse ? rows->columns[e] : e % rows->features;
@@ -45,7 +47,10 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
                     double total, struct hm_arena *arena, struct hm_err *err)
 {
     size_t d = rows->features;
-    /* Sums, squared deviations, and numbers of entries. */
+    /*
+     * Three arrays of length d: for each column the mean, the squared deviations, and the number of
+     * entries.
+     */
     double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double));
     double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
     int rc = hm__agree(comm, sums && scratch ? 0 : hm__fail_nomem(err), err);
@@ -65,7 +70,10 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
     }
     hm__comm_sum(comm, sums + d, 2 * d, scratch);
     for (size_t j = 0; j < d; j++) {
-        /* Entries that sparse rows omit are 0, and their deviation is that of 0 from the mean. */
+        /*
+         * Entries that sparse rows omit are 0, so their squared deviation is the square of the
+         * mean.
+         */
         double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
         /* A constant column has no deviation, but its mean has a rounding error. */
         double rounding = total * DBL_EPSILON * fabs(sums[j]);
@@ -77,8 +85,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 }
 
 /*
- * Norm of row i. If its squares would overflow or underflow, the row is first scaled to a largest
- * value of 1.
+ * Norm of row i. If squares would overflow or underflow, the row is first scaled so that its
+ * largest value is 1.
  */
 static double row_safe_norm(struct hm_rows *rows, size_t i, size_t at)
 {
@@ -147,7 +155,7 @@ double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, do
             if (rows->values[at + e] != 0)
                 hash = hash_mix(hash_mix(hash, (double)entry_column(rows, at + e)),
                                 rows->values[at + e]);
-        /* 24 bits, so that sums over 2^29 rows are exact in any order. */
+        /* 24 bits of each hash are added, so that sums over 2^29 rows are exact in any order. */
         sum += (double)(hash >> 40);
     }
     hm__comm_sum_few(comm, &sum, 1);

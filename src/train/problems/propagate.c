@@ -2,9 +2,9 @@
  * Belief propagation over ranks: the neighbours of a rank, the exchange of products, and the
  * results. The arithmetic of messages is in the kernels.
  *
- * The exchanges follow from the edges that a rank holds: a neighbour is a rank that owns one of its
- * ghosts, and it needs the products of the own vertices on shared edges. Both sides list them in
- * ascending order, so that no lists have to be exchanged.
+ * A neighbour of a rank is a rank that owns one of its ghosts. The neighbour needs the products of
+ * the vertices that are its ghosts, which are the own vertices on edges shared with the neighbour.
+ * Both sides list these vertices in ascending order, so that no lists have to be exchanged.
  *
  * Rank a exchanges with its neighbours b in ascending order of a xor b. Of all pairs that have not
  * exchanged yet, both sides of the pair with the smallest a xor b wait for each other, so there is
@@ -25,24 +25,26 @@
 
 struct neighbour {
     int rank;
-    size_t ghost, ghost_count; /* Local indices of its vertices that are ghosts here. */
-    /* Range in `shared`: own vertices that are ghosts on that rank. */
+    /* Range of local indices: the neighbour's vertices that are ghosts on this rank. */
+    size_t ghost, ghost_count;
+    /* Range in `shared`: own vertices that are ghosts on the neighbour. */
     size_t shared, shared_count;
-    size_t out_bytes, ghost_bytes; /* Sizes of the two messages of an exchange of products. */
+    /* Bytes sent to and received from the neighbour in an exchange of products. */
+    size_t out_bytes, ghost_bytes;
 };
 
 struct hm_propagate {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     const struct hm_kernel_ops *ops;
     void *kernel;
-    struct neighbour *neighbours; /* In the order of the exchanges. */
+    struct neighbour *neighbours; /* Neighbouring ranks, in the order of the exchanges. */
     size_t neighbour_count;
-    uint32_t *shared;       /* Own vertices on shared edges, ascending for each neighbour. */
-    char *out, *in;         /* Buffers for the largest exchange. */
-    size_t *message_places; /* [count + 1]: offsets of the messages into each own vertex. */
-    size_t *cursors;        /* Scratch, one per own vertex. */
+    uint32_t *shared;       /* For each neighbour, the own vertices on shared edges, ascending. */
+    char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
+    size_t *message_places; /* [count + 1]: offset of the messages that go to each own vertex. */
+    size_t *cursors;        /* Scratch, one value per own vertex. */
     double *table;          /* Scratch for the largest table. */
-    uint32_t *states;       /* Scratch, one per local vertex. */
+    uint32_t *states;       /* Scratch, one state per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -55,7 +57,9 @@ double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
 
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
-/* One neighbour per owner of ghosts; ghosts are sorted, and so are their owners. */
+/*
+ * Create one neighbour for each rank that owns ghosts. Ghosts are sorted, and so are their owners.
+ */
 static bool propagate_find_neighbours(struct hm_propagate *p)
 {
     const struct hm_mrf *mrf = p->mrf;
@@ -75,7 +79,7 @@ static bool propagate_find_neighbours(struct hm_propagate *p)
     return true;
 }
 
-/* (neighbour, own vertex) of a cut edge, before sorting and removal of duplicates. */
+/* Neighbour and own vertex of a cut edge, before sorting and removal of duplicates. */
 struct cut_vertex {
     uint32_t neighbour, vertex;
 };
@@ -90,7 +94,8 @@ static int cut_vertex_compare(const void *left, const void *right)
 }
 
 /*
- * The neighbour that owns a ghost. Valid only before the neighbours are sorted for the exchanges.
+ * Index of the neighbour that owns a ghost. Valid only before the neighbours are sorted for the
+ * exchanges.
  */
 static uint32_t propagate_owner_of_ghost(const struct hm_propagate *p, size_t ghost)
 {
@@ -144,7 +149,7 @@ static bool propagate_find_shared(struct hm_propagate *p)
     return true;
 }
 
-/* Sort key of a neighbour: our rank xor its rank. */
+/* Sort key of a neighbour: the rank of this process xor the rank of the neighbour. */
 struct exchange_key {
     int key;
     struct neighbour neighbour;
@@ -202,7 +207,10 @@ static void neighbour_exchange(struct hm_comm *comm, int other, const void *out,
     comm->communicate_s += comm->ops->now(comm) - began;
 }
 
-/* Send the products of own vertices to the neighbours that need them; receive those of ghosts. */
+/*
+ * Send the products of own vertices to the neighbours that need them; receive the products of
+ * ghosts.
+ */
 static void propagate_exchange_products(struct hm_propagate *p, struct hm_comm *comm)
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
@@ -224,7 +232,7 @@ static void propagate_exchange_states(struct hm_propagate *p, struct hm_comm *co
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
-        /* A state is not longer than a product, so the buffers are large enough. */
+        /* A state takes no more bytes than a product, so the buffers are large enough. */
         for (size_t k = 0; k < n->shared_count; k++)
             memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
                    sizeof(*p->states));
@@ -310,7 +318,8 @@ static bool propagate_any_rank(struct hm_comm *comm, bool here)
 int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
                       struct hm_comm *comm, struct hm_propagate **ret_propagate, struct hm_err *err)
 {
-    if (!(settings->damping >= 0 && settings->damping < 1)) /* The same on all ranks. */
+    /* All ranks have the same settings, so all ranks fail. */
+    if (!(settings->damping >= 0 && settings->damping < 1))
         return hm__fail(err, HM_E_RANGE, "damping: %g is not from 0 to below 1", settings->damping);
     bool general = propagate_any_rank(comm, settings->general || !hm__propagate_binary_fits(mrf));
     struct hm_propagate *p = hm__calloc(1, sizeof(*p));
@@ -361,7 +370,7 @@ void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
     }
 }
 
-/* b log(potential) - entropy b log(b); 0 for b = 0. */
+/* Returns b log(potential) - entropy b log(b), where b is `belief`; 0 for b = 0. */
 static double bethe_term(double belief, double potential, double entropy)
 {
     return belief > 0 ? belief * (log(potential) - entropy * log(belief)) : 0;
@@ -400,7 +409,8 @@ double hm__propagate_log_z(const struct hm_propagate *p, struct hm_comm *comm)
     memset(p->cursors, 0, mrf->count * sizeof(*p->cursors));
     for (size_t i = 0; i < 2 * mrf->edge_count; i++)
         if (mrf->ends[i] < mrf->count)
-            p->cursors[mrf->ends[i]]++; /* The degree of each own vertex. */
+            /* Count the edges of each own vertex, which gives its degree. */
+            p->cursors[mrf->ends[i]]++;
     for (size_t v = 0; v < mrf->count; v++)
         sum += propagate_vertex_term(p, v);
     for (size_t e = 0; e < mrf->edge_count; e++)
@@ -434,7 +444,9 @@ size_t hm__propagate_message_count(const struct hm_propagate *p)
     return p->message_places[p->mrf->count];
 }
 
-/* Copy all messages into own vertices from the kernel to `get`, or from `put` to the kernel. */
+/*
+ * Copy all messages that go to own vertices: from the kernel to `get`, or from `put` to the kernel.
+ */
 static void propagate_copy_messages(const struct hm_propagate *p, double *get, const double *put)
 {
     const struct hm_mrf *mrf = p->mrf;
@@ -460,8 +472,9 @@ void hm__propagate_get(const struct hm_propagate *p, double *messages)
 }
 
 /*
- * Messages on edges shared with a neighbour: copy those into own vertices to `out`, or the others
- * from `in`. Returns their total length in doubles.
+ * Copy messages on edges shared with a neighbour: the messages that go to own vertices to `out`, or
+ * the messages that go to the neighbour's vertices from `in`. Returns the total length of these
+ * messages in doubles.
  */
 static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neighbour *n,
                                  double *out, const double *in)
@@ -484,7 +497,7 @@ static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neig
     return used;
 }
 
-/* Length in doubles of the messages into a neighbour's vertices over shared edges. */
+/* Length in doubles of the messages that go to a neighbour's vertices over shared edges. */
 static size_t propagate_count_cut(const struct hm_propagate *p, const struct neighbour *n)
 {
     size_t used = 0, length;
@@ -497,7 +510,10 @@ static size_t propagate_count_cut(const struct hm_propagate *p, const struct nei
     return used;
 }
 
-/* One pass over the edges for each neighbour; done only once, when a run is resumed. */
+/*
+ * Exchange the messages on cut edges with all neighbours. This takes one pass over the edges for
+ * each neighbour, but is done only once, when a run is resumed.
+ */
 static void propagate_exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out,
                                    double *in)
 {

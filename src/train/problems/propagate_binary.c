@@ -6,65 +6,74 @@
  *     r_ij = (psi01 + psi11 T_i/r_ji)/(psi00 + psi10 T_i/r_ji) = N/D,
  *     N = psi01 r_ji + psi11 T_i,  D = psi00 r_ji + psi10 T_i
  * needs one division and no subtraction, so that each operation adds only a rounding error. For a
- * weight w (psi = w if equal, else 1) N = r_ji + w T_i and D = w r_ji + T_i. Max-product has max in
- * place of the sums. Damping applies to m normalised to sum 1; as a ratio it is, also without
- * cancellation,
+ * weight w (psi = w if the states are equal, else 1), N = r_ji + w T_i and D = w r_ji + T_i.
+ * Max-product uses maxima instead of the sums. Damping applies to messages that are normalised to
+ * sum 1. Expressed as a ratio, a message damped by d is
  *     ((1-d) N (1 + r) + d r (N + D))/((1-d) D (1 + r) + d (N + D)),
- * and the change of a normalised message from r to r' is |r' - r|/((1 + r)(1 + r')).
+ * also without cancellation, and the change of a normalised message from r to r' is
+ * |r' - r|/((1 + r)(1 + r')).
  *
  * One pass over the edges updates everything in place: it reads and writes the two messages of each
  * edge in order, reads T of both ends and multiplies the new messages into the next T. An edge
  * touches 8 bytes of ends, 8 of weight, 16 + 16 of messages, and 16 of each end, of which the first
  * is in the cache since edges are sorted by it. The two messages are one vector of two doubles,
- * which any 64-bit processor has. Single precision was measured to be at most 1.2 times as fast on
- * a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in the
- * division, not in memory access. It would not resolve changes below 1e-7 and has an eighth of the
- * exponent range.
+ * which any 64-bit processor supports. Single precision was measured to be at most 1.2 times as
+ * fast on a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in
+ * the division, not in memory access. It would not resolve changes below 1e-7 and has an eighth of
+ * the exponent range.
  *
- * Value ranges. The kernel is used if all entries of every table are within 2^-200..2^200 of each
- * other; then every r, a mean of ratios of them, is in that range, also when damped. A vertex is
- * tame if the largest |log2| that its ratios can have add up to at most 490: its T, and every
- * partial product, is in 2^-490..2^490. T of the other vertices (of very high degree) is recomputed
- * as a mantissa and an exponent, and clamped to 2^-500..2^500. That changes no message by more than
- * a relative 2^-99, since T/r is then beyond 2^300, where the update has converged to psi11/psi10
- * or psi01/psi00. N and D are in 2^-700..2^700, and times 1 + r < 2^201 they do not overflow.
+ * Value ranges. The kernel is used if the ratios of the entries of every table are within
+ * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
+ * is tame if the largest |log2| that its ratios can have add up to at most 490: its T, and every
+ * partial product, is in 2^-490..2^490. For the other vertices (wild, of very high degree), T is
+ * recomputed as a mantissa and an exponent, and clamped to 2^-500..2^500. Clamping changes no
+ * message by more than a relative 2^-99, since T/r is then beyond 2^300, where the update has
+ * converged to psi11/psi10 or psi01/psi00. N and D are in 2^-700..2^700, and their products with
+ * 1 + r < 2^201 do not overflow.
  */
 #include <math.h>
 
 #include "memory.h"
 #include "propagate_kernel.h"
 
-/* [0] belongs to the first end of an edge, [1] to the second. */
+/* Two values of an edge: [0] belongs to its first end, [1] to its second end. */
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
 static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 
 struct vertex {
-    double product[2]; /* T of this and of the next iteration; `now` selects. */
+    /*
+     * Products T of this and of the next iteration; binary_kernel.now is the index of the current
+     * one.
+     */
+    double product[2];
 };
 
 struct wild {
     uint32_t vertex;
-    size_t from, to; /* Range in `slots`. */
+    size_t from, to; /* Range of the vertex in `slots`. */
 };
 
 struct binary_kernel {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     struct hm_propagate_settings settings;
-    pair *messages;          /* Ratios of the messages into the first and into the second end. */
-    struct vertex *vertices; /* Own vertices and ghosts. */
+    /* For each edge, the ratios of the messages into its first and its second end. */
+    pair *messages;
+    struct vertex *vertices; /* Products of own vertices, then of ghosts. */
     double *unary;           /* phi(1)/phi(0) of own vertices. */
     double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
-    struct wild *wilds;      /* Own vertices that are not tame. */
+    /* Own vertices that are not tame, whose product might overflow or underflow. */
+    struct wild *wilds;
     size_t wild_count;
-    size_t *slots; /* For the wild vertices: 2 * edge + end, in the order of the edges. */
-    int now;       /* Index of the current product. */
+    /* For each wild vertex, the messages into it as 2 * edge + end, in the order of the edges. */
+    size_t *slots;
+    int now; /* Index (0 or 1) of the current product in struct vertex. */
 };
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-/* The largest |log2| of a message of an edge, in either direction. */
+/* The largest |log2| that the ratio of a message over an edge can have, in either direction. */
 static double binary_edge_bound(const struct hm_mrf *mrf, size_t edge)
 {
     if (mrf->weights)
@@ -118,7 +127,8 @@ static void binary_destroy(void *kernel)
 }
 
 /*
- * Fill wilds and slots from bounds and degrees; `next` holds the degrees, and then the next slot.
+ * Fill `wilds` and `slots` from the bounds and degrees of the vertices. `next` contains the degrees
+ * on entry and is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
@@ -218,7 +228,8 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * T of a vertex that is not tame: mantissa in [0.5, 1) and separate exponent, clamped at the end.
+ * Product T of a vertex that is not tame, computed with a mantissa in [0.5, 1) and a separate
+ * exponent, and clamped at the end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -243,7 +254,8 @@ static void binary_begin_products(struct binary_kernel *k)
     for (size_t v = 0; v < mrf->count; v++)
         k->vertices[v].product[!k->now] = k->unary[v];
     for (size_t v = mrf->count; v < mrf->count + mrf->ghosts; v++)
-        k->vertices[v].product[!k->now] = 1; /* The owner of the ghost sends its product. */
+        /* The product of a ghost comes from the rank that owns it. */
+        k->vertices[v].product[!k->now] = 1;
 }
 
 static void binary_end_products(struct binary_kernel *k)
@@ -290,10 +302,13 @@ INLINE pair pair_abs(pair x)
     return (pair)((mask)x & (mask){bits, bits});
 }
 
-/* The largest change so far; the division is done only where the maximum may grow. */
+/* The largest change of a message so far; the division is done only if the maximum may grow. */
 struct change {
     double most;
-    /* Slightly below `most`, so that the result does not depend on the order of the edges. */
+    /*
+     * Changes up to this bound are skipped. It is slightly below `most`, so that the result does
+     * not depend on the order of the edges.
+     */
     double bar;
 };
 
@@ -310,7 +325,10 @@ INLINE void change_update(struct change *change, pair old, pair new)
     }
 }
 
-/* The update in both directions: lane 0 from the first end to the second, lane 1 back. */
+/*
+ * Update both messages of an edge: lane 0 is the message from the first end to the second, lane 1
+ * the message back.
+ */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)
 {
@@ -428,7 +446,9 @@ static void binary_belief(const void *kernel, size_t vertex, double *belief)
     ratio_to_belief(k->vertices[vertex].product[k->now], belief);
 }
 
-/* psi times the products of both ends, each without the message over this edge. */
+/*
+ * Belief of an edge: psi times the products of both ends, each without the message over this edge.
+ */
 static void binary_edge_belief(const void *kernel, size_t edge, double *belief)
 {
     const struct binary_kernel *k = kernel;

@@ -20,7 +20,10 @@
 
 static const double LEAST = 0x1p-700, UNIT = 0x1p256;
 
-/* mantissa * 2^(256 exponent) with mantissa in (2^-256, 1] if zeros == 0; otherwise 0. */
+/*
+ * The number mantissa * 2^(256 exponent), with mantissa in (2^-256, 1], if zeros == 0; otherwise
+ * the number 0.
+ */
 struct wide {
     double mantissa;
     int32_t exponent;
@@ -28,17 +31,21 @@ struct wide {
 };
 
 struct general_kernel {
-    const struct hm_mrf *mrf; /* Borrowed. */
+    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     struct hm_propagate_settings settings;
-    /* [edge_count + 1]: offsets of the messages of an edge, into its first end, then its second. */
+    /*
+     * [edge_count + 1]: offset of the two messages of each edge: first the message into its first
+     * end, then the message into its second end.
+     */
     size_t *places;
-    double *messages;     /* Each message sums to 1. */
-    struct wide *now;     /* Current T of own vertices and ghosts, at mrf->places. */
-    struct wide *next;    /* Next T, with the same layout. */
-    double *cavity[2];    /* c of both ends of an edge; [largest number of states]. */
-    double *sent;         /* A new message; [largest number of states]. */
-    struct wide *rest;    /* T of a vertex without one message; [largest number of states]. */
-    double flop_per_step; /* Operations of one step; see propagate.h. */
+    double *messages; /* Messages of all edges; each sums to 1. */
+    /* Current products T of own vertices and ghosts, at the offsets mrf->places. */
+    struct wide *now;
+    struct wide *next;    /* Products T of the next iteration, with the same layout. */
+    double *cavity[2];    /* [largest number of states]: the products c of both ends of an edge. */
+    double *sent;         /* [largest number of states]: a new message. */
+    struct wide *rest;    /* [largest number of states]: T of a vertex without one message. */
+    double flop_per_step; /* Number of operations of one step; see propagate.h. */
 };
 
 static size_t mrf_state_count(const struct hm_mrf *mrf, size_t vertex)
@@ -79,7 +86,7 @@ static void general_init_messages(struct general_kernel *k)
     }
 }
 
-/* Compute the offsets of the messages and the operations of a step. */
+/* Compute the offsets of the messages and the number of operations of a step. */
 static void general_set_offsets(struct general_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
@@ -126,7 +133,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply by a number of at most 1. */
+/* Multiply a wide number by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -140,7 +147,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide by a number of at most 1 that was multiplied in before. */
+/* Divide a wide number by a value of at most 1 that is one of its factors. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -155,7 +162,10 @@ static inline struct wide wide_divide(struct wide w, double value)
     return w;
 }
 
-/* Convert to doubles scaled so that the largest is 1; all 0 if all are 0. */
+/*
+ * Convert wide numbers to doubles, scaled so that the largest is 1; if all numbers are 0, all
+ * results are 0.
+ */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
 {
     int32_t highest = INT32_MIN;
@@ -168,7 +178,8 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            values[x] /= UNIT; /* Four divisions already underflow. */
+            /* Four divisions already underflow, so more are not needed. */
+            values[x] /= UNIT;
         most = values[x] > most ? values[x] : most;
     }
     for (size_t x = 0; x < count; x++)
@@ -223,7 +234,7 @@ static void general_collect(void *kernel)
 
 /* ---- one iteration -------------------------------------------------------------------------- */
 
-/* c: the product of a vertex without the message over one edge. */
+/* Compute c_ij: the product T of a vertex without the message over one edge. */
 static void general_cavity(const struct general_kernel *k, size_t vertex, const double *message,
                            double *cavity)
 {
@@ -242,7 +253,10 @@ static inline double general_combine(const struct general_kernel *k, double x, d
     return x + y;
 }
 
-/* Prefix and suffix sums of the other entries, plus the weight times the entry itself. */
+/*
+ * Message over an edge with a weight: prefix and suffix sums of the other entries, plus the weight
+ * times the entry itself.
+ */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
                                       const double *cavity, size_t states, double *sent)
 {
@@ -277,7 +291,7 @@ static void general_message_by_table(const struct general_kernel *k, size_t edge
         }
 }
 
-/* Normalise and damp a new message and store it; returns the change. */
+/* Normalise and damp a new message and store it; returns the largest change of an entry. */
 static double general_replace_message(const struct general_kernel *k, const double *sent,
                                       size_t states, double *message)
 {
@@ -307,7 +321,8 @@ static double general_update_edge(struct general_kernel *k, size_t edge)
 
     for (int end = 0; end < 2; end++)
         general_cavity(k, ends[end], into[end], k->cavity[end]);
-    for (int end = 0; end < 2; end++) { /* The message into `end` comes from the other end. */
+    /* The message into `end` is computed from the other end of the edge. */
+    for (int end = 0; end < 2; end++) {
         if (mrf->weights)
             general_message_by_weight(k, edge, k->cavity[!end], states[end], k->sent);
         else
@@ -369,7 +384,7 @@ static double *general_message(void *kernel, size_t edge, int end, size_t *ret_l
     return k->messages + k->places[edge] + (end ? mrf_state_count(k->mrf, ends[0]) : 0);
 }
 
-/* Normalise to sum 1; uniform if the sum is 0. */
+/* Normalise values to sum 1; uniform values if the sum is 0. */
 static void normalise_sum(double *values, size_t count)
 {
     double sum = 0;

@@ -9,36 +9,45 @@
 #include "propagate.h"
 
 struct hm_kernel_ops {
-    /* Create uniform messages; the products are not computed yet. */
+    /* Create a kernel with uniform messages; the products are not computed yet. */
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
-     * Update all messages held and compute the next products of own vertices, which become the
-     * current ones. Returns the largest change.
+     * Update all messages of the kernel and compute the next products of own vertices, which become
+     * the current ones. Returns the largest change of an entry of a message.
      */
     double (*step)(void *kernel);
     /* Compute the products of own vertices from the messages, with the same bits as `step`. */
     void (*collect)(void *kernel);
-    /* Copy the product of one vertex, `bytes` long, to or from a message to another rank. */
+    /*
+     * `bytes` is the length of the product of a vertex; `pack` and `unpack` copy the product to and
+     * from a buffer for another rank.
+     */
     size_t (*bytes)(const void *kernel, size_t vertex);
     void (*pack)(const void *kernel, size_t vertex, void *into);
     void (*unpack)(void *kernel, size_t vertex, const void *from);
-    /* The message of an edge into its first (0) or second (1) end, and its length in doubles. */
+    /*
+     * Returns the message of an edge into its first (end = 0) or second (end = 1) end; *ret_length
+     * is its length in doubles.
+     */
     double *(*message)(void *kernel, size_t edge, int end, size_t *ret_length);
-    /* Belief of a vertex; of an edge, a table like psi. Both sum to 1. */
+    /*
+     * `belief`: belief of a vertex. `edge_belief`: belief of an edge, a table like psi. Both sum to
+     * 1.
+     */
     void (*belief)(const void *kernel, size_t vertex, double *belief);
     void (*edge_belief)(const void *kernel, size_t edge, double *belief);
-    double (*flop)(const void *kernel); /* Operations of one step. */
+    double (*flop)(const void *kernel); /* Number of floating-point operations of one step. */
 };
 
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
 
 /*
- * Whether the value ranges that the binary kernel needs hold for this rank's part; see
+ * Whether this rank's part has the value ranges that the binary kernel needs; see
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
-/* psi_ab(x, y) of an edge. */
+/* Returns psi_ab(x, y) of an edge. */
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y);
 
 #endif

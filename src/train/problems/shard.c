@@ -1,7 +1,7 @@
 /*
- * Distribution of rows. A message is a header (rows, entries), which the receiver answers with
- * whether it has enough memory, and then the arrays of struct hm_rows and the positions of the rows
- * in the receiver's block.
+ * Distribution of rows. A message to a rank begins with a header (numbers of rows and entries). The
+ * receiver replies whether it has enough memory; then the arrays of struct hm_rows follow, and the
+ * positions of the rows in the receiver's block.
  */
 #include "shard.h"
 
@@ -16,7 +16,7 @@
 enum { READ_ROWS = 256, STOP = -1 };
 
 struct shard_header {
-    double rows; /* STOP: rank 0 failed, no more rows follow. */
+    double rows; /* Number of rows; STOP: rank 0 failed, and no more rows follow. */
     double entries;
 };
 
@@ -36,12 +36,12 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank)
     return (struct hm_shard){first, next - first};
 }
 
-/* The rank with first <= position < first + count. */
+/* The rank whose block contains the position: first <= position < first + count. */
 static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;
 
-    /* Binary search for the last rank that begins at or before the position. */
+    /* Binary search for the last rank whose block begins at or before the position. */
     while (low < high) {
         int middle = (low + high + 1) / 2;
         if (hm__shard_in(comm, total, middle).first <= place)
@@ -53,7 +53,8 @@ static int shard_owner(const struct hm_comm *comm, double place, double total)
 }
 
 /*
- * A batch of rows for one rank (or rank 0's own block), with their positions in that rank's block.
+ * A batch of rows for one rank (for rank 0, its own block), with the positions of the rows in that
+ * rank's block.
  */
 struct rank_batch {
     struct hm_rows rows;
@@ -80,7 +81,7 @@ static void batch_release(struct rank_batch *batch)
     hm__free(batch->places);
 }
 
-/* Send the batch and empty it; HM_E_NOMEM when the receiver has not enough memory. */
+/* Send the batch and empty it; returns HM_E_NOMEM if the receiver does not have enough memory. */
 static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 {
     const struct hm_rows *rows = &batch->rows;
@@ -103,7 +104,7 @@ static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
     return 0;
 }
 
-/* Receive the next batch at the end of our rows. Returns 0, STOP, or HM_E_NOMEM. */
+/* Receive the next batch and append it to the rows of this rank. Returns 0, STOP, or HM_E_NOMEM. */
 static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 {
     struct hm_rows *rows = &own->rows;
@@ -136,10 +137,11 @@ static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 struct distributor {
     struct hm_comm *comm;
     const struct hm_row_source *source;
-    uint32_t *order;            /* Position of each row; NULL: the order of the data. */
-    struct rank_batch *batches; /* One batch per rank; batches[0] grows to rank 0's own block. */
-    double *missing;            /* Rows that each rank has not received yet. */
-    struct hm_rows block;       /* Rows just read. */
+    uint32_t *order; /* Position of each row in the new order; NULL: the order of the data. */
+    /* One batch per rank; batches[0] collects the whole block of rank 0. */
+    struct rank_batch *batches;
+    double *missing;      /* Number of rows that each rank has not received yet. */
+    struct hm_rows block; /* Buffer for the rows that were just read. */
 };
 
 static size_t batch_bytes(const struct rank_batch *batch)
@@ -155,7 +157,8 @@ static int distributor_send(struct distributor *distributor, int to, struct hm_e
     if (count == 0)
         return 0;
     if (batch_send(distributor->comm, to, &distributor->batches[to])) {
-        distributor->missing[to] = 0; /* That rank has already failed and must not receive STOP. */
+        /* The receiver has already failed and must not receive STOP. */
+        distributor->missing[to] = 0;
         return hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its rows", to);
     }
     distributor->missing[to] -= count;
@@ -238,8 +241,8 @@ static int distributor_init(struct distributor *distributor, const struct hm_row
 }
 
 /*
- * Read and distribute all rows on rank 0; its own block is in *own. On failure, ranks that still
- * wait receive STOP.
+ * Read and distribute all rows on rank 0; the block of rank 0 itself is in *own. On failure, ranks
+ * that still wait for rows receive STOP.
  */
 static int distributor_run(struct distributor *distributor, struct rank_batch *own,
                            struct hm_err *err)
@@ -248,7 +251,7 @@ static int distributor_run(struct distributor *distributor, struct rank_batch *o
     int size = distributor->comm->size, rc = distributor_init(distributor, &own->rows, err);
 
     if (distributor->batches && distributor->missing) {
-        distributor->batches[0] = *own; /* It already has memory for the block. */
+        distributor->batches[0] = *own; /* `own` already has memory for the block of rank 0. */
         rc = rc ? rc : distributor_read(distributor, err);
         *own = distributor->batches[0];
     }
@@ -283,7 +286,7 @@ int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *sourc
         rc = distributor_run(&distributor, &own, err);
     while (comm->rank > 0 && rc == 0 && (double)own.rows.count < block.count)
         rc = batch_receive(comm, &own);
-    /* Only rank 0 knows the error. */
+    /* Only rank 0 knows the error; hm__agree broadcasts it. */
     rc = hm__agree(comm, comm->rank == 0 ? rc : 0, err);
     if (rc == 0 && source->order == HM_ORDER_SHUFFLED) {
         bool sorted = hm__rows_reorder(&own.rows, own.places);

@@ -1,7 +1,8 @@
 /*
  * Distribution of rows over ranks: the rows are put into an order, and rank k of n holds the k-th
  * of n blocks. Blocks are equal unless the ranks have shares. The order does not depend on n, so
- * that values that belong to rows can be redistributed to another number of ranks.
+ * that values that belong to rows can be redistributed if a run is resumed with another number of
+ * ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
@@ -15,10 +16,13 @@ struct hm_shard {
 };
 
 struct hm_shard hm__shard_of(double rows, int rank, int size);
-/* The same for a communicator whose ranks may have shares. */
+/* The block of one rank in a communicator whose ranks may have shares of different sizes. */
 struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 
-/* Append up to `most` rows to block. Returns their number, 0 at the end, or a negative code. */
+/*
+ * Append up to `most` rows to `block`. Returns the number of rows, 0 at the end of the data, or a
+ * negative error code.
+ */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);
 
 enum hm_order {
@@ -28,17 +32,18 @@ enum hm_order {
 };
 
 struct hm_row_source {
-    hm_rows_reader *reader; /* Called on rank 0 only. */
+    hm_rows_reader *reader; /* Function that reads rows; called on rank 0 only. */
     void *context;
-    double total; /* Total number of rows; it is an error if the reader returns fewer or more. */
+    /* Total number of rows; a reader that returns fewer or more rows causes an error. */
+    double total;
     enum hm_order order;
     uint64_t seed;
 };
 
 /*
- * Collective. Rank 0 reads the rows and sends those of other ranks in batches: it holds its own
- * block, at most HM_SHARD_BUFFER_BYTES for the other ranks, and the order. `rows` has sparse and
- * features set, on all ranks.
+ * Read and distribute the rows. Collective. Rank 0 reads all rows and sends the blocks of the other
+ * ranks in batches; it holds only its own block, buffers of HM_SHARD_BUFFER_BYTES for the other
+ * ranks, and the order. The members `sparse` and `features` of `rows` must be set on all ranks.
  */
 enum { HM_SHARD_BUFFER_BYTES = 16 * 1024 * 1024 };
 int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *source,

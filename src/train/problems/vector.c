@@ -35,16 +35,16 @@ void hm__axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-/* Partial sums of four rows, in two registers each. */
+/* Partial sums of the products of four rows with w, in two registers for each row. */
 struct four_sums {
     pair s[4], t[4];
 };
 
-/* Add the columns from..to, both multiples of 4. */
+/* Add the products in columns from..to-1; `from` and `to` are multiples of 4. */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
-    struct four_sums f = *sums; /* A local copy stays in registers. */
+    struct four_sums f = *sums; /* Unlike *sums, a local copy stays in registers. */
 
     for (size_t i = from; i < to; i += 4) {
         pair v = pair_load(w + i), u = pair_load(w + i + 2);
@@ -56,7 +56,7 @@ static void four_add_products(struct four_sums *sums, const double *const x[4], 
     *sums = f;
 }
 
-/* Add the last columns from..count and combine the partial sums. */
+/* Add the products in the last columns from..count-1 and combine the partial sums. */
 static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
                         size_t from, size_t count, double dots[4])
 {
@@ -82,7 +82,7 @@ void hm__dot8(const double *const x[8], const double *w, size_t count, double do
 {
     enum {
         BLOCK = 96
-    }; /* Columns per block: while four rows are summed, the other four are loaded. */
+    }; /* Number of columns per block. While four rows are summed, the other four are loaded. */
     struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 
