@@ -500,7 +500,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
     return mhd.MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accept_connection, s,
         handle_data, s, MHD_OPTION_LISTEN_SOCKET,
-        listening, /* This limit is per thread; the table of connections counts all threads. */
+        listening, /* The connection limit is per thread; the table counts all connections. */
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),

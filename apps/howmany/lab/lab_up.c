@@ -150,7 +150,7 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 /* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
-    /* Limit in microseconds. */
+    /* Limit of processor time without sleeping, in microseconds. */
     const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000};
     const struct sched_param lowest = {.sched_priority = 1};
 

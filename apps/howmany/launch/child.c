@@ -10,8 +10,8 @@
  * inside ppoll, so that a signal that arrives just before the wait is not missed.
  *
  * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
- * session has been killed, because its process id cannot be reused before that. mpirun puts each
- * rank into a process group of its own, but all ranks are in one session.
+ * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
+ * puts each rank into a process group of its own, but all ranks are in one session.
  */
 #include "child.h"
 

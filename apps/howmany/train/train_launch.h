@@ -9,10 +9,8 @@
  * every path. */
 struct train_launch {
     struct launch_ranks ranks;
-    const char
-        /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it.
-         * Borrowed. */
-        *launcher;
+    /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
+    const char *launcher;
     const struct hm_cluster *cluster; /* Cluster to simulate; NULL: real ranks. Borrowed. */
     int precision;                    /* Precision in bits whose speed is simulated. */
     const char *platform_folder;      /* Folder for SimGrid's files; NULL: a temporary folder. */
