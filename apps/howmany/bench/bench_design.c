@@ -1,7 +1,7 @@
 /*
- * howmany bench --design: after a few cheap runs, each next run is the one that reduces the
- * uncertainty of the prediction at the target most per machine time, until the prediction is tight
- * enough.
+ * howmany bench --design: after a few cheap runs, each further run is the one that reduces the
+ * uncertainty of the prediction at the target most per machine-second, until the prediction is
+ * tight enough.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 enum { INITIAL_RUNS = 5, CONFIGURATIONS_MIN = 5, RUNS_MAX = 1000 };
 
-/* The configuration with the smallest or largest n, and among those with the smallest or largest
- * other values. */
+/* Returns the configuration with the smallest or largest n; among configurations with that n, the
+ * one with the smallest or largest values of the other quantities. */
 static size_t corner_configuration(const struct bench_session *s, bool large_n, bool large_size)
 {
     size_t best = 0;
@@ -31,7 +31,7 @@ static size_t corner_configuration(const struct bench_session *s, bool large_n, 
     return best;
 }
 
-/* The number of runs of a configuration. */
+/* Returns the number of runs of a configuration. */
 static size_t count_runs(const struct bench_session *s, const struct hm_runs *runs,
                          size_t configuration)
 {
@@ -43,8 +43,8 @@ static size_t count_runs(const struct bench_session *s, const struct hm_runs *ru
 }
 
 /*
- * Make the initial runs: the corners, the cheap ones before the large one, and two configurations
- * in between, unless the record has them already.
+ * Make the initial runs: three corners of the grid of configurations, from cheap to expensive, then
+ * two configurations in between. Configurations that the record already has are skipped.
  */
 static int make_initial_runs(struct bench_session *s)
 {
@@ -66,7 +66,7 @@ static int make_initial_runs(struct bench_session *s)
     return rc;
 }
 
-/* Machine time as the fit predicts it, as a formula for the design: n * (a * (term) + …). */
+/* Write the predicted machine time as a formula for the design: n * (a * (term) + …). */
 static void add_cost_formula(const struct hm_fit *fit, struct hm_text *out)
 {
     hm__text_add(out, "n*(1e-9");
@@ -112,8 +112,8 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Half of the interval of the mean at the target, relative to the prediction; infinite while the
- * fit has no intervals. */
+/* Returns half of the width of the mean's interval at the target, relative to the prediction;
+ * INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
     struct hm_at at[HM_PLACE_MAX];
@@ -134,8 +134,9 @@ static void report_progress(const struct bench_session *s, double uncertainty)
 }
 
 /*
- * The design takes the chosen terms as certain. Whether they are right shows only in configurations
- * with few runs, so a configuration with all its repeats is replaced by the one with fewest runs.
+ * The design assumes that the chosen terms are right, and only configurations with few runs can
+ * show that they are not. So a configuration that has many more runs than another is replaced by
+ * the one with the fewest runs.
  */
 static int prefer_untried(const struct bench_session *s, size_t *configuration)
 {
@@ -158,7 +159,7 @@ static int prefer_untried(const struct bench_session *s, size_t *configuration)
     return 0;
 }
 
-/* The number of configurations with a run, failed or not. */
+/* Returns the number of configurations with at least one run, failed or not. */
 static size_t count_tried(const struct bench_session *s)
 {
     struct hm_runs *runs = launch_record_runs(&s->record, NULL);
@@ -170,13 +171,13 @@ static size_t count_tried(const struct bench_session *s)
     return tried;
 }
 
-/* The least uncertainty so far, and the number of runs since it fell by 5 %. */
+/* The least uncertainty so far, and the number of runs since it last fell by at least 5 %. */
 struct progress {
     double best;
     size_t since;
 };
 
-enum { PROGRESS_RUNS = 15 }; /* Runs without progress after which the design stops. */
+enum { PROGRESS_RUNS = 15 }; /* Number of runs without progress after which the design stops. */
 
 static bool still_improves(struct progress *p, double uncertainty)
 {
@@ -196,10 +197,10 @@ int bench_run_design(struct bench_session *s)
         struct hm_err err = {0};
         struct hm_fit *fit = bench_fit(s, &err);
         size_t next = 0;
-        if (!fit) /* All runs failed, or there is only one configuration. */
+        if (!fit) /* The fit fails if all runs failed or there is only one configuration. */
             return 0;
         double uncertainty = target_uncertainty(s, fit);
-        /* With fewer configurations, several models fit equally well. */
+        /* With fewer than CONFIGURATIONS_MIN configurations, several models fit equally well. */
         size_t tried = count_tried(s);
         bool enough = tried >= CONFIGURATIONS_MIN || tried >= s->configurations->count;
         bool done = (enough && uncertainty <= s->tight) || s->record.rows >= RUNS_MAX ||

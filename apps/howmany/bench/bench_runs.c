@@ -1,6 +1,6 @@
 /*
- * Making the runs of a benchmark. A run that fails is recorded as failed and the others continue;
- * Ctrl-C ends the running command and keeps what was measured.
+ * Making the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
+ * continue. Ctrl-C ends the running command and keeps all measurements so far.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 
 enum { VALUE_TEXT = 40 };
 
-/* The command of one configuration; released by the caller. */
+/* Fill in the command of one configuration; the caller releases it. */
 static int fill_command(const struct bench_session *s, size_t configuration,
                         struct launch_command *filled)
 {
@@ -77,8 +77,8 @@ int bench_print_commands(const struct bench_session *s)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Half of the 90 % interval of the mean, relative to the mean; infinite for fewer than two values.
- */
+/* Returns half of the width of the 90 % interval of the mean, relative to the mean; INFINITY for
+ * fewer than two values. */
 static double relative_half_width(const double *seconds, size_t count)
 {
     double mean = 0, squares = 0;
@@ -104,7 +104,7 @@ static void describe_configuration(const struct bench_session *s, size_t configu
                                  s->axes.names[i], bench_value(s, configuration, i));
 }
 
-/* A command that cannot be started will not start the next time either, so stop. */
+/* A command that cannot be started will also fail in the next run, so stop. */
 static int check_started(const struct launch_measurement *m, const struct launch_command *command)
 {
     if (strcmp(m->status, "not started") != 0)
@@ -138,7 +138,7 @@ static void report_failed_run(const struct bench_session *s, size_t configuratio
             m->message[0] ? ": " : "", m->message);
 }
 
-/* Whether another repeat is needed. */
+/* Whether the current configuration needs another repeat. */
 static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t done,
                          const double *seconds, size_t ok)
 {
@@ -193,7 +193,8 @@ static int run_all_configurations(struct bench_session *s)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Move n to the front, since machine time is counted by it; the other axes keep their order. */
+/* Move n to the front of the axes, because machine time is n times the wall time; the other axes
+ * keep their order. */
 static bool put_n_first(struct cli_axes *axes)
 {
     for (size_t i = 0; i < axes->count; i++) {
@@ -211,7 +212,7 @@ static bool put_n_first(struct cli_axes *axes)
     return false;
 }
 
-/* The target may name only quantities that vary. */
+/* Check that the target names only quantities that vary. */
 static int check_target(const struct bench_session *s)
 {
     for (size_t i = 0; i < s->target.place.count; i++) {
@@ -226,8 +227,8 @@ static int check_target(const struct bench_session *s)
 }
 
 /*
- * Report names that clash, values out of range and invalid terms before anything runs: a table of
- * all configurations with an invented time must be readable, and the terms must compile.
+ * Report clashing names, values out of range and invalid terms before anything runs. For this, a
+ * table of all configurations with an invented time is read, and the terms are compiled.
  */
 static int check_fit_terms(const struct bench_session *s)
 {

@@ -7,26 +7,28 @@
 #include "machine.h"
 #include "run_record.h"
 
-/* Zero-initialise, set record.file to -1 and the settings; release with bench_release. */
+/* Zero-initialise; set record.file = -1; fill in the settings; release with bench_release. */
 struct bench_session {
-    struct cli_axes axes;          /* Quantities that vary, with n first after bench_prepare. */
-    struct launch_command command; /* With {name} placeholders. */
+    struct cli_axes axes;          /* Quantities that vary; bench_prepare moves n to the front. */
+    struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
-    double timeout_s; /* 0: no timeout. */
-    double within; /* Repeat until half of the interval of the mean is below this share of the mean;
-                      0: a fixed number of repeats. */
-    const char *file; /* Where runs are recorded; NULL: nowhere. Borrowed. */
+    double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
+    /* Repeat until half of the width of the mean's interval is below this share of the mean; 0: use
+     * a fixed number of repeats. */
+    double within;
+    const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
     regex_t regex;
     bool has_regex, show, json;
     struct cli_terms terms;
     struct cli_target target;
-    double tight;    /* --design: half of the relative interval at the target to reach. */
-    double budget_s; /* --design: machine-seconds; 0: no limit. */
+    /* --design: relative half-width of the interval at the target at which to stop. */
+    double tight;
+    double budget_s; /* --design: limit of machine-seconds; 0: no limit. */
 
-    struct hm_runs *configurations; /* All combinations of values, one per row; owned. */
+    struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
     struct launch_record record;
-    size_t unmatched; /* Runs in which no line matched the regular expression. */
-    double spent_s;   /* Machine-seconds so far. */
+    size_t unmatched; /* Number of runs in which no line matched the regular expression. */
+    double spent_s;   /* Machine-seconds of all runs so far. */
 };
 
 void bench_release(struct bench_session *session);
@@ -37,12 +39,13 @@ void bench_release(struct bench_session *session);
 int bench_prepare(struct bench_session *session);
 /* Print the command of each configuration. */
 int bench_print_commands(const struct bench_session *session);
-/* Open the record, make all runs (design: those that --design chooses) and show the results; an
- * exit code. */
+/* Open the record, make all runs (if `design` is set, only those that --design chooses) and show
+ * the results. Returns an exit code. */
 int bench_run(struct bench_session *session, bool design);
-/* Make the runs of one configuration; 0, or an exit code: 130 when interrupted. */
+/* Make the runs of one configuration. Returns 0 or an exit code, which is 130 after an
+ * interruption. */
 int bench_run_configuration(struct bench_session *session, size_t configuration, size_t repeats);
-/* The value of an axis in a configuration. */
+/* Returns the value of an axis in a configuration. */
 double bench_value(const struct bench_session *session, size_t configuration, size_t axis);
 /* Whether a row of `runs` has the values of a configuration. */
 bool bench_row_matches(const struct bench_session *session, const struct hm_runs *runs, size_t row,
@@ -55,9 +58,9 @@ int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */
 
-/* Fit all runs so far; NULL with the error. */
+/* Fit all runs so far; NULL with the error set on failure. */
 struct hm_fit *bench_fit(const struct bench_session *session, struct hm_err *err);
-/* Print the table of runs and the fit; an exit code. */
+/* Print the table of runs and the fit. Returns an exit code. */
 int bench_show(const struct bench_session *session);
 
 #endif

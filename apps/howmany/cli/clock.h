@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* Seconds since an arbitrary start. */
+/* Returns the monotonic time in seconds since an arbitrary start. */
 static inline double cli_now_s(void)
 {
     struct timespec t;

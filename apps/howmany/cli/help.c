@@ -1,4 +1,4 @@
-/* --help of a command, from its table. */
+/* Prints --help of a command from its table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether an option before this one, which is shown, has the same group. */
+/* Whether the group of option i was printed already, with an earlier option that is not an
+ * operand. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -50,7 +51,7 @@ static bool is_group_printed(const struct cli_options *options, size_t i)
     return false;
 }
 
-/* Print the options of one group, under its name. */
+/* Print the options of one group under the name of the group. */
 static void print_group(const struct cli_options *options, const char *group, bool first)
 {
     char written[80];

@@ -1,4 +1,5 @@
-/* Lists, terms and places of options, read by the readers of requests. */
+/* Parses options that are lists, terms or places to predict, with the readers of the request
+ * fields. */
 #include "lists.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 #include "err.h"
 
-/* Report an error about an option. */
+/* Report an error with the name of the option. */
 static int report_option(struct hm_err *err, const char *option)
 {
     snprintf(err->field, sizeof(err->field), "%s", option);

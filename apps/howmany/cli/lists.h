@@ -1,4 +1,4 @@
-/* Values of options that are lists, terms or places to predict. */
+/* Options whose values are lists, terms or places to predict. */
 #ifndef HM_LISTS_H
 #define HM_LISTS_H
 
@@ -8,29 +8,29 @@
 
 enum { CLI_LIST_MAX = 64, CLI_AXES_MAX = 16, CLI_PLACES_MAX = 64 };
 
-/* A list of numbers, "2..32", "4..64:4" or "1,2,4". Zero-initialise. */
+/* A list of numbers, from "2..32", "4..64:4" or "1,2,4". Zero-initialise. */
 struct cli_range {
-    double *values; /* Owned. */
+    double *values; /* Array of count numbers; owned by this struct. */
     size_t count;
 };
 
-/* Each function returns 0, or EXIT_USAGE with a message that names the option. */
+/* Each parsing function here returns 0, or EXIT_USAGE with a message that names the option. */
 int cli_range_parse(struct cli_range *range, const char *option, const char *text);
 void cli_range_release(struct cli_range *range);
 
-/* Call take for each element of "a,b,c"; the element is valid during the call. */
+/* Call take for each element of "a,b,c"; the element is valid only during the call. */
 int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
 
 /* Terms of a fit: "auto", or formulas separated by commas. Zero-initialise. */
 struct cli_terms {
     struct hm_arena *arena;
-    struct hm_texts texts; /* Empty: the fit selects its terms. */
+    struct hm_texts texts; /* Formulas of the terms; empty: the fit selects its terms. */
 };
 
 int cli_terms_parse(struct cli_terms *terms, const char *text);
 void cli_terms_release(struct cli_terms *terms);
 
-/* A place to predict: "64", or "n=64,size=1,latency=20ms". Zero-initialise. */
+/* A place to predict, from "64" or "n=64,size=1,latency=20ms". Zero-initialise. */
 struct cli_target {
     struct hm_arena *arena;
     struct hm_place place;
@@ -38,23 +38,25 @@ struct cli_target {
 
 int cli_target_parse(struct cli_target *target, const char *text);
 void cli_target_release(struct cli_target *target);
-/* The quantities other than n; returns their number. */
+/* Copy the quantities of the target other than n into ret_at. Returns their number. */
 size_t cli_target_others(const struct cli_target *target, struct hm_at *ret_at);
-/* Where to predict: the n of the target, or doubling from 1 to four times the n of the runs. */
+/* Write the values of n to predict: the n of the target if it has one; otherwise 1, 2, 4, … up to
+ * four times n_max (the largest n of the runs) and at least 16. Returns their number. */
 size_t cli_target_places(const struct cli_target *target, double n_max, double *ret_n);
 
-/* Quantities and the values they take. Zero-initialise. */
+/* Quantities and the list of values of each. Zero-initialise. */
 struct cli_axes {
     char names[CLI_AXES_MAX][64];
     struct cli_range ranges[CLI_AXES_MAX];
     size_t count;
 };
 
-/* For n, "1..8" counts by ones; for any other quantity "0.1..1:4" is four values. */
+/* Add a quantity with its list of values. For n, "1..8" counts by ones; for any other quantity,
+ * "0.1..1:4" means four values. */
 int cli_axes_add(struct cli_axes *axes, const char *name, const char *list);
-/* "NAME=LIST" of --vary. */
+/* Add a quantity from the text "NAME=LIST" of --vary. */
 int cli_axes_vary(struct cli_axes *axes, const char *value);
-/* All combinations of the values. */
+/* Make a table with all combinations of the values, one per row. */
 int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **ret_runs);
 void cli_axes_release(struct cli_axes *axes);
 

@@ -1,4 +1,4 @@
-/* Loading one machine with its changes, by the loader of requests. */
+/* Loads one machine with the changes of --set, using the loader of requests. */
 #include "machine.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Parses the arguments of a command by its table with getopt_long, and reads single values. */
+/* Parses the arguments of a command with getopt_long and the command's table; reads single
+ * values. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ static void make_tables(const struct cli_options *options, struct getopt_tables 
 {
     char *s = t->shorts;
 
-    *s++ = ':'; /* With this, getopt distinguishes a missing value from an unknown option. */
+    /* With the leading ':', getopt distinguishes a missing value from an unknown option. */
+    *s++ = ':';
     for (size_t i = 0; i < options->count; i++) {
         const struct cli_option *o = &options->items[i];
         t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,

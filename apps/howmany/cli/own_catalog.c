@@ -1,4 +1,4 @@
-/* The built-in catalog and the files in the user's own folder. */
+/* Loads the built-in catalog and the files in the user's own catalog folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

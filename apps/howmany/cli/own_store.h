@@ -1,4 +1,5 @@
-/* The store that commands use: the one of --record, of HOWMANY_DB, or the user's own file. */
+/* The store of runs that commands use: the store named by --record, else by HOWMANY_DB, else the
+ * user's own file. */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H
 
@@ -7,15 +8,15 @@
 
 enum { CLI_STORE_ROOM = 1024 };
 
-/* The address of the store: record, or without it HOWMANY_DB, or the user's own file, whose folder
- * is created. The result may point to path; NULL with an error. */
+/* Returns the address of the store: record; if it is NULL, HOWMANY_DB; if that is not set, the
+ * user's own file, whose folder is created. The result may point to path; NULL with an error. */
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err);
-/* Open the store. Returns 0, or EXIT_USAGE with a message. */
+/* Open the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
 
-/* The store of requests from the command line: opened when first needed and kept open. */
+/* The store for requests from the command line. It is opened when first needed and kept open. */
 struct cli_store_access {
-    struct hm_store_access access; /* For hm_context.store. */
+    struct hm_store_access access; /* Functions for hm_context.store. */
     struct hm_store *store;
 };
 

@@ -1,4 +1,4 @@
-/* Progress as one line on standard error, which is rewritten and cleared at the end. */
+/* Shows progress as one line on standard error, which is rewritten and cleared at the end. */
 #include <stdio.h>
 #include <unistd.h>
 

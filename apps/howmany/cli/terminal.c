@@ -1,4 +1,4 @@
-/* Messages, the properties of the terminal, and gnuplot as a child process. */
+/* Writes messages, detects the properties of the terminal, and runs gnuplot as a child process. */
 #include <errno.h>
 #include <langinfo.h>
 #include <libgen.h>
@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* Write the field "max_n" as the option "--max-n". */
+/* Print a field such as "max_n" as the option "--max-n". */
 static void print_option(const char *field)
 {
     fputs("--", stderr);
@@ -30,7 +30,8 @@ static void print_option(const char *field)
     fputs(": ", stderr);
 }
 
-/* Whether an error comes from the text of an option: an assignment of --set, a machine of --on. */
+/* Whether an error comes from the value of an option: an assignment of --set or a machine of
+ * --on. */
 static bool is_option_source(const char *source)
 {
     return strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
@@ -85,7 +86,7 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* Only the encoding is taken from the environment; the format of numbers does not depend on it. */
+/* The locale is used only to detect UTF-8; the format of numbers does not depend on it. */
 static bool speaks_unicode(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

@@ -29,7 +29,7 @@ static bool has_option(const struct cli_options *options, const char *name)
     return false;
 }
 
-/* Write the field "max_n" as "max-n". */
+/* Add an option for a field; the field "max_n" becomes the option "max-n". */
 static void add_field(struct cli_options *options, const struct hm_verb *verb,
                       const struct hm_request_field *f)
 {
@@ -68,7 +68,7 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
  */
 
 struct verb_word {
-    int option; /* Index in the table of options; -1: an operand. */
+    int option; /* Index in the table of options; -1: the word is an operand. */
     const char *text;
 };
 
@@ -86,7 +86,7 @@ static int accept_word(void *state, int option, const char *text)
     return 0;
 }
 
-/* The verb that the first operand selects; that operand is then consumed. */
+/* Find the verb that the first operand selects, and remove that operand from the words. */
 static int choose_verb(const struct cli_command *command, struct verb_words *w,
                        const struct hm_verb **ret_verb)
 {
@@ -120,7 +120,8 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field of the next operand. If the last field is a list, it takes all further operands. */
+/* Set the field of the operand with this number. If the last field is a list, it takes all further
+ * operands. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -162,7 +163,7 @@ const char *cli_verb_value(const struct cli_verb_call *c, const char *field)
     return NULL;
 }
 
-/* Join several ids to one list of numbers. */
+/* Join the operands (ids) into one list of numbers separated by commas. */
 static int join_numbers(struct verb_words *w, struct hm_text *joined)
 {
     for (size_t k = 0; k < w->count; k++)
@@ -263,7 +264,7 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* An error about an operand names the command instead of an option. */
+/* Report an error; for an operand, the message names the command instead of an option. */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
     if (strcmp(err->source, "request") == 0 && c->verb->operand &&

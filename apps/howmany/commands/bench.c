@@ -1,11 +1,12 @@
-/* The command howmany bench: run any command with several values, record the runs and fit them. */
+/* The command howmany bench: runs any command with several values, records the runs and fits
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "bench_session.h"
 
 struct bench_state {
-    const char *command; /* The command as one text; borrowed. */
+    const char *command; /* The command as one text; borrowed from the arguments. */
     bool shell, dry_run, design;
     struct bench_session session;
 };
@@ -165,7 +166,8 @@ static int bench_accept(void *state, int option, const char *value)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* A shell gets the whole text as one argument; otherwise the text is split here. */
+/* With --shell, the whole text is one argument of sh -c; otherwise it is split into arguments
+ * here. */
 static int split_command(struct bench_state *s)
 {
     const char *const shell[] = {"sh", "-c", s->command};

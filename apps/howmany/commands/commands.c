@@ -1,4 +1,4 @@
-/* The commands of the program, in the order of the help. */
+/* The list of all commands, in the order in which the help shows them. */
 #include <stdio.h>
 
 #include "cli.h"

@@ -1,7 +1,7 @@
 /*
- * The command howmany compare: the experiment of the survey by Zhang, Alqahtani and Demirbas. Each
- * combination of task, platform and number of workers is a run of `howmany train`; the results are
- * shown beside the published figures.
+ * The command howmany compare repeats the experiment of the survey by Zhang, Alqahtani and
+ * Demirbas. Each combination of task, platform and number of workers is a run of `howmany train`;
+ * the results are shown beside the published figures.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 struct compare_state {
     struct compare_request request;
     struct compare_result result;
-    struct cli_machine cluster_job; /* The catalog and the values of --set. */
+    struct cli_machine cluster_job; /* The catalog and the assignments of --set. */
     struct hm_cluster *cluster;
     const char *sets[CLI_LIST_MAX];
     const char *plot;
@@ -190,7 +190,7 @@ static int compare_accept(void *state, int option, const char *value)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Load the cluster to know its bandwidth, and to report an error once instead of in each run. */
+/* Load the cluster to find its bandwidth, and to report an error once instead of in each run. */
 static int load_compare_cluster(struct compare_state *s)
 {
     const struct compare_request *a = &s->request;

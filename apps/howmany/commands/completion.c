@@ -1,5 +1,5 @@
-/* howmany completion: completion scripts for bash, zsh and fish, from the tables of the commands.
- */
+/* howmany completion: makes completion scripts for bash, zsh and fish from the tables of the
+ * commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* The words that complete an argument: fixed words, or a command that prints them. */
+/* Returns what completes an argument: fixed words, or a shell command that prints the words. */
 static const char *completion_words(const char *values)
 {
     if (!values)
@@ -61,7 +61,7 @@ static void completion_bash(void)
     printf("    esac\n}\ncomplete -F _howmany howmany\n");
 }
 
-/* Print a text escaped for single quotes and brackets of zsh. */
+/* Print a text with escapes for single quotes and for the brackets of zsh. */
 static void put_zsh(const char *text)
 {
     for (; *text; text++) {

@@ -1,4 +1,4 @@
-/* howmany man: man pages as scdoc, from the tables of the commands. */
+/* howmany man: prints man pages in the format scdoc, from the tables of the commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* Print a text with the characters escaped that are markup in scdoc. */
+/* Print a text and escape the characters that are markup in scdoc. */
 static void put_escaped(const char *text)
 {
     for (; *text; text++) {

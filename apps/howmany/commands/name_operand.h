@@ -1,12 +1,12 @@
-/* The state of commands whose only operand is one name: `man` and `completion`. */
+/* The state of commands that take one name as their only operand: `man` and `completion`. */
 #ifndef HM_NAME_OPERAND_H
 #define HM_NAME_OPERAND_H
 
 struct name_operand {
-    const char *name; /* Borrowed from the command line; NULL: not given. */
+    const char *name; /* The name, borrowed from the command line; NULL: not given. */
 };
 
-/* Functions for struct cli_command; the state is released by free. */
+/* Functions for struct cli_command; free releases the state. */
 void *name_operand_begin(void);
 int name_operand_accept(void *state, int option, const char *value);
 

@@ -1,4 +1,5 @@
-/* Commands that are requests: each names its verbs; everything else comes from their fields. */
+/* Commands that are requests. Each command lists its verbs; options and help come from the fields
+ * of the verbs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Create the parent folders of a file; path is changed and restored. */
+/* Create the parent folders of a file; path is modified during the call and restored. */
 static bool make_folders(char *path)
 {
     for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
@@ -23,13 +24,14 @@ static bool make_folders(char *path)
     return true;
 }
 
-/* The default output of an import: a file of the same name in the user's catalog. */
+/* Make the default output path of an import: a file with the name of the input in the user's
+ * catalog. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int length = (int)strcspn(base, ".");
 
-    /* All price lists are called vms.csv, so the name of the folder is used. */
+    /* All price lists are called vms.csv, so the name of their folder is used instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
         const char *folder = slash;
         while (folder > file && folder[-1] != '/')
@@ -64,7 +66,7 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* An export may be long, so it is written to its file in parts. */
+/* Open the output file of an export before it runs, because a long export is written in parts. */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;

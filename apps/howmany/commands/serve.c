@@ -1,4 +1,4 @@
-/* howmany serve: an HTTP server with the same answers as the commands. */
+/* howmany serve: an HTTP server that gives the same answers as the commands. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct serve_state {
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
-    struct api_store *store; /* NULL: no store. */
+    struct api_store *store; /* Store of runs; NULL: no store. */
     struct api *api;
 };
 
@@ -152,8 +152,8 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write the line to standard error. A line that cannot be written is lost: there is no other place
- * to report it. */
+/* Write the line to standard error. A line that cannot be written is lost, because there is no
+ * other place to report it. */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -191,7 +191,7 @@ static void log_request(void *context, const struct http_request *r,
     log_end(&json);
 }
 
-/* A connection was closed by the server before its request was complete. */
+/* Log that the server closed a connection before its request was complete. */
 static void log_closed(void *context, const char *address, enum http_refusal refusal)
 {
     struct serve_state *s = context;
@@ -252,11 +252,11 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Open the store. A store that was named must open; without support for the default store, a
- * message says that runs are not stored. */
+/* Open the store. If the user named a store, it must open. If this build does not support the
+ * default store, a message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
-    /* One worker is always left for requests that do not need the store. */
+    /* If there are several workers, one stays free for requests that do not need the store. */
     size_t readers = s->workers > 1 ? (size_t)s->workers - 1 : 1;
     char path[CLI_STORE_ROOM];
     struct hm_err err = {0};
@@ -295,7 +295,7 @@ static struct http_settings settings_of(const struct serve_state *s)
     };
 }
 
-/* Wait for a signal, which must be blocked in every thread. */
+/* Wait for one of the signals, which must be blocked in every thread. */
 static void wait_for_end(const sigset_t *signals)
 {
     int which;
@@ -304,7 +304,7 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for running requests. If some do not end, exit without freeing what they use. */
+/* Wait for running requests. If some do not end, exit without freeing the data that they use. */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
     api_shut_down(s->api);

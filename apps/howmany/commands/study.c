@@ -1,5 +1,5 @@
 /*
- * The command howmany study: it makes training runs, answers which algorithm on how many workers is
+ * The command howmany study makes training runs, answers which algorithm on how many workers is
  * best, checks the answer, and writes a report.
  */
 #include <math.h>
@@ -19,8 +19,8 @@ struct study_state {
     struct hm_override sets[CLI_LIST_MAX];
     size_t set_count;
     bool json, dry_run;
-    struct launch_command command; /* Arguments that repeat this study. */
-    struct hm_arena *arena;        /* Owns texts. */
+    struct launch_command command; /* Command line that repeats this study. */
+    struct hm_arena *arena;        /* Owns the texts of this state. */
     struct study_session session;
 };
 
@@ -59,7 +59,7 @@ static void study_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Keep an argument for the command that repeats this study. */
+/* Keep an argument for the command line that repeats this study. */
 static int remember_argument(struct study_state *s, int option, const char *value)
 {
     struct hm_err err = {0};
@@ -117,7 +117,7 @@ static int study_accept(void *state, int option, const char *value)
     }
 }
 
-/* The name of the file with .study in place of its extension. */
+/* Returns the name of the study's file with .study in place of its extension. */
 static const char *default_folder(struct study_state *s)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};

@@ -1,4 +1,4 @@
-/* The command howmany validate: reproduce figures of the literature and show the differences. */
+/* The command howmany validate: computes published figures again and shows the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ struct validate_state {
     size_t file_count;
     bool json, fits;
     const char *plot, *data;
-    struct hm_catalog *catalog;             /* Owned. */
-    struct hm_validation *cases[CASES_MAX]; /* Owned. */
+    struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
+    struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
     char names[CASES_MAX][64];
     size_t case_count;
 };
@@ -73,7 +73,8 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* `tolerated` is the code of an error that only skips the case, such as a missing file; 0: none. */
+/* Add a case. An error with the code `tolerated`, such as a missing file, only skips the case; 0:
+ * no error is tolerated. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -127,7 +128,8 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* HM_E_MISSING: some networks need further keys, such as the size of the input. */
+        /* HM_E_MISSING is tolerated: some networks need further keys, such as the size of the
+         * input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);
         hm__text_release(&job);
@@ -137,7 +139,7 @@ static int add_networks(struct validate_state *s)
     return rc;
 }
 
-/* Add a built-in case; files that it names are searched in the folder of --data. */
+/* Add a built-in case. Its data files are searched in the folder of --data. */
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
@@ -161,7 +163,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Show as many digits as are compared. */
+/* Format a figure with as many digits as are compared. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)

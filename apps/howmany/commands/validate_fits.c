@@ -1,10 +1,12 @@
 /*
- * Published scaling curves: fit the smaller half of the sizes, predict the largest, compare.
+ * Predictions of published scaling curves: for each curve, fit the smaller half of the sizes
+ * (numbers of workers), predict the time at the largest size, and compare it with the measurement.
  *
- * A curve is the rows of one table with the same workload_id and metric (with weak scaling also the
- * same batch per worker), with five or more sizes. Rates, times and speedups all become seconds of
- * a step: with weak scaling a step is a whole batch of each worker, with strong scaling a fixed
- * amount of work. Ernest's terms are fitted to the time of a unit of work, as in the paper.
+ * A curve is the set of rows of one table with the same workload_id and metric (with weak scaling
+ * also the same batch per worker); it must have at least five sizes. Rates, times and speedups are
+ * all converted to seconds per step: with weak scaling a step is a whole batch of each worker, with
+ * strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a unit of work,
+ * as in the paper.
  */
 #include "validate_fits.h"
 
@@ -29,16 +31,16 @@ struct curve_point {
 struct curve {
     char workload[96], metric[48], batch[32];
     bool weak, speedup;
-    struct curve_point *points; /* Room for POINTS_MAX; owned. */
+    struct curve_point *points; /* Array with room for POINTS_MAX points; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest n, and largest n that is fitted. */
-    double measured;           /* Median seconds at the largest n. */
-    size_t sizes;              /* Number of different n. */
+    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
+    double measured;           /* Median of the measured seconds at the largest n. */
+    size_t sizes;              /* Number of different values of n. */
 };
 
-/* The prediction of one method; error is NaN where the method cannot be used. */
+/* The prediction of one method. */
 struct fit_result {
-    double error;  /* Relative error. */
+    double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
     bool interval; /* The prediction has an interval. */
     bool inside;   /* The interval contains the measured value. */
 };
@@ -60,7 +62,7 @@ static bool text_begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Seconds of a step; NaN for metrics that are neither times, rates nor speedups. */
+/* Convert a value to seconds per step; NaN if the metric is not a time, a rate or a speedup. */
 static double to_seconds(const char *metric, bool weak, double n, double batch, double value)
 {
     double work = weak ? n * batch : 1;
@@ -122,7 +124,7 @@ static bool add_row(struct curve_fits *f, char **fields, const int *columns)
     return c != NULL;
 }
 
-/* Tables without these columns are skipped. */
+/* Read the curves of one table; a table without the required columns is skipped. */
 static int read_table(struct curve_fits *f, const char *path)
 {
     static const char *const names[FIELDS] = {"workload_id", "metric",  "value",
@@ -174,7 +176,8 @@ static int compare_points(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Count the sizes, find the end of their smaller half, and the median at the largest. */
+/* Count the sizes (values of n), find the end of their smaller half, and compute the median time at
+ * the largest size. */
 static void finish_curve(struct curve *c)
 {
     size_t last = 0, seen = 0;
@@ -195,8 +198,8 @@ static void finish_curve(struct curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* The runs of the smaller half; per_unit: seconds per unit of work, for Ernest; sheet: for a fit
- * with a job as prior. */
+/* Make a table of the runs of the smaller half of the sizes. per_unit: with seconds per unit of
+ * work, for Ernest's terms; sheet: for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
@@ -242,7 +245,7 @@ static struct fit_result fit_ernest(const struct curve *c)
     struct hm_fit *fit = NULL;
     struct fit_result result = {.error = NAN};
 
-    /* There must not be more terms than runs, so the last terms are dropped. */
+    /* The number of terms must not exceed the number of runs, so the last terms are dropped. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
@@ -266,7 +269,8 @@ static struct fit_result fit_auto(const struct curve *c)
     return result;
 }
 
-/* Curves whose job is known: as a built-in example, or as text. */
+/* Curves whose job is known, as a built-in example or as text. Their fit starts from the model of
+ * the specification sheet. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -294,7 +298,7 @@ static const struct {
      "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
 };
 
-/* The text of a built-in example; NULL if there is none. */
+/* Returns the text of a built-in example; NULL if there is no such example. */
 static const char *example_text(const char *wanted, size_t *length)
 {
     const char *name, *text;
@@ -305,7 +309,7 @@ static const char *example_text(const char *wanted, size_t *length)
     return NULL;
 }
 
-/* The job of a curve; NULL: not known. */
+/* Returns the job of a curve; NULL if it is not known. */
 static struct hm_job *find_job(const struct curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
@@ -426,7 +430,7 @@ static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
     }
 }
 
-/* Members "ernest", "auto" and "sheet" of a curve. */
+/* Write the members "ernest", "auto" and "sheet" of a curve. */
 static void put_results(struct hm_json *json, const struct fit_result *results)
 {
     for (int m = 0; m < METHODS; m++) {

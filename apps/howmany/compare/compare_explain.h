@@ -1,32 +1,35 @@
-/* Explaining a comparison: what limits each run, and why the fastest platform is fastest. */
+/* Explains the results of a comparison: what limits each run, and why the fastest platform is
+ * fastest. */
 #ifndef HM_COMPARE_EXPLAIN_H
 #define HM_COMPARE_EXPLAIN_H
 
 #include "compare_result.h"
 
-/* Add published figures such as "TensorFlow 403, 443 (batch 500), MXNet 19277", if there are any.
- */
+/* Add the published figures of a task, if there are any, such as "TensorFlow 403, 443 (batch 500),
+ * MXNet 19277". */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
                            const struct compare_way *way);
-/* Share of the time in which the network port of a rank is busy; NAN where it is not known. */
+/* Returns the share of the time in which the network port of a rank is busy; NAN if it is not
+ * known. */
 double compare_link_share(const struct compare_result *result, const struct compare_run *run,
                           const struct compare_role *role);
 
 /* The resource that limits a run. */
 enum compare_limit {
     COMPARE_COMPUTE,
-    COMPARE_OTHER_LINK, /* The link of a server or the driver. */
+    COMPARE_OTHER_LINK, /* The network port of a server or of the driver. */
     COMPARE_WORKER_LINK,
-    COMPARE_WAITING, /* Waiting for messages and other ranks, or the limit is not known. */
+    COMPARE_WAITING, /* Waiting for messages or other ranks; also if the limit is not known. */
 };
 enum compare_limit compare_limit_of(const struct compare_result *result,
                                     const struct compare_run *run);
 const char *compare_limit_name(enum compare_limit limit);
 
-/* The fastest or slowest run of a task on the largest number of workers; NULL: no run. */
+/* Returns the fastest or slowest run of a task on the largest number of workers; NULL if there is
+ * no run. */
 const struct compare_run *compare_extreme(const struct compare_result *result,
                                           const struct compare_task *task, bool fastest);
-/* Add a sentence about which platform is fastest, and why. */
+/* Add a sentence that says which platform is fastest, and why. */
 void compare_add_sentence(struct hm_text *out, const struct compare_result *result,
                           const struct compare_task *task);
 

@@ -1,4 +1,4 @@
-/* A comparison as text, JSON and CSV. All of it is derived from the traces of the runs. */
+/* Writes a comparison as text, JSON and CSV. All values are derived from the traces of the runs. */
 #include "compare_output.h"
 
 #include <math.h>
@@ -25,7 +25,8 @@ static bool result_has_n(const struct compare_result *r, double n)
     return false;
 }
 
-/* The rate of the busier direction of a port; "-" without such a rank or without messages. */
+/* Format the rate of the busier direction of a network port; "-" if there is no such rank or it has
+ * no messages. */
 static const char *rate_text(const struct compare_role *role, char text[HM_SHOWN])
 {
     double most = fmax(role->sent, role->received);
@@ -45,7 +46,7 @@ static const char *share_text(double share, char text[HM_SHOWN])
     return text;
 }
 
-/* Two lines: the role of the rank, and the names of the columns. */
+/* Add two heading lines: the roles of the ranks, and the names of the columns. */
 static void add_heading(const struct compare_result *r, struct hm_text *out)
 {
     bool real = r->request->real;
@@ -92,7 +93,7 @@ static void add_run_row(const struct compare_result *r, const struct compare_run
     hm__text_release(&published);
 }
 
-/* Published figures when no run has their number of workers. */
+/* Add the published figures on lines of their own if no run has their number of workers. */
 static void add_published_lines(const struct compare_result *r, const struct compare_task *task,
                                 const struct hm_style *style, struct hm_text *out)
 {
@@ -109,8 +110,8 @@ static void add_published_lines(const struct compare_result *r, const struct com
     }
 }
 
-/* With fewer rows than in the survey, a full batch has less computation per message, so show what
- * the speed would be with all rows. */
+/* With fewer rows than in the survey, a full batch has less computation per message, so add the
+ * speed that a run would reach with all rows of the survey. */
 static void add_scaled_speeds(const struct compare_result *r, const struct compare_task *task,
                               const struct hm_style *style, struct hm_text *out)
 {

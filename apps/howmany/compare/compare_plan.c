@@ -2,7 +2,7 @@
  * Tasks, platforms, and the commands of their runs.
  *
  * The survey does not say how many neurons the hidden layers have, nor whether a batch belongs to
- * one worker; its programs were the examples of the platforms. This file uses the layers of MXNet's
+ * one worker; it used the example programs of the platforms. This file uses the layers of MXNet's
  * example for MNIST (128, then 64) and batches per worker, as those examples do: 500 images, and
  * for the logistic regression 100 rows, the smaller of the survey's 100 and 500.
  *
@@ -60,7 +60,7 @@ const struct compare_published compare_published[] = {
     {0},
 };
 
-/* The source of these values is in examples/cluster-m4.yaml. */
+/* examples/cluster-m4.yaml names the sources of these values. */
 const char compare_cluster[] = "m4.xlarge";
 const char *const compare_cluster_sets[] = {"flops=5.7 Gflop/s", "efficiency=1", NULL};
 
@@ -109,7 +109,7 @@ int compare_select_platforms(struct compare_request *request, const char *list)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* Rows of a task; -1: all rows of the files. */
+/* Returns the number of rows of a task; -1: all rows of the files. */
 static double task_rows(const struct compare_request *request, const struct compare_task *task)
 {
     if (task->images && request->images)
@@ -123,17 +123,18 @@ double compare_batch(const struct compare_request *request, const struct compare
     return n * (request->batch > 0 ? request->batch : task->batch);
 }
 
-/* An iteration with a full batch takes long, and all of them take the same time, so a tenth of the
- * iterations is enough. */
+/* A full-batch iteration takes long, and all iterations take the same time, so a tenth of them is
+ * enough. */
 static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
     return way->full ? ceil(request->iterations / 10) : request->iterations;
 }
 
 /*
- * Iterations between two evaluations of the objective: five evaluations, where they do not change
- * the result. Workers of ssp and async that begin in step stay in step in virtual time. An
- * evaluation would shift some of them, and the iterations after it would be faster.
+ * Returns the number of iterations between two evaluations of the objective. There are five
+ * evaluations per run, except in simulated runs with ssp or async, which have one at the end: their
+ * workers begin in step and stay in step in virtual time, but an evaluation would delay some of
+ * them, and the iterations after it would be faster.
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {
@@ -185,7 +186,8 @@ static void builder_add(struct command_builder *b, const char *format, ...)
         b->rc = cli_report(&err);
 }
 
-/* Generate a whole number of mini-batches; with further rows, each batch would be smaller. */
+/* Returns the number of rows to generate, a whole number of mini-batches; with additional rows,
+ * each mini-batch would be smaller. */
 static double generated_rows(const struct compare_request *request, const struct compare_task *task,
                              const struct compare_way *way, double n)
 {

@@ -1,6 +1,6 @@
 /*
  * The runs of `howmany compare`: the tasks of the survey by Zhang, Alqahtani and Demirbas, the
- * platforms, and the figures that the survey published.
+ * platforms, and the figures that were published in the survey.
  */
 #ifndef HM_COMPARE_PLAN_H
 #define HM_COMPARE_PLAN_H
@@ -11,27 +11,27 @@
 
 struct compare_task {
     const char *name, *title;
-    const char *problem; /* Value of --problem of howmany train. */
-    const char *hidden;  /* Widths of the hidden layers; NULL: none. */
-    bool images;         /* The data is MNIST or digits that look like it; else dense rows. */
-    double rows;         /* Rows in the survey. */
-    double features;     /* Features of a row. */
-    double batch;        /* Rows of one worker's mini-batch. */
+    const char *problem; /* Value of the option --problem of howmany train. */
+    const char *hidden;  /* Widths of the hidden layers: "128,64"; NULL: no hidden layers. */
+    bool images;         /* The data is MNIST or generated digits like it; otherwise dense rows. */
+    double rows;         /* Number of rows in the survey. */
+    double features;     /* Number of features per row. */
+    double batch;        /* Number of rows in one worker's mini-batch. */
 };
 
-/* A platform with its consistency and algorithm. */
+/* A platform (called way) with its consistency and algorithm. */
 struct compare_way {
-    const char *name; /* As in --platforms. */
+    const char *name; /* Name of the platform in --platforms. */
     const char *platform, *consistency;
     const char *algorithm;
-    bool full; /* Each batch has all rows. */
+    bool full; /* Each batch contains all rows. */
 };
 
-/* A figure of the survey, always for 3 workers and one server or driver. */
+/* A figure published in the survey, always for 3 workers and one server or driver. */
 struct compare_published {
-    const char *task, *way; /* Names of the task and the way. */
+    const char *task, *way; /* Names of a compare_task and a compare_way. */
     const char *system;
-    double batch; /* Rows of one worker's mini-batch; 0: all rows. */
+    double batch; /* Number of rows in one worker's mini-batch; 0: all rows. */
     double samples_per_s;
 };
 
@@ -39,38 +39,40 @@ enum { COMPARE_TASKS = 4, COMPARE_WAYS = 5, COMPARE_PUBLISHED_N = 3 };
 
 extern const struct compare_task compare_tasks[COMPARE_TASKS];
 extern const struct compare_way compare_ways[COMPARE_WAYS];
-extern const struct compare_published compare_published[]; /* system is NULL at the end. */
+/* The list ends with an entry whose system is NULL. */
+extern const struct compare_published compare_published[];
 extern const char compare_source[];
 
-/* The options of one comparison. Numbers that are 0 have the task's default. */
+/* The options of one comparison. A number that is 0 means the task's default. */
 struct compare_request {
     bool tasks[COMPARE_TASKS], ways[COMPARE_WAYS];
     struct cli_range n;
     double iterations, batch, rows, servers, staleness, seed;
-    const char *images;   /* Folder with MNIST; NULL: digits are generated. */
-    const char *simulate; /* Cluster; NULL: the survey's. */
+    const char *images;   /* Folder with the files of MNIST; NULL: digits are generated. */
+    const char *simulate; /* Cluster to simulate; NULL: the cluster of the survey. */
     const char *const *sets;
     size_t set_count;
     bool real; /* Use real ranks instead of simulated ones. */
     const char *record;
 };
 
-/* Select tasks or platforms by a list of names; 0, or EXIT_USAGE with a message. */
+/* Select tasks or platforms by a list of names. Returns 0, or EXIT_USAGE with a message. */
 int compare_select_tasks(struct compare_request *request, const char *list);
 int compare_select_platforms(struct compare_request *request, const char *list);
 
-/* Rows of a mini-batch of all n workers together. */
+/* Returns the number of rows in a mini-batch of all n workers together. */
 double compare_batch(const struct compare_request *request, const struct compare_task *task,
                      double n);
-/* Check that each task has enough rows for a mini-batch; 0, or EXIT_USAGE with a message. */
+/* Check that each task has enough rows for a mini-batch. Returns 0, or EXIT_USAGE with a
+ * message. */
 int compare_check(const struct compare_request *request);
-/* The arguments after `howmany` of one run; 0, or EXIT_USAGE with a message. */
+/* Make the arguments after `howmany` for one run. Returns 0, or EXIT_USAGE with a message. */
 int compare_run_command(const struct compare_request *request, const struct compare_task *task,
                         const struct compare_way *way, double n,
                         struct launch_command *ret_command);
 
-/* The cluster of the survey, as values of --simulate and --set. */
+/* The cluster of the survey: the value of --simulate and the values of --set. */
 extern const char compare_cluster[];
-extern const char *const compare_cluster_sets[]; /* NULL at the end. */
+extern const char *const compare_cluster_sets[]; /* The list ends with NULL. */
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A comparison as a gnuplot script with a row of panels for each task. The first panel shows
- * samples per second over workers, with published figures as crosses. The others show the runs on
- * the largest number of workers over time: computation, network and memory of a worker, and the
- * network of a server.
+ * Writes a comparison as a gnuplot script with a row of panels for each task. The first panel shows
+ * samples per second over the number of workers, with published figures as crosses. The other
+ * panels show the runs on the largest number of workers over time: computation, network and memory
+ * of a worker, and the network of a server.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static size_t way_index(const struct compare_way *way)
     return (size_t)(way - compare_ways);
 }
 
-/* A line of numbers at the start or end of an interval; they are means over the interval. */
+/* Add a line of data for the start or the end of an interval; its values are means over the
+ * interval. */
 static void add_interval_point(struct hm_text *out, double elapsed_s,
                                const struct compare_interval *interval)
 {
@@ -46,8 +47,8 @@ static void add_intervals(struct hm_text *out, const struct compare_run *run, si
     hm__text_add(out, "EOD\n");
 }
 
-/* Data blocks: $sT_W has workers and samples per second of task T and way W, $pT_W the published
- * figures, $rR the intervals of run R. */
+/* Add the data blocks of a task: $sT_W has workers and samples per second of task T and platform W,
+ * $pT_W has the published figures, and $rR has the intervals of run R. */
 static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
@@ -103,7 +104,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y\nset nokey\nset xtics auto\nset offsets\n");
 }
 
-/* One quantity over time, for the runs on the largest number of workers. */
+/* Plot one quantity over time, for the runs on the largest number of workers. */
 static void plot_over_time(struct hm_text *out, const struct compare_result *r, size_t t,
                            const char *title, const char *unit, int column)
 {

@@ -1,4 +1,5 @@
-/* Reading the trace of a run: a head line, points with one value for each rank, a summary line. */
+/* Reads the trace of a run: a head line, then points with one value for each rank, then a summary
+ * line. */
 #include "compare_result.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ void compare_result_release(struct compare_result *r)
     r->count = 0;
 }
 
-/* The mean over ranks [first, last) of a list; NAN where the list is missing. */
+/* Returns the mean of a list over the ranks [first, last); NAN if the list is missing. */
 static double mean_over_ranks(const struct hm_value *point, const char *key, double first,
                               double last)
 {
@@ -105,7 +106,8 @@ int compare_run_read_line(struct compare_run *run, const char *line)
     return rc;
 }
 
-/* Add the means of an interval with its share of the time; memory is the maximum. */
+/* Add the means of an interval, weighted with its share of the time; the memory is the maximum
+ * instead. */
 static void add_role_share(struct compare_role *sum, const struct compare_role *one, double share)
 {
     sum->compute += share * one->compute;

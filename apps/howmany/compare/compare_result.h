@@ -1,58 +1,62 @@
-/* The results of a comparison: the traces of its runs, averaged by the role of a rank. */
+/* The results of a comparison: values from the traces of its runs, averaged over the ranks of each
+ * role. */
 #ifndef HM_COMPARE_RESULT_H
 #define HM_COMPARE_RESULT_H
 
 #include "compare_plan.h"
 #include "text.h"
 
-/* Means over the ranks of one role. Unknown is NAN. */
+/* Means over the ranks of one role (workers or others). NAN: the value is not known. */
 struct compare_role {
-    double compute;        /* Share of the time in which the rank computes. */
-    double cpu;            /* Processor time divided by time; NAN when simulated. */
-    double sent, received; /* Bytes per second. */
-    double memory;         /* Bytes. */
+    double compute;        /* Share of the time in which a rank computes. */
+    double cpu;            /* Processor time divided by wall time; NAN in a simulation. */
+    double sent, received; /* Network rates in bytes per second. */
+    double memory;         /* Memory of a rank in bytes. */
 };
 
 /* Means over the time between two evaluations of the objective. */
 struct compare_interval {
     double elapsed_s; /* End of the interval, in seconds since the start of the run. */
     double samples_per_s;
-    struct compare_role worker, other; /* other: a server or the driver. */
+    struct compare_role worker, other; /* `other` is a server or the driver. */
 };
 
 struct compare_run {
     const struct compare_task *task;
     const struct compare_way *way;
-    double n, others;                /* Workers, and ranks besides them. */
-    double batch, rows, unknowns;    /* batch: rows of all workers; 0: all rows. */
-    double iterations, passes;       /* passes: number of times all rows were used. */
-    double elapsed_s, samples_per_s; /* Values of the whole run. */
-    double compute_s;                /* Seconds of computation of the slowest rank. */
+    double n, others; /* Number of workers, and number of other ranks. */
+    /* `batch` is the number of rows of all workers; 0: all rows. */
+    double batch, rows, unknowns;
+    double iterations, passes;       /* `passes` is the number of times that all rows were used. */
+    double elapsed_s, samples_per_s; /* Duration and speed of the whole run. */
+    double compute_s;                /* Seconds in which the slowest rank computed. */
     struct compare_role worker, other;
     bool diverged;
-    char data[256]; /* Name of the data in the trace. */
+    char data[256]; /* Name of the data, from the trace. */
     struct compare_interval *intervals;
     size_t interval_count;
     char *command; /* The command of the run; owned. */
 };
 
 struct compare_result {
-    const struct compare_request *request; /* Borrowed. */
+    const struct compare_request *request; /* Options of the comparison; borrowed. */
     const char *cluster;                   /* Name of the cluster; NULL: real ranks. */
-    double bandwidth;                      /* Bytes/s of a node; 0: not known. */
-    struct compare_run *runs;              /* Owned; ordered by task, way and n. */
+    double bandwidth;                      /* Bandwidth of a node in bytes/s; 0: not known. */
+    /* Array of runs, ordered by task, platform and n; owned. */
+    struct compare_run *runs;
     size_t count;
 };
 
 void compare_result_release(struct compare_result *result);
 
-/* Read a line of a run's trace; other lines are skipped. Returns 0 or HM_E_NOMEM. */
+/* Read a line of output; lines that do not belong to the trace are skipped. Returns 0 or
+ * HM_E_NOMEM. */
 int compare_run_read_line(struct compare_run *run, const char *line);
-/* Compute the means after the last line. False when the trace is incomplete. */
+/* Compute the means after the last line was read. Returns false if the trace is incomplete. */
 bool compare_run_finish(struct compare_run *run);
 
-/* Samples per second that a full-batch run would reach with another number of rows: the time of
- * computation grows with the rows, the time of communication does not. */
+/* Returns the samples per second that a full-batch run would reach with another number of rows: the
+ * time of computation grows with the rows, the time of communication does not. */
 double compare_scaled_speed(const struct compare_run *run, double rows);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Making the runs of a comparison. Each combination of task, platform and number of workers is a
+ * Makes the runs of a comparison. Each combination of task, platform and number of workers is a
  * child process, `howmany train`, whose trace is read line by line.
  */
 #include "compare_runs.h"
@@ -13,7 +13,7 @@
 /* A run in progress. */
 struct compare_child {
     struct compare_run *run;
-    int rc; /* EXIT_USAGE after a failure. */
+    int rc; /* 0, or EXIT_USAGE after a failure. */
 };
 
 static void read_output_line(void *context, const char *line, double seconds)
@@ -25,7 +25,7 @@ static void read_output_line(void *context, const char *line, double seconds)
         c->rc = cli_complain("out of memory");
 }
 
-/* Check how a run ended; 0, or an exit code with a message. */
+/* Check how a run ended. Returns 0, or an exit code with a message. */
 static int check_run(struct compare_run *run, const struct launch_child *child)
 {
     if (child->end == LAUNCH_CHILD_INTERRUPTED)

@@ -1,12 +1,12 @@
-/* Making the runs of a comparison. */
+/* Makes the runs of a comparison. */
 #ifndef HM_COMPARE_RUNS_H
 #define HM_COMPARE_RUNS_H
 
 #include "compare_result.h"
 
 /*
- * Make all runs of result->request and read their traces; with dry_run only set their commands.
- * Returns 0, or an exit code with a message. Release the result on every path.
+ * Make all runs of result->request and read their traces; if dry_run is set, only set their
+ * commands. Returns 0, or an exit code with a message. Release the result in both cases.
  */
 int compare_make_runs(struct compare_result *result, bool dry_run);
 

@@ -17,7 +17,8 @@
 static const char json_type[] = "application/json", text_type[] = "text/plain; charset=utf-8",
                   metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* A route that writes needs the scope write, the others read. Routes of one path are adjacent. */
+/* All routes. A route that writes to the store needs the scope write, a route that reads data the
+ * scope read. Routes with the same path are adjacent. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
@@ -116,7 +117,7 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool shutting_down;
     const char *paths[ROUTES];
-    struct hm_context context; /* Shared by all requests; it allows no files. */
+    struct hm_context context; /* Context of all requests; it does not allow them to open files. */
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -201,8 +202,8 @@ static bool is_get(const struct http_request *r)
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 }
 
-/* The route of a path and a method. If only the path matches, the first route of that path; ROUTES
- * if none matches. */
+/* Returns the index of the route for a path and a method. If only the path matches, it is the first
+ * route with that path; ROUTES if no path matches. */
 static size_t find_route(const struct http_request *r)
 {
     const char *method = is_get(r) ? "GET" : "POST";
@@ -226,7 +227,7 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* 405, for a path that has one route. */
+/* Respond with 405 (method not allowed). The route is the only one of its path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -238,7 +239,7 @@ static void refuse_method(const struct api_route *route, struct http_response *o
     out->refusal = HTTP_REFUSAL_METHOD;
 }
 
-/* Whether a Host is a name of this machine itself: localhost, 127.0.0.0/8 or [::1]. */
+/* Whether a Host header names this machine itself: localhost, 127.0.0.0/8 or [::1]. */
 static bool is_loopback_host(const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -249,8 +250,9 @@ static bool is_loopback_host(const char *host)
 }
 
 /*
- * Without tokens every client of this machine may read and write. A request for another name comes
- * through a proxy or from a page that rebinds its name to this address: it is refused.
+ * Without tokens, every client on this machine may read and write. A request whose Host is another
+ * name came through a proxy or from a web page that rebinds its name to this address, so it is
+ * refused.
  */
 static bool check_host(const struct http_request *r, struct http_response *out)
 {
@@ -263,8 +265,8 @@ static bool check_host(const struct http_request *r, struct http_response *out)
     return false;
 }
 
-/* Whether the token of a request has the scope of the route; otherwise the response is 401 or 403.
- */
+/* Check that the token of a request has the scope of the route; otherwise respond with 401 or 403
+ * and return false. */
 static bool check_token(const struct api *a, const struct api_route *route,
                         const struct http_request *r, struct http_response *out)
 {
@@ -324,7 +326,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Respond with a text; takes it. */
+/* Respond with a text, which the response owns afterwards. */
 static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
 {
     struct hm_err err = {0};
@@ -396,7 +398,7 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* The key of a response in the cache: everything that the response depends on. */
+/* Build the cache key of a response: everything that the response depends on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -423,7 +425,7 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
     return known != NULL;
 }
 
-/* Requests that wait for the writer of the store must not occupy the threads that compute. */
+/* Requests that wait for the writer of the store must not occupy the threads for computation. */
 static enum http_next choose_pool(const struct api_route *route)
 {
     return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
@@ -453,7 +455,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     return HTTP_ANSWERED;
 }
 
-/* An unknown name in the path gives 404. */
+/* Respond with an error; an unknown name in the path gives 404. */
 static void send_error(const struct api_route *route, struct http_response *out,
                        const struct hm_err *err)
 {
@@ -464,7 +466,7 @@ static void send_error(const struct api_route *route, struct http_response *out,
         api_problem_err(out, err);
 }
 
-/* Respond with a text, which is taken, and keep it for equal requests. */
+/* Respond with a text and keep it in the cache for equal requests. Takes ownership of the text. */
 static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
                         size_t length, struct http_response *out)
 {
@@ -473,7 +475,7 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
 
     make_key(&key, r);
     struct api_cached *answer = NULL;
-    if (key.failed) /* A truncated key would be that of another request. */
+    if (key.failed) /* A truncated key could be equal to the key of another request. */
         hm_text_free(text);
     else
         answer = api_cache_put(a->cache, key.data, key.length, type, text, length);
@@ -515,7 +517,8 @@ void api_work(void *context, const struct http_request *r, struct http_response 
     }
     struct hm_text copy = {0};
     hm__text_add_n(&copy, reply->text, reply->length);
-    if (copy.failed || reply->from_store) { /* The store may change. */
+    /* A reply from the store is not cached, because the store may change. */
+    if (copy.failed || reply->from_store) {
         send_text(out, 200, reply->type, &copy);
     } else {
         char *body;

@@ -13,9 +13,9 @@
 struct api;
 
 struct api_settings {
-    struct hm_catalog *catalog;  /* Borrowed. */
-    struct api_store *store;     /* Borrowed; NULL: no store. */
-    const struct tokens *tokens; /* Borrowed; NULL: no token is needed. */
+    struct hm_catalog *catalog;  /* Catalog; borrowed. */
+    struct api_store *store;     /* Store of runs, borrowed; NULL: no store. */
+    const struct tokens *tokens; /* Accepted tokens, borrowed; NULL: no token is needed. */
     size_t cache_bytes;
 };
 
@@ -23,11 +23,11 @@ enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_P
 
 struct api_route {
     const char *method; /* GET (which includes HEAD) or POST. */
-    const char *path;   /* Pattern: {kind} matches one segment of a path. */
+    const char *path;   /* Pattern in which {name} matches one segment of a path. */
     enum api_kind kind;
-    unsigned scope; /* The token_scope that is needed; 0: none. */
+    unsigned scope; /* Scope (enum token_scope) that the token must have; 0: no token is needed. */
     const char *summary;
-    struct api_verb how; /* For API_VERB. */
+    struct api_verb how; /* Verb of the request, if kind is API_VERB. */
 };
 
 const struct api_route *api_routes(size_t *ret_count);
@@ -36,16 +36,17 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err);
 void api_free(struct api *api);
 /* Set the server whose counts /metrics shows; NULL: none. */
 void api_attach(struct api *api, const struct http_server *server);
-/* From now on /readyz responds with 503. */
+/* After this call, /readyz responds with 503. */
 void api_shut_down(struct api *api);
 
-/* Functions for struct http_handler; context is the api. */
+/* Functions for struct http_handler; context is a struct api. */
 enum http_next api_quick(void *context, const struct http_request *request,
                          struct http_response *response);
 void api_work(void *context, const struct http_request *request, struct http_response *response);
 void api_refuse(void *context, const struct http_request *request,
                 const struct http_verdict *verdict, struct http_response *response);
-/* Count a response, or a connection that was closed without one; the caller writes the log. */
+/* Count a response (api_done), or a connection closed without a response (api_closed); the caller
+ * writes the log. */
 void api_done(struct api *api, const struct http_request *request,
               const struct http_response *response, double seconds);
 void api_closed(struct api *api, enum http_refusal refusal);

@@ -1,4 +1,5 @@
-/* A hash table with chains, and a list ordered by last use. Bodies have reference counts. */
+/* A cache as a hash table with chains and a list ordered by last use. Bodies have reference
+ * counts. */
 #include "api_cache.h"
 
 #include <pthread.h>
@@ -13,13 +14,14 @@
 enum { CHAINS = 1024, ENTRIES_MAX = 4096 };
 
 struct counted {
-    struct api_cached answer; /* The first member: callers have pointers to it. */
+    /* The first member, so that a pointer to it is also a pointer to this struct. */
+    struct api_cached answer;
     atomic_int references;
 };
 
 struct entry {
-    struct entry *chain;         /* Next entry of the chain. */
-    struct entry *newer, *older; /* Neighbours in the order of last use. */
+    struct entry *chain;         /* Next entry of the same chain. */
+    struct entry *newer, *older; /* Neighbours in the list ordered by last use. */
     struct counted *counted;
     uint64_t hash;
     size_t length;
@@ -32,7 +34,7 @@ struct api_cache {
     size_t bytes, most, count;
 };
 
-/* FNV-1a. Keys are compared in full, so a collision costs time only. */
+/* FNV-1a hash. Keys are compared in full, so a collision only costs time. */
 static uint64_t hash_of(const char *key, size_t length)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -165,7 +167,8 @@ struct api_cached *api_cache_put(struct api_cache *c, const char *key, size_t le
         return NULL;
     }
     counted->answer = (struct api_cached){type, body, body_length};
-    atomic_init(&counted->references, e ? 2 : 1); /* One for the caller, one for the cache. */
+    /* References: one for the caller, one for the cache. */
+    atomic_init(&counted->references, e ? 2 : 1);
     if (e) {
         e->counted = counted;
         e->hash = hash_of(key, length);

@@ -1,4 +1,4 @@
-/* A cache of responses that drops the least recently used ones. Thread-safe. */
+/* A cache of responses that drops the least recently used entries. Thread-safe. */
 #ifndef HM_API_CACHE_H
 #define HM_API_CACHE_H
 
@@ -7,21 +7,21 @@
 /* A response body with a reference count. */
 struct api_cached {
     const char *type; /* Content-Type; a static text. */
-    char *body;       /* Owned. */
+    char *body;       /* Text of the body; owned. */
     size_t length;
 };
 
 struct api_cache;
 
-/* bytes: largest size of all keys and bodies. NULL when memory runs out. */
+/* Make a cache; bytes limits the total size of all keys and bodies. NULL when memory runs out. */
 struct api_cache *api_cache_new(size_t bytes);
 void api_cache_free(struct api_cache *cache);
 
 /* Find a key. The result must be released; NULL if the key is not in the cache. */
 struct api_cached *api_cache_get(struct api_cache *cache, const char *key, size_t length);
 /*
- * Add a body, which is taken. The result must be released; NULL when memory runs out, and the body
- * is freed.
+ * Add a body; the cache takes ownership of it. The result must be released. When memory runs out,
+ * the body is freed and the result is NULL.
  */
 struct api_cached *api_cache_put(struct api_cache *cache, const char *key, size_t length,
                                  const char *type, char *body, size_t body_length);

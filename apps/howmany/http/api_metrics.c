@@ -1,4 +1,5 @@
-/* The counters are relaxed atomics, so values on one page may differ by requests in progress. */
+/* Counters for Prometheus. They are relaxed atomics, so the values of one response may differ by
+ * the requests in progress. */
 #include "api_metrics.h"
 
 #include <stdatomic.h>
@@ -14,7 +15,7 @@ enum { BOUNDS = sizeof(bounds) / sizeof(bounds[0]) };
 struct api_metrics {
     const char *const *paths;
     size_t path_count;
-    atomic_ullong *requests; /* (path_count + 1) x STATUS_COUNT */
+    atomic_ullong *requests; /* Table of (path_count + 1) x STATUS_COUNT counts. */
     atomic_ullong buckets[BOUNDS + 1], nanoseconds;
     atomic_ullong refusals[HTTP_REFUSAL_COUNT];
     atomic_ullong hits, misses;

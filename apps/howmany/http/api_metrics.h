@@ -8,18 +8,20 @@
 
 struct api_metrics;
 
-/* paths: the borrowed patterns of the routes; requests of other paths are counted as "other". */
+/* Make the counters. paths: the patterns of the routes, borrowed; requests for other paths are
+ * counted as "other". */
 struct api_metrics *api_metrics_new(const char *const *paths, size_t count);
 void api_metrics_free(struct api_metrics *metrics);
 
-/* path: index in paths, or their number for other paths. */
+/* Count a request. path: index in the list of paths; for any other path, the length of that
+ * list. */
 void api_metrics_request(struct api_metrics *metrics, size_t path, int status, double seconds);
 void api_metrics_refusal(struct api_metrics *metrics, enum http_refusal refusal);
 void api_metrics_cached(struct api_metrics *metrics, bool hit);
 /* Write all counters in the text format of Prometheus, version 0.0.4. */
 void api_metrics_render(const struct api_metrics *metrics, const struct http_counts *counts,
                         struct hm_text *out);
-/* Write the counters of the store in the same format. */
+/* Write the counters of the store in the text format of Prometheus. */
 void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Problem documents of RFC 9457: type, title and status, and those of detail, field, hint, source
- * and line that are known. */
+/* Problem documents (RFC 9457) with the members type, title and status, and with detail, field,
+ * hint, source and line if they are known. */
 #include "api_problem.h"
 
 #include <stdio.h>
@@ -14,8 +14,8 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Close the problem and make it the body of the response. When memory runs out, the body is a
- * static text. */
+/* Close the problem document and make it the body of the response. When memory runs out, the body
+ * is a static text. */
 static void problem_end(struct http_response *r, int status, struct hm_json *json)
 {
     static const char bare[] =

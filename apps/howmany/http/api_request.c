@@ -1,4 +1,5 @@
-/* Reading a request of the library from the path, the query, the headers and the body. */
+/* Builds a request of the library from the path, the query, the headers and the body of an HTTP
+ * request. */
 #include "api_request.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ bool api_takes_field(const struct api_verb *how, const struct hm_request_field *
     return !(f->flags & local) && f->kind != HM_REQUEST_OUTPUT;
 }
 
-/* Refuse a key that only the command line has. */
+/* Refuse a key that is allowed only on the command line. */
 static int check_key(const struct api_verb *how, const char *key, struct hm_err *err)
 {
     const struct hm_request_field *f = hm__verb_field(how->verb, key);
@@ -53,7 +54,7 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* Each {name} of the pattern sets the field of that name to its segment of the path. */
+/* For each {name} of the pattern, set the field with that name to its segment of the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -78,7 +79,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* Read one a=b of the query; a key without a value is a flag that is set. */
+/* Read one pair key=value of the query; a key without a value sets a flag. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {
@@ -139,7 +140,7 @@ static int read_body(const struct api_verb *how, struct hm_request *request,
     }
 }
 
-/* Refuse fields of the body that only the command line has. */
+/* Refuse fields of the body that are allowed only on the command line. */
 static int check_fields(const struct api_verb *how, const struct hm_request *request,
                         struct hm_err *err)
 {
@@ -151,7 +152,7 @@ static int check_fields(const struct api_verb *how, const struct hm_request *req
     return rc;
 }
 
-/* The response is JSON unless the request asks for CSV. */
+/* Choose the format of the response: JSON unless the request asks for CSV. */
 static int choose_format(const struct api_verb *how, struct hm_request *request, struct hm_err *err)
 {
     int rc = 0;

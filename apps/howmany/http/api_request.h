@@ -5,7 +5,7 @@
 #include "http.h"
 #include "request.h"
 
-/* The verb of a route. */
+/* The verb of a route and the restrictions of its fields. */
 struct api_verb {
     const struct hm_verb *verb;
     const char *refused[4]; /* Fields that this route does not accept. */
@@ -16,12 +16,12 @@ struct api_verb {
 enum api_body { API_BODY_NONE, API_BODY_JSON, API_BODY_YAML, API_BODY_TABLE, API_BODY_OTHER };
 enum api_body api_body_kind(const char *content_type);
 
-/* Whether a field can be given over HTTP at this route. */
+/* Whether this route accepts a field over HTTP. */
 bool api_takes_field(const struct api_verb *how, const struct hm_request_field *field);
 
 /*
- * Read path, query, headers and body into a request of the verb, run it, and return the reply. path
- * is the pattern of the route: a piece such as {id} sets the field of that name.
+ * Read path, query, headers and body into a request of the verb, run it, and return the reply.
+ * `pattern` is the path of the route: a segment such as {id} sets the field with that name.
  */
 int api_answer(const struct api_verb *how, const char *pattern, const struct hm_context *context,
                const struct http_request *request, struct hm_reply **ret_reply, struct hm_err *err);

@@ -1,4 +1,5 @@
-/* The store behind the server: a pool of connections for reading, and a thread that writes. */
+/* The store of runs behind the server: a pool of connections for reading, and one thread that
+ * writes. */
 #include "api_store.h"
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
-/* A batch in the queue; it is on the stack of the thread that waits for it. */
+/* A batch in the queue, on the stack of the thread that waits for it. */
 struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
@@ -24,24 +25,24 @@ struct api_store {
     struct hm_store_access access;
     char *where;
     pthread_mutex_t lock;
-    /* Connections for reading. */
+    /* State of the connections for reading. */
     pthread_cond_t returned;
     struct hm_store *idle[POOL_MAX];
     size_t idle_count, in_use, most;
-    /* The writer. */
+    /* State of the thread that writes. */
     pthread_cond_t wake, written;
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    struct hm_store *own; /* The writer's connection; NULL: to be opened. */
+    struct hm_store *own; /* Connection of the writing thread; NULL: not open. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reading failed: mark the store as unhealthy; the writer checks every second whether it works
- * again. */
+/* Mark the store as unhealthy after a failed read; the writing thread then checks every second
+ * whether the store works again. */
 static void mark_unhealthy(struct api_store *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -50,7 +51,8 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* While the store does not answer, requests that need it fail at once and hold no worker. */
+/* While the store is unhealthy, requests that need it fail at once, so that they do not block
+ * workers. */
 static int fail_unhealthy(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "the store does not answer");
@@ -66,7 +68,7 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     struct timespec until;
     int rc = 0;
 
-    (void)where; /* Requests from outside do not name stores. */
+    (void)where; /* An HTTP request cannot choose the store. */
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
     clock_gettime(CLOCK_REALTIME, &until);
@@ -116,8 +118,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /*
- * A broken connection is opened again, once. It is then unknown whether its last transaction was
- * committed; every run has a key, so adding it again does no harm.
+ * Commit batches. After an I/O error the connection is opened again, once, and the batches are
+ * added again. It is then unknown whether the failed transaction was committed, but every run has a
+ * key, so a second addition changes nothing.
  */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
@@ -153,7 +156,7 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* Commit all batches in one transaction; if one of them is invalid, each by itself. */
+/* Commit all batches in one transaction; if one of them is invalid, commit each batch by itself. */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
@@ -178,7 +181,7 @@ static void commit_queue(struct api_store *s, struct queued_batch *first, size_t
     }
 }
 
-/* While the store is unhealthy, try every second to open it, so that /readyz recovers without a
+/* While the store is unhealthy, try to open it every second, so that /readyz recovers without a
  * request. */
 static void check_health(struct api_store *s)
 {
@@ -223,7 +226,7 @@ static void *writer_run(void *context)
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            first->done = true; /* Its thread may return now and end its life. */
+            first->done = true; /* The waiting thread may return now, which frees this batch. */
             first = next;
         }
         pthread_cond_broadcast(&s->written);

@@ -1,7 +1,7 @@
 /*
- * The store behind the server. Requests that read take a connection from a pool; one thread writes.
- * All batches that are queued are written in one transaction (group commit), so that many clients
- * that add a run each wait for one sync of the disk.
+ * The store of runs behind the server. Requests that read take a connection from a pool; one thread
+ * writes. All queued batches are written in one transaction (group commit), so that many clients
+ * that each add a run wait for one sync of the disk.
  */
 #ifndef HM_API_STORE_H
 #define HM_API_STORE_H
@@ -10,19 +10,20 @@
 
 struct api_store;
 
-/* For /metrics. */
+/* Counters for /metrics. */
 struct api_store_counts {
-    unsigned long long commits, runs; /* Transactions, and runs in them. */
-    unsigned long long failures;      /* Transactions that failed. */
-    bool healthy;                     /* The last operation succeeded. */
+    unsigned long long commits, runs; /* Number of transactions, and of the runs in them. */
+    unsigned long long failures;      /* Number of transactions that failed. */
+    bool healthy;                     /* The last operation on the store succeeded. */
 };
 
-/* Open the store, so that an error is reported at once; most: connections of the pool. */
+/* Open the store at once, so that an error is reported at the start. most: largest number of
+ * connections in the pool. */
 int api_store_new(const char *where, size_t most, struct api_store **ret_store, struct hm_err *err);
-/* After the last request; queued batches have been written. */
+/* Close the store. Call it after the last request, when all queued batches have been written. */
 void api_store_free(struct api_store *store);
 
-/* The store as requests use it. Lives as long as the store. */
+/* Returns the functions through which requests use the store; valid until api_store_free. */
 const struct hm_store_access *api_store_access(struct api_store *store);
 void api_store_count(struct api_store *store, struct api_store_counts *ret_counts);
 

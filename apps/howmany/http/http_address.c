@@ -1,5 +1,5 @@
-/* Addresses to listen on: numeric, or localhost. Other names are not resolved, because the result
- * depends on the machine's configuration. */
+/* Parses the address to listen on, which is numeric or localhost. Other names are not resolved,
+ * because the result would depend on the machine's configuration. */
 #include "http_address.h"
 
 #include <arpa/inet.h>

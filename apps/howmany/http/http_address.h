@@ -6,13 +6,13 @@
 
 #include "http.h"
 
-/* Parse "127.0.0.1:8080", "[::1]:8080" or "localhost:8080"; the address goes to host[HTTP_ADDRESS].
- */
+/* Parse "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". The address is written into
+ * host[HTTP_ADDRESS]. */
 int http_address_read(const char *text, char *host, int *ret_port, struct hm_err *err);
-/* Open a listening socket; *ret_port is its port, also when port is 0. */
+/* Open a listening socket. *ret_port is its actual port, also when port is 0 (any free port). */
 int http_address_listen(const char *host, int port, int *ret_socket, int *ret_port,
                         struct hm_err *err);
-/* Write the address of a peer into text[HTTP_ADDRESS]. */
+/* Write the address of a client into text[HTTP_ADDRESS]. */
 void http_address_text(const struct sockaddr *peer, char *text);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * The table of open connections. The threads that read and write sockets set the phase of their own
- * connections, which is atomic. A lock protects the list; it is taken to add, remove and close
- * connections. A socket is shut down only while the lock is held and its connection is in the list,
- * and the library closes it after the removal, so that its number cannot have been reused.
+ * The table of open connections. Each thread that reads and writes sockets sets the phase of its
+ * own connections, which is atomic. A lock protects the list; it is taken to add, remove and close
+ * connections. A socket is shut down only while the lock is held and its connection is in the list.
+ * The library closes a socket only after its connection was removed from the list, so a descriptor
+ * cannot be reused before that.
  */
 #include "http_connections.h"
 
@@ -26,9 +27,9 @@ struct http_connection {
     _Atomic int phase;
     _Atomic double since;
     _Atomic size_t body;
-    _Atomic bool settled;        /* The connection is idle, and `received` is set. */
-    unsigned long long received; /* Bytes received when the connection became idle. */
-    bool half_closed;            /* The client had closed its side at the last check. */
+    _Atomic bool settled;        /* The connection is idle, and `received` has been set. */
+    unsigned long long received; /* Number of bytes received when the connection became idle. */
+    bool half_closed;            /* At the last check, the client had closed its side. */
     bool closed;
 };
 
@@ -103,8 +104,8 @@ bool http_connections_is_full(struct http_connections *w)
     return http_connections_count(w) > w->connections;
 }
 
-/* Some connections beyond the limit are accepted, so that their requests can be answered with 503.
- */
+/* Some connections beyond the limit are admitted, so that their requests can be answered with
+ * 503. */
 bool http_connections_admits(struct http_connections *w, const char *address)
 {
     size_t same = 0;
@@ -188,8 +189,8 @@ static unsigned long long bytes_received(int socket)
                                                                         : 0;
 }
 
-/* The first byte of the next request ends the idle phase. The library reports a request only after
- * its first line. */
+/* End the idle phase at the first byte of the next request, because the library reports a request
+ * only after its first line. */
 static void check_idle(struct http_connection *p)
 {
     unsigned long long received = bytes_received(p->socket);
@@ -202,10 +203,10 @@ static void check_idle(struct http_connection *p)
     }
 }
 
-/* Whether the client has closed its side of the connection, so that it can neither complete a
- * request nor send another. The library does not notice this when it arrives together with a
- * request. Two checks in a row must agree, so that a request that the library still processes is
- * not lost. */
+/* Whether the client has closed its side of the connection, so that it cannot send more of a
+ * request. The library does not notice the closing if it arrives together with a request. Two
+ * checks in a row must agree, so that a request that the library is still processing is not
+ * lost. */
 static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {
     struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};

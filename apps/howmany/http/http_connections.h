@@ -1,7 +1,7 @@
 /*
- * The table of open connections: their number, the addresses of their clients, and which of them
- * exceed a timeout. The timeout of libmicrohttpd restarts with every byte received; these timeouts
- * count from the start of a phase.
+ * The table of open connections: their number, the addresses of their clients, and which
+ * connections exceed a timeout. The timeout of libmicrohttpd restarts with every byte received; the
+ * timeouts here count from the start of a phase.
  */
 #ifndef HM_HTTP_CONNECTIONS_H
 #define HM_HTTP_CONNECTIONS_H
@@ -14,7 +14,7 @@
 enum http_phase {
     HTTP_PHASE_HEAD, /* The head of a request is being received. */
     HTTP_PHASE_BODY, /* The body of a request is being received. */
-    HTTP_PHASE_WORK, /* A thread of a pool works on the request. */
+    HTTP_PHASE_WORK, /* A thread of a pool is working on the request. */
     HTTP_PHASE_SEND, /* The response is being sent. */
     HTTP_PHASE_IDLE, /* The connection is idle between two requests. */
 };
@@ -22,12 +22,13 @@ enum http_phase {
 /* Seconds that a connection may spend in each phase. */
 struct http_timeouts {
     double header_s, body_s, send_s, idle_s;
-    double body_rate; /* Least bytes per second of a body, checked after HTTP_RATE_AFTER_S. */
+    double body_rate; /* Least rate of a body in bytes/s, checked after HTTP_RATE_AFTER_S. */
 };
 
 enum { HTTP_RATE_AFTER_S = 3 };
 
-/* Whether a connection exceeds the timeout of a phase; body is the number of bytes received. */
+/* Whether a connection exceeds the timeout of its phase after `seconds`; `body` is the number of
+ * bytes of the body received so far. */
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
@@ -38,30 +39,32 @@ struct http_connections *http_connections_new(const struct http_timeouts *timeou
                                               size_t connections, size_t address_connections);
 void http_connections_free(struct http_connections *connections);
 
-/* Whether one more connection from that address may be accepted. */
+/* Whether one more connection from this address may be accepted. */
 bool http_connections_admits(struct http_connections *connections, const char *address);
-/* Add a connection; NULL when memory runs out. */
+/* Add a connection to the table; NULL when memory runs out. */
 struct http_connection *http_connections_add(struct http_connections *connections, int socket,
                                              const char *address);
 void http_connections_remove(struct http_connections *connections,
                              struct http_connection *connection);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether the limit of connections is exceeded; requests on further connections get 503. */
+/* Whether there are more connections than the limit; requests on the connections beyond it get
+ * 503. */
 bool http_connections_is_full(struct http_connections *connections);
 
 void http_connection_enter(struct http_connection *connection, enum http_phase phase);
-/* An idle connection receives the head of its next request. */
+/* Called when an idle connection begins to receive the head of its next request. */
 void http_connection_begin(struct http_connection *connection);
 void http_connection_received(struct http_connection *connection, size_t bytes);
 const char *http_connection_address(const struct http_connection *connection);
 
 /*
- * Close the connections that exceed a timeout, and those whose client has closed its side. `late`
- * is called for each connection that exceeds a timeout within a request. Returns the number closed.
+ * Close the connections that exceed a timeout and those whose client has closed its side. `late` is
+ * called for each connection that exceeds a timeout during a request. Returns the number of
+ * connections closed.
  */
 size_t http_connections_close_late(struct http_connections *connections,
                                    void (*late)(void *context, const char *address), void *context);
 
-double http_now(void); /* Seconds of the monotonic clock. */
+double http_now(void); /* Returns the monotonic time in seconds. */
 
 #endif

@@ -1,4 +1,4 @@
-/* Strict validation of request heads by RFC 9110 and RFC 9112. */
+/* Strict validation of request heads according to RFC 9110 and RFC 9112. */
 #include "http_guard.h"
 
 #include <ctype.h>
@@ -27,7 +27,7 @@ static const struct http_verdict accepted = {0, HTTP_REFUSAL_NONE, NULL, NULL};
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-/* A character of a method or of a header's name (RFC 9110, token). */
+/* Whether a character may be part of a method or of a header's name (`token` in RFC 9110). */
 static bool is_token_character(unsigned char c)
 {
     return isalnum(c) || (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
@@ -41,7 +41,7 @@ static bool is_token_text(const char *text, size_t length)
     return length > 0;
 }
 
-/* Length of the well-formed UTF-8 sequence at text, 0 if there is none. */
+/* Returns the length of the well-formed UTF-8 sequence at t; 0 if there is none. */
 static size_t utf8_length(const unsigned char *t, size_t left)
 {
     size_t more = t[0] < 0x80 ? 0 : t[0] < 0xc2 ? 9 : t[0] < 0xe0 ? 1 : t[0] < 0xf0 ? 2 : 3;
@@ -134,8 +134,8 @@ static size_t count_headers(const struct http_head *head, const char *name)
     return count;
 }
 
-/* Check that a target is an absolute path and a query in visible ASCII, without a fragment, and
- * that its percent-encoding is valid. */
+/* Check that a target is an absolute path with an optional query, in visible ASCII and without a
+ * fragment, and that its percent-encoding is valid. */
 static struct http_verdict check_target(const char *target)
 {
     char decoded[HTTP_TARGET_MAX + 1];
@@ -184,7 +184,7 @@ static struct http_verdict check_headers(const struct http_head *head)
     return accepted;
 }
 
-/* Whether a text is a host name, an IPv4 address or an IPv6 address in brackets, and perhaps a
+/* Whether a text is a host name, an IPv4 address or an IPv6 address in brackets, with an optional
  * port. */
 static bool is_host(const char *text, size_t length)
 {
@@ -227,7 +227,7 @@ static struct http_verdict check_host(const struct http_head *head)
     return accepted;
 }
 
-/* Read a Content-Length: 1 to 18 digits. */
+/* Read the value of Content-Length, which must have 1 to 18 digits. */
 static bool read_length(const struct http_header *h, size_t *ret_length)
 {
     size_t length = 0;

@@ -10,26 +10,27 @@
 #include <stddef.h>
 
 enum {
-    HTTP_TARGET_MAX = 4096,   /* Bytes of path and query. */
-    HTTP_ARGUMENTS_MAX = 100, /* Arguments of a query. */
-    HTTP_HEADERS_MAX = 64,    /* Number of header fields. */
-    HTTP_HEADER_MAX = 8192,   /* Bytes of name and value of one field. */
-    HTTP_HEADERS_SIZE = 16384 /* Bytes of all fields. */
+    HTTP_TARGET_MAX = 4096,   /* Largest number of bytes of path and query. */
+    HTTP_ARGUMENTS_MAX = 100, /* Largest number of arguments of a query. */
+    HTTP_HEADERS_MAX = 64,    /* Largest number of headers. */
+    HTTP_HEADER_MAX = 8192,   /* Largest number of bytes of a header's name and value. */
+    HTTP_HEADERS_SIZE = 16384 /* Largest number of bytes of all headers. */
 };
 
 struct http_header {
-    const char *name, *value; /* Borrowed; a NULL value is empty. */
+    const char *name, *value; /* Name and value of a header, borrowed; NULL: the value is empty. */
     size_t name_length, value_length;
 };
 
-/* The head of a request, not decoded. All pointers are borrowed. */
+/* The head of a request before decoding. All pointers are borrowed. */
 struct http_head {
     const char *method, *target, *version;
     const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers. */
-    size_t header_count;               /* Number of headers received. */
+    /* Number of headers received; may exceed HTTP_HEADERS_MAX. */
+    size_t header_count;
 };
 
-/* Reasons of refusals, with their names in /metrics. */
+/* Reasons to refuse a request, with their names in /metrics. */
 #define HTTP_REFUSAL_MAP(X)                                                                        \
     X(NONE, "none")                                                                                \
     X(FRAMING, "framing")                                                                          \
@@ -56,15 +57,15 @@ enum http_refusal {
 
 const char *http_refusal_name(enum http_refusal refusal);
 
-/* Result of the guard; status 0 accepts the request. */
+/* The result of the guard; status 0: the request is accepted. */
 struct http_verdict {
     int status;
     enum http_refusal refusal;
-    const char *detail; /* One sentence without a full stop. */
-    const char *field;  /* Header or part of the request; may be NULL. */
+    const char *detail; /* Explanation as one sentence without a full stop. */
+    const char *field;  /* Name of the header or part of the request; may be NULL. */
 };
 
-/* The framing of the body of an accepted request. */
+/* How the body of an accepted request is delimited. */
 struct http_framing {
     bool chunked;
     bool has_length;
@@ -72,20 +73,20 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head. body_limit is the largest size of a body in bytes. */
+/* Check the whole head of a request. body_limit is the largest allowed body in bytes. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
 /*
- * Decode a percent-encoded piece into text[room]. Returns false unless the result is well-formed
- * UTF-8 without control characters. With `plus`, a + becomes a space, as in queries.
+ * Decode a percent-encoded text into text[room]. Returns false unless the result is well-formed
+ * UTF-8 without control characters. If `plus` is set, a + becomes a space, as in queries.
  */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
-/* The first header of that name, ignoring case; NULL if there is none. */
+/* Returns the first header with this name, ignoring case; NULL if there is none. */
 const struct http_header *http_guard_find(const struct http_head *head, const char *name);
 
-/* Copy the media type of a Content-Type (before ';') in lower case into text[room]. */
+/* Copy the media type of a Content-Type (the part before ';') in lower case into text[room]. */
 bool http_guard_type(const char *value, char *text, size_t room);
 
 #endif

@@ -26,8 +26,8 @@
 
 enum { CONNECTION_MEMORY = 32768, CLOSE_LATE_NS = 200000000 };
 
-/* The library is loaded when a server starts, because it loads TLS, which no other command needs.
- */
+/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that no other
+ * command needs. */
 #define MHD_MAP(X)                                                                                 \
     X(MHD_add_response_header)                                                                     \
     X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
@@ -66,11 +66,11 @@ struct http_server {
     struct http_handler handler;
     struct MHD_Daemon *daemon;
     struct http_connections *connections;
-    struct http_pool *work, *wait; /* For HTTP_WORK and HTTP_WAIT. */
-    pthread_t closer;              /* Closes late connections. */
+    struct http_pool *work, *wait; /* Thread pools for HTTP_WORK and HTTP_WAIT. */
+    pthread_t closer;              /* Thread that closes connections after a timeout. */
     bool closing;
     atomic_bool ending, draining;
-    atomic_size_t open; /* Exchanges that are not freed. */
+    atomic_size_t open; /* Number of exchanges that are not freed yet. */
     atomic_ullong next_id;
     unsigned id_prefix;
     int port;
@@ -81,7 +81,7 @@ enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHAN
 struct exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct http_connection *entry; /* In the table of connections. */
+    struct http_connection *entry; /* Entry in the table of connections. */
     enum exchange_state state;
     struct http_request request;
     struct http_response response;
@@ -89,8 +89,8 @@ struct exchange {
     char *body;
     size_t length, room;
     bool too_large, answered;
-    char *path;    /* Decoded; stored after the target. */
-    char target[]; /* As received. */
+    char *path;    /* Decoded path; stored behind the target. */
+    char target[]; /* Target of the request as it was received. */
 };
 
 /* ---- responding ----------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static enum MHD_Result send_response(struct exchange *x, bool close_after)
     x->state = EXCHANGE_ANSWERED;
     if (!out)
         return MHD_NO;
-    r->release = NULL; /* The library owns the body now. */
+    r->release = NULL; /* The library frees the body from here on. */
     mhd.MHD_add_response_header(out, "Content-Type", r->type);
     mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
     mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
@@ -162,10 +162,10 @@ static const char *header_value(const struct http_head *head, const char *name)
 
 /*
  * The library accepts a bare CR or LF as the end of a line, truncates a value at a NUL, joins
- * folded lines, and drops lines without a name, and does not report any of these. But it parses in
- * place, and its pointers point into the received bytes: if the head is well-formed, exactly the
- * two bytes of CR LF are between a value and the next name. This holds for version 0.9.75; with
- * other versions the check is skipped.
+ * folded lines, and drops lines without a name, and it reports none of these. But it parses in
+ * place, so its pointers point into the received bytes: if the head is well-formed, exactly the two
+ * bytes CR LF are between a value and the next name. This holds for version 0.9.75; with other
+ * versions the check is skipped.
  */
 static bool is_plain_layout(const char *version, const struct header_list *g)
 {
@@ -179,8 +179,8 @@ static bool is_plain_layout(const char *version, const struct header_list *g)
             return false;
         end = h->value + h->value_length;
     }
-    /* An empty line follows. Reading past it is safe, because the library's buffers are never full.
-     */
+    /* After the last header comes an empty line. Reading beyond it is safe, because the library's
+     * buffers are never full. */
     return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
            (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
 }
@@ -226,8 +226,9 @@ static struct http_verdict check_head(struct exchange *x, const char *method, co
     return verdict;
 }
 
-/* Append bytes to the body. Some bytes beyond the limit are read and dropped, so that the response
- * can be 413; after that, false closes the connection. */
+/* Append bytes to the body. If the body exceeds the limit, a limited number of further bytes is
+ * read and dropped, so that the response can be 413; after that the result is false, which closes
+ * the connection. */
 static bool append_body(struct exchange *x, const char *piece, size_t length)
 {
     size_t limit = x->server->settings.body_limit;
@@ -295,8 +296,8 @@ static enum MHD_Result handle_head(struct exchange *x, const char *method, const
 
     if (verdict.status != 0)
         return send_refusal(x, &verdict);
-    /* A response at this point would make the library close the connection; respond after the body.
-     */
+    /* If the response were sent now, the library would close the connection, so respond after the
+     * body. */
     x->state = EXCHANGE_READING;
     http_connection_enter(x->entry, HTTP_PHASE_BODY);
     return MHD_YES;
@@ -323,7 +324,7 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
             return MHD_NO;
         *size = 0;
         return MHD_YES;
-    case EXCHANGE_WORKING: /* Resumed after run_exchange. */
+    case EXCHANGE_WORKING: /* The connection was resumed after run_exchange. */
         return send_response(x, false);
     case EXCHANGE_ANSWERED:
         break;
@@ -334,7 +335,8 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
 
 /* ---- exchanges and connections --------------------------------------------------------------- */
 
-/* The library has no room for thousands of arguments, and waits for ever when it runs out. */
+/* Whether a target has too many arguments: the library has no room for thousands of them, and waits
+ * forever when its memory is full. */
 static bool is_crowded(const char *target)
 {
     size_t arguments = 0;
@@ -346,7 +348,7 @@ static bool is_crowded(const char *target)
     return arguments > HTTP_ARGUMENTS_MAX;
 }
 
-/* Answer below the library, and hang up. */
+/* Send 414 directly on the socket, without the library, and close the connection. */
 static void hang_up(struct http_server *s, struct MHD_Connection *connection)
 {
     static const char too_long[] =
@@ -375,7 +377,8 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
         return NULL;
     memset(x, 0, sizeof(*x));
     memcpy(x->target, target, length + 1);
-    x->path = x->target + length + 1; /* Decoding never makes a text longer. */
+    /* There is enough room, because decoding never makes a text longer. */
+    x->path = x->target + length + 1;
     x->server = s;
     x->connection = connection;
     x->entry = own ? own->socket_context : NULL;
@@ -416,7 +419,7 @@ static void free_exchange(void *context, struct MHD_Connection *connection, void
     if (x->answered)
         s->handler.done(s->handler.context, &x->request, &x->response, http_now() - x->started_s,
                         x->length);
-    if (x->response.release) /* The body was not passed to the library. */
+    if (x->response.release) /* The response was never sent, so its body is freed here. */
         x->response.release(x->response.owner);
     free(x->body);
     free(x);
@@ -476,7 +479,8 @@ static void *close_late(void *context)
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit of open files to what the connections need, as far as the system allows. */
+/* Raise the limit of open files to the number that the connections need, if the system allows
+ * it. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -496,7 +500,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
     return mhd.MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accept_connection, s,
         handle_data, s, MHD_OPTION_LISTEN_SOCKET,
-        listening, /* The library counts connections per thread; the table counts all. */
+        listening, /* The connection limit is per thread; the table counts all connections. */
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),

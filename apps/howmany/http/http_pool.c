@@ -12,7 +12,7 @@ struct http_pool {
     size_t thread_count;
     void **ring;
     size_t room, first, waiting;
-    atomic_size_t taken; /* Tasks that are reserved, wait or run. */
+    atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
     void (*run)(void *task);
 };

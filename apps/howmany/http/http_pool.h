@@ -1,4 +1,4 @@
-/* A thread pool with a bounded queue; tasks that do not fit are refused at once. */
+/* A thread pool with a bounded queue; when the queue is full, a task is refused at once. */
 #ifndef HM_HTTP_POOL_H
 #define HM_HTTP_POOL_H
 
@@ -7,14 +7,14 @@
 
 struct http_pool;
 
-/* run(task) is called on a thread of the pool. NULL when no thread can be started. */
+/* Start a pool whose threads call run(task) for each task. NULL when no thread can be started. */
 struct http_pool *http_pool_new(int threads, size_t queue, void (*run)(void *task));
 /* Reserve a place for a task, which must then be pushed; false when the queue is full. */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
-/* Number of tasks that are reserved, wait or run. */
+/* Returns the number of tasks that are reserved, waiting or running. */
 size_t http_pool_count(struct http_pool *pool);
-/* Run the tasks that were pushed, then end the threads. */
+/* Run the tasks that were already pushed, then end the threads and free the pool. */
 void http_pool_free(struct http_pool *pool);
 
 #endif

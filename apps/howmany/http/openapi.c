@@ -1,6 +1,7 @@
 /*
- * The description of the server, OpenAPI 3.1, from the tables that the program uses: routes, fields
- * of requests, members of answers, keys of jobs and clusters, columns of runs.
+ * The OpenAPI 3.1 description of the server. It is generated from the tables that the program
+ * itself uses: routes, fields of requests, members of answers, keys of jobs and clusters, columns
+ * of runs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "schemas.h"
 #include "stored.h"
 
-/* Name of the schema of a verb's request: "runs import" → "runs_import_request". */
+/* Write the name of the schema of a verb's request: "runs import" becomes "runs_import_request". */
 static void request_name(const struct hm_verb *verb, char *text, size_t room)
 {
     snprintf(text, room, "%s_request", verb->name);
@@ -70,7 +71,7 @@ static void put_key_type(struct hm_json *json, const struct hm_field *f)
             hm__json_put_text(json, NULL, f->choices[i]);
         hm__json_close(json);
         break;
-    case HM_FIELD_OTHER: /* Text, number, object or list: see docs/job.md. */
+    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/job.md). */
         break;
     }
 }
@@ -98,7 +99,7 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
     hm__json_close(json);
 }
 
-/* A run as it is sent; any other column is kept too. */
+/* Write the schema of a run that a client sends; it may have further columns, which are kept. */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -107,7 +108,7 @@ static void put_sent_run(struct hm_json *json)
     hm__json_put_text(json, NULL, "n");
     hm__json_close(json);
     hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
-    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* All but the id and `more`. */
+    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* All columns except the id and `more`. */
         const struct hm_store_column *c = &hm__store_columns[i];
         hm__json_open(json, c->name, HM_JSON_OBJECT);
         if (c->kind == HM_STORE_TEXT)
@@ -151,7 +152,8 @@ static void put_request(struct hm_json *json, const struct api_verb *how)
     hm__json_close(json);
 }
 
-/* What a body may be besides an object of fields. */
+/* Write the other forms that a body may have instead of an object with the fields of the request: a
+ * job by itself, or one run or a list of runs. */
 static void put_bare(struct hm_json *json, const struct hm_verb *verb)
 {
     bool job = strcmp(verb->operand, "job") == 0;
@@ -324,7 +326,7 @@ static void put_route(struct hm_json *json, const struct api_route *r)
     hm__json_close(json);
 }
 
-/* Routes of one path are adjacent; those of the page are left out. */
+/* Write the paths; routes with the same path are adjacent. Routes of the web page are left out. */
 static void put_paths(struct hm_json *json, const struct api_route *routes, size_t count)
 {
     hm__json_open(json, "paths", HM_JSON_OBJECT | HM_JSON_LINES);

@@ -1,7 +1,7 @@
 /*
- * The web page and its files, embedded in the program. Their names do not change between versions,
- * so browsers revalidate them with the ETag and get 304 if the bytes are the same. The content
- * security policy allows scripts, files and requests of this server only.
+ * The web page and its files, embedded in the program. File names do not change between versions,
+ * so browsers revalidate each file with its ETag and get 304 if the bytes are the same. The content
+ * security policy allows only scripts, files and requests of this server.
  */
 #include "serve_page.h"
 
@@ -11,7 +11,7 @@
 #include "api_problem.h"
 #include "embedded.h"
 
-extern const struct hm_embedded hm__page_files[]; /* Ends with a NULL name. */
+extern const struct hm_embedded hm__page_files[]; /* The list ends with a NULL name. */
 
 static const char policy[] = "default-src 'self'; object-src 'none'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
@@ -48,7 +48,8 @@ static const struct hm_embedded *find_file(const char *path)
     return NULL;
 }
 
-/* Whether If-None-Match contains the tag: it is a list of "tag" or W/"tag", or * for any tag. */
+/* Whether If-None-Match contains the tag. Its value is a list of "tag" or W/"tag", or * for any
+ * tag. */
 static bool is_known(const char *asked, const char *tag)
 {
     return strcmp(asked, "*") == 0 || strstr(asked, tag) != NULL;

@@ -1,4 +1,5 @@
-/* A token is 32 random bytes in hexadecimal; the token file has its SHA-256. */
+/* Reads and makes tokens. A token is 32 random bytes in hexadecimal; the token file has its
+ * SHA-256. */
 #include "tokens.h"
 
 #include <stdint.h>
@@ -47,7 +48,7 @@ static bool read_hash(const char *text, size_t length, uint8_t hash[SHA256_BYTES
     return length == 2 * SHA256_BYTES;
 }
 
-/* Parse one line: empty, a comment, or a hash and a scope. */
+/* Parse one line, which is empty, a comment, or a hash and its scopes. */
 static int read_line(struct tokens *t, const char *line, size_t length, struct hm_err *err)
 {
     static const char blanks[] = " \t\r";
@@ -103,7 +104,7 @@ void tokens_free(struct tokens *t)
     free(t);
 }
 
-/* All hashes are compared, so that the time does not reveal which one matches. */
+/* Compare the token with all hashes, so that the time does not reveal which hash matches. */
 unsigned tokens_scopes(const struct tokens *t, const char *authorization)
 {
     uint8_t hash[SHA256_BYTES];

@@ -8,18 +8,18 @@ enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2 };
 
 struct tokens;
 
-/* Parse lines of a SHA-256 in hexadecimal and a scope (read, write or read,write); # begins a
- * comment. */
+/* Parse a token file. Each line has a SHA-256 in hexadecimal and its scopes (read, write or
+ * read,write); # begins a comment. */
 int tokens_parse(const char *text, size_t length, const char *source, struct tokens **ret_tokens,
                  struct hm_err *err);
 void tokens_free(struct tokens *tokens);
-/* The scopes of the token in "Authorization: Bearer …"; 0 if the token is unknown. */
+/* Returns the scopes of the token in "Authorization: Bearer …"; 0 if the token is unknown. */
 unsigned tokens_scopes(const struct tokens *tokens, const char *authorization);
-/* The scopes of "read", "write" or "read,write"; 0 for any other text. */
+/* Returns the scopes that "read", "write" or "read,write" means; 0 for any other text. */
 unsigned tokens_scope_find(const char *text, size_t length);
 
 enum { TOKEN_TEXT = 65 };
-/* Make a random token and its hash, both as hexadecimal text[TOKEN_TEXT]. */
+/* Make a random token and its hash; each is written as hexadecimal text[TOKEN_TEXT]. */
 int tokens_make(char *ret_token, char *ret_hash, struct hm_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The actions of `howmany lab`.
  *
- * `lab run` and `lab agent` enter a node and execute the command in place of this process, so that
+ * `lab run` and `lab agent` enter a node and then replace this process by the command, so that
  * signals, streams and the exit code need not be passed on.
  */
 #include "lab_actions.h"
@@ -56,7 +56,8 @@ static int fail_no_lab(const struct lab_request *r)
     return EXIT_NO_ANSWER;
 }
 
-/* Find the requested lab and check that it is complete; 0, or an exit code with a message. */
+/* Find the requested lab and check that it is complete. Returns 0, or an exit code with a
+ * message. */
 static int find_complete_lab(const struct lab_request *r, struct lab_found *found)
 {
     struct hm_err err = {0};
@@ -109,7 +110,7 @@ int lab_action_status(const struct lab_request *r)
 
 /* ---- up ------------------------------------------------------------------------------------- */
 
-/* Choose the mechanism for latency and loss; without either, none is needed. */
+/* Choose the mechanism for latency and loss; a lab with neither needs none. */
 static int choose_way(struct lab_request *r)
 {
     struct hm_err err = {0};
@@ -142,7 +143,8 @@ static int print_plan(const struct lab_plan *plan)
     return cli_put_text(&out);
 }
 
-/* The name of the namespace that has a name of the lab without belonging to it. */
+/* Returns the name of the namespace that is named like a part of this lab but does not belong to a
+ * lab. */
 static const char *foreign_space(const struct lab_request *r, const struct lab_found *found,
                                  char *text)
 {
@@ -263,11 +265,12 @@ int lab_action_down(const struct lab_request *r)
 
 /* ---- run and agent -------------------------------------------------------------------------- */
 
-/* Execute the command in place of this process; returns only if that fails. */
+/* Replace this process by the command; returns only if that fails. */
 static int exec_command(char *const *argv)
 {
     fflush(NULL);
-    signal(SIGPIPE, SIG_DFL); /* This process ignores it, and the command would inherit that. */
+    /* This process ignores SIGPIPE, and the command would inherit that. */
+    signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
     return cli_complain("lab: cannot start '%s': %s", argv[0], strerror(errno));
 }
@@ -345,7 +348,8 @@ int lab_action_run(const struct lab_request *r)
     return rc;
 }
 
-/* As ssh does, the arguments after the node are joined with blanks and run by the shell. */
+/* Run a command like ssh does: the arguments after the node are joined with blanks and run by the
+ * shell. */
 int lab_action_agent(const struct lab_request *r)
 {
     struct lab_found found = {0};

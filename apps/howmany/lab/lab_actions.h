@@ -6,26 +6,27 @@
 
 /* The options of one call of `howmany lab`. Zero-initialise and set spec.name. */
 struct lab_request {
-    const char *verb;     /* Name of the action, for messages; borrowed. */
-    struct lab_spec spec; /* `up` uses all of it, the other actions only the name. */
-    double n;             /* --n; 0: not given. */
-    const char *node;     /* --on: the node to run on; NULL: node 1. Borrowed. */
+    const char *verb; /* Name of the action, for messages; borrowed. */
+    /* Description of the lab; `up` uses all fields, the other actions only the name. */
+    struct lab_spec spec;
+    double n;         /* Number of nodes from --n; 0: not given. */
+    const char *node; /* Node of --on; NULL: node 1. Borrowed. */
     bool way_given, dry_run, json;
-    bool dashes;                   /* The command came after `--`. */
-    struct launch_command command; /* The command of `run`; NODE and COMMAND of `agent`. */
+    bool dashes;                   /* The command was preceded by `--`. */
+    struct launch_command command; /* Command of `run`; node and command of `agent`. */
 };
 
-/* Each returns an exit code, with a message unless it is 0. */
+/* Each function returns an exit code; if it is not 0, a message has been printed. */
 
-/* Make a lab and show its status; with dry_run print the commands instead. */
+/* Make a lab and show its status; if dry_run is set, print the commands instead. */
 int lab_action_up(struct lab_request *request);
-/* Replace this process by a command on a node. */
+/* Replace this process by a command that runs on a node. */
 int lab_action_run(const struct lab_request *request);
 /* Show the nodes and the measured round-trip times. */
 int lab_action_status(const struct lab_request *request);
 /* Remove a lab and end all its processes. */
 int lab_action_down(const struct lab_request *request);
-/* Replace this process by a line of shell on a node, as ssh would run it. */
+/* Replace this process by a shell that runs a command line on a node, as ssh would run it. */
 int lab_action_agent(const struct lab_request *request);
 
 #endif

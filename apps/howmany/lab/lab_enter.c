@@ -1,9 +1,9 @@
 /*
- * Entering a node of a laboratory.
+ * Moves this process to a node of a laboratory.
  *
  * A node differs from the machine in three things: the network namespace, which `lab up` made; the
- * host name, by which programs tell nodes apart; and /etc/hosts, which names the nodes. The last
- * two need namespaces that belong to the process and vanish with it.
+ * host name, by which programs tell nodes apart; and /etc/hosts, which names the nodes. Host name
+ * and /etc/hosts need namespaces that belong to the process and vanish with it.
  */
 #include "lab_enter.h"
 
@@ -38,7 +38,8 @@ static int enter_network(const char *space, struct hm_err *err)
     return rc;
 }
 
-/* MS_SLAVE keeps mounts of this process private, while unmounts on the machine still reach it. */
+/* Give this process its own host name and /etc/hosts. With MS_SLAVE its mounts stay private, while
+ * unmounts on the machine still reach it. */
 static int enter_host_names(const char *name, struct hm_err *err)
 {
     char hosts[LAB_TEXT];
@@ -100,9 +101,9 @@ int lab_agent_command(const char *name, struct hm_text *out, struct hm_err *err)
 }
 
 /*
- * Settings of Open MPI 4: nodes by name with one slot each; the agent instead of ssh; only the
- * lab's network (ob1 is the layer that uses TCP). Every node sees all cores of the machine, so
- * binding ranks to cores would bind all of them to the first core.
+ * Set Open MPI 4 to use the nodes by name with one slot each, the agent instead of ssh, and only
+ * the lab's network (ob1 is the layer that uses TCP). Ranks are not bound to cores: every node sees
+ * all cores of the machine, so all ranks would be bound to the first core.
  */
 int lab_environment(const char *name, size_t n, struct hm_err *err)
 {

@@ -1,14 +1,14 @@
 /*
- * Finding the parts of a laboratory. They are found from the state of the system, not from a file:
+ * Finds the parts of a laboratory from the state of the system, not from a file:
  *
  *     namespaces   by their names, below /run/netns
  *     interfaces   are all in these namespaces and vanish with them
- *     processes    by their namespace; if its name is gone, switches and wires by the path of the
- *                  lab's folder among their arguments
+ *     processes    by their namespace; if its name is gone, switches (vde_switch) and wires
+ *                  (wirefilter) by the path of the lab's folder among their arguments
  *
- * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace with
- * such a name belongs to the lab if the lab has a folder, which is made first and removed last, or
- * if it has an interface with a name that only labs use.
+ * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace that
+ * is named like a part of the lab belongs to it if the lab has a folder, which is made first and
+ * removed last, or if the namespace has an interface with a name that only labs use.
  */
 #include "lab_find.h"
 
@@ -32,7 +32,7 @@
 #include "memory.h"
 #include "processes.h"
 
-/* Seconds for processes to end after SIGTERM, and after SIGKILL. */
+/* Seconds to wait for processes to end after SIGTERM, and then after SIGKILL. */
 static const double TERM_S = 1, KILL_S = 10;
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* The namespace of the lab in which a process runs; -1: none. */
+/* Returns the index of the lab's namespace in which a process runs; -1: none. */
 static int space_of_process(const struct process_search *s, long pid)
 {
     char path[LAB_TEXT];
@@ -118,7 +118,8 @@ static int space_of_process(const struct process_search *s, long pid)
     return -1;
 }
 
-/* Whether a process is a switch or a wire with a path in the lab's folder among its arguments. */
+/* Whether a process is a switch (vde_switch) or a wire (wirefilter) with a path in the lab's folder
+ * among its arguments. */
 static bool is_switch_or_wire(const struct process_search *s, long pid)
 {
     char path[LAB_TEXT], arguments[4096];
@@ -168,7 +169,7 @@ static int find_processes(const char *name, struct lab_found *found, struct hm_e
     for (size_t i = 0; i <= LAB_NODES_MAX; i++)
         if (found->spaces[i] &&
             stat(lab_namespace(space_name_at(name, i, space), path), &s.spaces[i]))
-            found->spaces[i] = false; /* It was deleted since find_spaces. */
+            found->spaces[i] = false; /* The namespace was deleted after find_spaces. */
     launch_each_process(note_process, &s);
     return s.failed ? hm__fail_nomem(err) : 0;
 }
@@ -212,9 +213,10 @@ void lab_each(void (*visit)(void *context, const char *name), void *context)
 /* ---- removing ------------------------------------------------------------------------------- */
 
 /*
- * Processes on nodes get SIGTERM first and SIGKILL when `late`; switches and wires get SIGKILL at
- * once. These are stopped before any of them is killed: a wire whose switch is gone uses a whole
- * core, at a higher priority than this process.
+ * Signal the processes of a lab. Processes on nodes get SIGTERM first, and SIGKILL if `late` is
+ * set; switches and wires (wirefilter processes) get SIGKILL at once. All switches and wires are
+ * stopped before any of them is killed, because a wire whose switch has ended uses a whole core, at
+ * a higher priority than this process.
  */
 static void signal_processes(const struct lab_found *found, bool terminated, bool late)
 {
@@ -229,7 +231,8 @@ static void signal_processes(const struct lab_found *found, bool terminated, boo
     }
 }
 
-/* Repeat until no process is left, since processes may start others in the meantime. */
+/* Signal the processes of a lab until none is left, because processes may start others in the
+ * meantime. */
 static int end_processes(const char *name, struct hm_err *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -251,7 +254,7 @@ static int end_processes(const char *name, struct hm_err *err)
     }
 }
 
-/* Do what `ip netns delete` does, also for a namespace that was not mounted yet. */
+/* Remove a namespace as `ip netns delete` does, even if it was not mounted yet. */
 static int remove_space(const char *space, struct hm_err *err)
 {
     char path[LAB_TEXT];
@@ -289,6 +292,6 @@ int lab_remove(const char *name, struct hm_err *err)
     if (nftw(lab_path(name, NULL, path), remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 &&
         errno != ENOENT)
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
-    rmdir(LAB_FOLDER); /* This fails, as it should, while other labs exist. */
+    rmdir(LAB_FOLDER); /* While other labs exist, the folder is not empty and stays. */
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Finding the parts of a laboratory that exist on this machine, and removing them. */
+/* Finds the parts of a laboratory that exist on this machine, and removes them. */
 #ifndef HM_LAB_FIND_H
 #define HM_LAB_FIND_H
 
@@ -8,25 +8,27 @@
 
 struct lab_process {
     pid_t pid;
-    size_t space; /* Its node; 0: the namespace NAME-net, or a switch or wire outside of all
-                     namespaces of the lab. */
+    /* Node of the process; 0: the process is in the namespace NAME-net, or it is a switch or wire
+     * (wirefilter) outside of all namespaces of the lab. */
+    size_t space;
 };
 
 /* The existing parts of one lab. Zero-initialise; release with lab_found_release. */
 struct lab_found {
-    bool folder; /* Its folder in /run/howmany exists. */
-    bool known;  /* The folder has a valid lab.json, and `spec` is set from it. */
+    bool folder; /* The lab's folder in /run/howmany exists. */
+    bool known;  /* The folder has a valid lab.json, from which `spec` is set. */
     struct lab_spec spec;
-    bool spaces[LAB_NODES_MAX + 1]; /* Namespaces that exist: node i, and NAME-net at 0. */
+    /* Namespaces that exist: NAME-net at index 0, node i at index i. */
+    bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Highest node with a namespace; 0: none. */
-    /* When the lab has no folder: index of a namespace that has a name of this lab but does not
-     * belong to a lab; -1: there is none. */
+    size_t highest; /* Highest node that has a namespace; 0: none. */
+    /* If the lab has no folder: index of a namespace that is named like a part of this lab but does
+     * not belong to a lab; -1: there is none. */
     int foreign;
-    struct lab_process *all; /* Owned: processes in its namespaces, except this process. */
+    struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
     size_t process_count;
     size_t processes[LAB_NODES_MAX + 1]; /* Number of processes in each namespace. */
-    bool inside;                         /* This process is in one of its namespaces. */
+    bool inside;                         /* This process is in one of the lab's namespaces. */
 };
 
 int lab_find(const char *name, struct lab_found *found, struct hm_err *err);
@@ -34,7 +36,7 @@ void lab_found_release(struct lab_found *found);
 /* Whether any part of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/* End the processes of a lab and remove its namespaces and folder, as far as they exist. */
+/* End the processes of a lab and remove its namespaces and folder; missing parts are skipped. */
 int lab_remove(const char *name, struct hm_err *err);
 
 /* Call visit with the name of each lab that has a folder. */

@@ -31,9 +31,10 @@
 enum { PACKET = 1514 }; /* Bytes of a full packet with its Ethernet header. */
 
 static const double LATENCY_MAX_S = 10;
-static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9; /* 10 kbit/s to 1 Tbit/s. */
+/* Range of the bandwidth in bytes/s: 10 kbit/s to 1 Tbit/s. */
+static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9;
 static const double BURST_S = 1e-3, QUEUE_S = 50e-3;
-static const double QUEUE_MIN = 256 * 1024; /* Bytes. */
+static const double QUEUE_MIN = 256 * 1024; /* Least size of the queue in bytes. */
 
 static const char *const way_names[] = {
     [LAB_PLAIN] = "plain", [LAB_NETEM] = "netem", [LAB_VDE] = "vde"};
@@ -81,7 +82,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* A text that is a whole number from 1 to LAB_NODES_MAX; 0 if it is anything else. */
+/* Returns the number in a text that is a whole number from 1 to LAB_NODES_MAX; 0 for any other
+ * text. */
 static size_t read_node_number(const char *text)
 {
     double number;
@@ -143,7 +145,7 @@ static int fail_range(struct hm_err *err, const char *field, const char *range)
     return HM_E_RANGE;
 }
 
-/* wirefilter takes whole milliseconds: 2.5 ms would become 2. */
+/* Check the latency for wirefilter, which takes whole milliseconds: 2.5 ms would become 2 ms. */
 static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
 {
     double ms = s->latency_s * 1e3, whole = floor(ms + 1e-9);
@@ -157,7 +159,7 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Check all ranges, and whether the mechanism can produce that latency and loss. */
+/* Check the ranges of all values, and whether the mechanism can produce this latency and loss. */
 static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
@@ -210,7 +212,7 @@ static struct lab_step *plan_new_step(struct plan_maker *m)
     return &p->steps[p->count++];
 }
 
-/* Add a command. The names in it contain no blanks and no characters that need quoting. */
+/* Add a command. Names in the command must not contain blanks or characters that need quoting. */
 HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, ...)
 {
     char line[512];
@@ -225,7 +227,7 @@ HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, 
     m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* Mark the last command as running in the background, ready once `file` exists. */
+/* Mark the last command as running in the background; it is ready when `file` exists. */
 static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
@@ -270,7 +272,7 @@ static void add_token_bucket(struct plan_maker *m, const char *space, const char
 static void add_netem(struct plan_maker *m, const char *device)
 {
     const struct lab_spec *s = m->spec;
-    /* The packets in flight at full bandwidth, and as many again for bursts. */
+    /* Room for the packets in flight at full bandwidth, and as many again for bursts. */
     double packets = s->bandwidth > 0 ? ceil(2 * s->bandwidth * s->latency_s / PACKET) : 100e3;
     char loss[40] = "";
 
@@ -293,7 +295,7 @@ static void add_traffic_control(struct plan_maker *m, size_t i)
     add_token_bucket(m, m->net, outer, netem ? "parent 1:1 handle 10:" : "root");
 }
 
-/* Without the spanning tree protocol, a port can forward packets at once. */
+/* Add a bridge without the spanning tree protocol, so that its ports forward packets at once. */
 static void add_bridge(struct plan_maker *m, const char *bridge)
 {
     plan_step(m, "ip -n %s link add %s type bridge forward_delay 0", m->net, bridge);
@@ -307,7 +309,8 @@ static void connect_by_bridge(struct plan_maker *m)
         plan_step(m, "ip -n %s link set lab%zu master lab0", m->net, i);
 }
 
-/* A switch with its sockets in the folder `file` of the lab; no configuration file is read. */
+/* Add a vde_switch whose sockets are in the folder `file` of the lab; it reads no configuration
+ * file. */
 static void add_vde_switch(struct plan_maker *m, const char *file, const char *options)
 {
     char place[LAB_TEXT], ready[LAB_TEXT];

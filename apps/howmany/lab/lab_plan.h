@@ -1,11 +1,11 @@
 /*
- * A laboratory: its description, and the commands that make it. These functions only compute texts
- * and need no root.
+ * Describes a laboratory and the commands that make it. These functions only compute texts and do
+ * not need root.
  *
- * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with address
- * 10.87.0.i. The other end of its veth pair, labi, is in the namespace NAME-net, where all pairs
- * are connected. So a lab adds no interface to the machine's own namespace, and deleting its
- * namespaces removes it.
+ * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the address
+ * 10.87.0.i. The other end of its veth pair is called labi and is in the namespace NAME-net, where
+ * all pairs are connected. So a lab adds no interface to the machine's own namespace, and deleting
+ * the lab's namespaces removes the lab.
  */
 #ifndef HM_LAB_PLAN_H
 #define HM_LAB_PLAN_H
@@ -15,23 +15,23 @@
 struct hm_json;
 
 #define LAB_SUBNET "10.87.0.0/24"
-#define LAB_FOLDER "/run/howmany"   /* Has one folder for each lab, see lab_path. */
-#define LAB_NAMESPACES "/run/netns" /* Where `ip netns` keeps network namespaces. */
+#define LAB_FOLDER "/run/howmany"   /* Folder with one folder for each lab, see lab_path. */
+#define LAB_NAMESPACES "/run/netns" /* Folder in which `ip netns` keeps network namespaces. */
 
 enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
 /* The mechanism that delays and drops packets. */
 enum lab_way {
-    LAB_PLAIN, /* None: there is no latency and no loss. */
-    LAB_NETEM, /* The kernel's netem. */
+    LAB_PLAIN, /* No mechanism: there is no latency and no loss. */
+    LAB_NETEM, /* The netem queue of the kernel. */
     LAB_VDE    /* wirefilter and vde_switch of VDE: processes that forward the packets. */
 };
 
 struct lab_spec {
     char name[LAB_NAME_MAX + 1];
     size_t n;         /* Number of nodes. */
-    double latency_s; /* One-way latency from a node to any other. */
-    double bandwidth; /* Bytes/s of a node in each direction; 0: unlimited. */
+    double latency_s; /* One-way latency from any node to any other, in seconds. */
+    double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0: unlimited. */
     double loss;      /* Share of packets that are dropped, 0 to below 1. */
     enum lab_way way;
 };
@@ -39,55 +39,57 @@ struct lab_spec {
 /* One command of a plan. */
 struct lab_step {
     struct launch_command command;
-    bool background;      /* It keeps running. */
-    char ready[LAB_TEXT]; /* Background commands: a file that exists once the command works. */
+    bool background;      /* The command keeps running in the background. */
+    char ready[LAB_TEXT]; /* Name of a file that exists when a background command is ready. */
 };
 
 struct lab_plan {
-    struct lab_step *steps; /* Owned. */
+    struct lab_step *steps; /* Array of commands; owned. */
     size_t count, room;
 };
 
 /* ---- names: each writes into text[LAB_TEXT] and returns it ---------------------------------- */
 
-/* The namespace and host name of a node: "howmany-1"; nodes count from 1. */
+/* Name of the namespace and host name of a node: "howmany-1"; nodes count from 1. */
 const char *lab_node(const char *name, size_t node, char *text);
-/* The namespace that connects the nodes: "howmany-net". */
+/* Name of the namespace that connects the nodes: "howmany-net". */
 const char *lab_net(const char *name, char *text);
-/* The address of a node: "10.87.0.1". */
+/* IP address of a node: "10.87.0.1". */
 const char *lab_address(size_t node, char *text);
-/* A file in the lab's folder, "/run/howmany/NAME/FILE"; NULL: the folder. */
+/* Path of a file in the lab's folder: "/run/howmany/NAME/FILE"; if `file` is NULL, path of the
+ * folder. */
 const char *lab_path(const char *name, const char *file, char *text);
-/* The path of the hostfile with the first n nodes. */
+/* Path of the hostfile with the first n nodes. */
 const char *lab_hostfile(const char *name, size_t n, char *text);
-/* The path of a namespace: "/run/netns/howmany-1". */
+/* Path of a namespace: "/run/netns/howmany-1". */
 const char *lab_namespace(const char *space, char *text);
 const char *lab_way_name(enum lab_way way);
 
-/* The node that a namespace's name belongs to: 0 for NAME-net, -1 if it is no name of that lab. */
+/* Returns the node whose namespace has the name `space`: 0 for NAME-net, -1 if the namespace does
+ * not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
-/* The node, of n, that a number, a name or an address denotes; 0: none. */
+/* Returns which of n nodes a text means, by number, name or address; 0: none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
 /* ---- checks and the plan --------------------------------------------------------------------- */
 
 int lab_name_check(const char *name, struct hm_err *err);
 
-/* The commands that make a lab, in order; released by the caller. */
+/* Make the list of commands that make a lab, in order; the caller releases it. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);
 void lab_plan_release(struct lab_plan *plan);
 
 /* ---- texts: released by the caller ----------------------------------------------------------- */
 
-/* The contents of /etc/hosts on the nodes. */
+/* Write the contents of /etc/hosts for the nodes. */
 void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out);
-/* A hostfile of Open MPI with the first n nodes. */
+/* Write a hostfile of Open MPI with the first n nodes. */
 void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *out);
-/* Add the settings as members of an open object. */
+/* Add the settings of a lab as members of an open JSON object. */
 void lab_spec_put(const struct lab_spec *spec, struct hm_json *json);
 int lab_spec_read(const char *text, size_t length, const char *source, struct lab_spec *ret_spec,
                   struct hm_err *err);
-/* A description such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde". */
+/* Write a description such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde". */
 void lab_spec_describe(const struct lab_spec *spec, struct hm_text *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Measuring round-trip times between the nodes of a laboratory without a program on the other side:
- * the kernel of a node refuses a TCP connection to a closed port, and this answer takes one round
- * trip. The first attempt also resolves the node's Ethernet address, so the minimum of several is
- * taken. When a packet is lost, TCP retries after a second, which is not waited for.
+ * Measures round-trip times between the nodes of a laboratory. No program is needed on the other
+ * node: its kernel refuses a TCP connection to a closed port, and this answer takes one round trip.
+ * The first attempt also resolves the node's Ethernet address, so the minimum of several attempts
+ * is taken. If a packet is lost, TCP retries after a second; the probe does not wait for that.
  */
 #include "lab_probe.h"
 
@@ -23,15 +23,18 @@
 
 enum { PORT = 9, ROUNDS = 4 }; /* The port of the discard service, which is normally closed. */
 
-static const double ROUND_TIMEOUT_S = 0.5; /* Timeout of a round, in addition to 4 latencies. */
-static const double ROUNDS_LIMIT_S = 2;    /* After this time no third or fourth round begins. */
-static const double SPACING_S = 0.5e-3;    /* Time between connection attempts of a round, so that
-                                              they do not delay each other. */
+/* Timeout of a round in seconds, in addition to 4 latencies. */
+static const double ROUND_TIMEOUT_S = 0.5;
+/* Seconds after which no third or fourth round begins. */
+static const double ROUNDS_LIMIT_S = 2;
+/* Seconds between the connection attempts of a round, so that they do not delay each other. */
+static const double SPACING_S = 0.5e-3;
 
 struct probe {
     size_t n;
     double latency_s;
-    double *seconds; /* Memory that is shared with the parent process. */
+    /* Round-trip time of each node, in memory that is shared with the parent process. */
+    double *seconds;
 };
 
 /* Start connecting to a node; returns the socket, or -1. */
@@ -43,11 +46,11 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR has the result later. */
+        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR gives the result later. */
     return fd;
 }
 
-/* Whether the node answered, by accepting or by refusing the connection. */
+/* Whether the node answered, by accepting or refusing the connection. */
 static bool probe_was_answered(int fd)
 {
     int code = 0;
@@ -60,9 +63,9 @@ static bool probe_was_answered(int fd)
 /* One connection attempt to each node. */
 struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
-    double begun[LAB_NODES_MAX]; /* Time of each attempt. */
-    size_t count;                /* Attempts so far. */
-    size_t left;                 /* Attempts without an answer. */
+    double begun[LAB_NODES_MAX]; /* Start time of each attempt. */
+    size_t count;                /* Number of attempts so far. */
+    size_t left;                 /* Number of attempts without an answer. */
 };
 
 static void collect_answers(const struct probe *p, struct probe_round *r, double until)

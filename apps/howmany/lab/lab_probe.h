@@ -1,10 +1,11 @@
-/* Measuring round-trip times between the nodes of a laboratory. */
+/* Measures round-trip times between the nodes of a laboratory. */
 #ifndef HM_LAB_PROBE_H
 #define HM_LAB_PROBE_H
 
 #include "lab_plan.h"
 
-/* Round-trip seconds from node 1 to each node, the minimum of a few; NAN where no answer came. */
+/* Measure the round trip from node 1 to each node, in seconds, as the minimum of a few attempts;
+ * NAN if no answer came. */
 int lab_probe(const struct lab_spec *spec, double *ret_seconds, struct hm_err *err);
 
 #endif

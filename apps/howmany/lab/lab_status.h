@@ -4,10 +4,11 @@
 
 #include "lab_find.h"
 
-/* Add the first missing part of a lab to `why`; false if the lab is complete. */
+/* If a lab is incomplete, add its first missing part to `why` and return true; false if it is
+ * complete. */
 bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
-/* The nodes of a complete lab; round_trips[i] is in seconds from node 1 to node i + 1, NAN where no
- * answer came. */
+/* Describe the nodes of a complete lab. round_trips[i] is the time from node 1 to node i + 1 in
+ * seconds; NAN if no answer came. */
 void lab_status_text(const struct lab_found *found, const double *round_trips, struct hm_text *out);
 void lab_status_json(const struct lab_found *found, const double *round_trips, struct hm_text *out);
 

@@ -1,14 +1,14 @@
 /*
- * Making a laboratory. The folder is made first: it marks every namespace with the lab's name as
- * part of the lab, so that `lab down` may remove it even if this process is killed. Then the
- * commands of the plan run; switches and wires keep running in the background. lab.json is written
- * last and marks the lab as complete.
+ * Makes a laboratory. Its folder is made first: the folder marks every namespace with the lab's
+ * name as part of the lab, so that `lab down` may remove them even if this process is killed. Then
+ * the commands of the plan run; switches and wires (wirefilter processes) keep running in the
+ * background. lab.json is written last and marks the lab as complete.
  *
  * Background processes get real-time priority, because a real network does not wait for processors.
  * With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the
- * highest priority of ordinary processes, 39.5 to 58 ms. A wire whose switch was killed uses a
- * whole core, so the kernel kills a process that runs for three seconds without sleeping. (20 s of
- * the largest possible traffic did not reach a limit of one second.)
+ * highest priority of ordinary processes they took 39.5 to 58 ms. A wire whose switch was killed
+ * uses a whole core, so the kernel kills a background process that runs for three seconds without
+ * sleeping. (In 20 s of the largest possible traffic, no process reached a limit of one second.)
  */
 #include "lab_up.h"
 
@@ -34,7 +34,8 @@
 #include "memory.h"
 #include "text.h"
 
-static const double START_S = 10; /* Seconds for a switch or a wire to become ready. */
+/* Seconds that a switch or a wire (wirefilter) may take to become ready. */
+static const double START_S = 10;
 
 /* The Debian package of each program. */
 static const char *const packages[][2] = {
@@ -84,7 +85,7 @@ int lab_check_programs(const struct lab_plan *plan, struct hm_err *err)
 
 /* ---- foreground commands -------------------------------------------------------------------- */
 
-/* The last line of a program's standard error, for a message. */
+/* Returns the last line of a program's standard error, for a message. */
 static const char *last_line(char *tail)
 {
     size_t length = strlen(tail);
@@ -146,10 +147,11 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 
 /* ---- background commands -------------------------------------------------------------------- */
 
-/* Real-time priority where that is allowed, else the highest ordinary priority. */
+/* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
-    const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000}; /* Microseconds. */
+    /* Limit of processor time without sleeping, in microseconds. */
+    const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000};
     const struct sched_param lowest = {.sched_priority = 1};
 
     if (setrlimit(RLIMIT_RTTIME, &busy) != 0 || sched_setscheduler(0, SCHED_RR, &lowest) != 0)
@@ -158,7 +160,8 @@ static void raise_priority(void)
 
 /*
  * Execute a background command. Its standard input is a pipe whose write end it holds itself, so
- * that it never sees the end of the input, at which a switch would exit. Its output goes to a file.
+ * that it never sees the end of the input, at which a switch would exit. Its output is written to a
+ * file.
  */
 _Noreturn static void exec_step(const struct lab_step *step, const char *log)
 {
@@ -171,7 +174,9 @@ _Noreturn static void exec_step(const struct lab_step *step, const char *log)
         signal(i, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* An inherited pipe would never reach end of file. */
+    /* If the command inherited the write end of a pipe, the reader would never see the end of
+     * file. */
+    close_range(STDERR_FILENO + 1, ~0U, 0);
     int file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0 || pipe(ends) != 0 || chdir("/") != 0)
         _exit(126);
@@ -230,7 +235,7 @@ static int write_lab_file(const char *name, const char *file, struct hm_text *te
     int rc = text->failed ? hm__fail_nomem(err) : 0;
     FILE *out = rc ? NULL : fopen(lab_path(name, file, path), "we");
 
-    /* Programs on a node read these files, also without root. */
+    /* Programs on a node must be able to read these files without root. */
     bool written = out && fchmod(fileno(out), 0644) == 0 &&
                    fwrite(text->data, 1, text->length, out) == text->length;
     if (out)
@@ -283,7 +288,8 @@ int lab_lock(const char *name)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Run all steps in order, then check that the background commands are still running. */
+/* Run all commands of the plan in order, then check that the background commands are still
+ * running. */
 static int run_steps(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err)
 {
     char file[32], log[LAB_TEXT];
@@ -311,7 +317,8 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
 {
     char path[LAB_TEXT];
 
-    mkdir(LAB_FOLDER, 0755); /* It exists already when there are other labs. */
+    /* This fails, without harm, if the folder exists because of other labs. */
+    mkdir(LAB_FOLDER, 0755);
     if (mkdir(lab_path(spec->name, NULL, path), 0755) == 0)
         return 0;
     return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));

@@ -1,18 +1,21 @@
-/* Making a laboratory: running the commands of a plan, and undoing them when one fails. */
+/* Makes a laboratory: runs the commands of a plan, and undoes them when one fails. */
 #ifndef HM_LAB_UP_H
 #define HM_LAB_UP_H
 
 #include "lab_plan.h"
 
-/* Make the lab of that plan. On failure or interruption, everything that was made is removed. */
+/* Make the lab with the commands of a plan. After a failure or an interruption, all parts made so
+ * far are removed. */
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err);
 
-/* Whether the kernel has netem, tested in a temporary network namespace. */
+/* Find out whether the kernel has netem, by a test in a temporary network namespace. */
 int lab_has_netem(bool *ret_has, struct hm_err *err);
-/* Whether all programs of the plan are installed; the error names the package of a missing one. */
+/* Check that all programs of the plan are installed; the error names the package of a missing
+ * program. */
 int lab_check_programs(const struct lab_plan *plan, struct hm_err *err);
 
-/* Lock the lab's folder; returns a descriptor to close, or -1 if another process has the lock. */
+/* Lock the lab's folder. Returns a descriptor, which the caller closes, or -1 if another process
+ * holds the lock. */
 int lab_lock(const char *name);
 
 #endif

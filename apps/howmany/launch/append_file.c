@@ -1,4 +1,4 @@
-/* Appending lines to a file that an earlier run or an editor may have written. */
+/* Appends lines to a file that an earlier run or an editor may have written. */
 #include "append_file.h"
 
 #include <errno.h>
@@ -33,7 +33,8 @@ bool launch_append_continues(const char *path, const char *header)
     return strcmp(first, header) == 0;
 }
 
-/* Without a newline at the end, the first line that is appended would continue the last one. */
+/* Whether a file ends in a newline; if not, an appended line would continue the file's last
+ * line. */
 static bool file_ends_in_newline(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -56,7 +57,7 @@ int launch_append(int file, const char *text, size_t length, bool sync)
         length -= (size_t)put;
     }
     if (sync)
-        fsync(file); /* This fails for a pipe or a terminal, which is harmless. */
+        fsync(file); /* fsync fails for a pipe or a terminal, which is harmless. */
     return 0;
 }
 

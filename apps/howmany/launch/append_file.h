@@ -1,20 +1,21 @@
-/* Appending whole lines to a file that may exist already. Messages name the option --record. */
+/* Appends whole lines to a file that may exist already. Messages name the option --record. */
 #ifndef HM_APPEND_FILE_H
 #define HM_APPEND_FILE_H
 
 #include "text.h"
 
-/* The format that a file's name implies: 0 CSV, 1 JSON lines, -1 neither (with a message). */
+/* Returns the format that a file's name implies: 0 for CSV, 1 for JSON lines, -1 with a message for
+ * any other name. */
 int launch_append_format(const char *path);
 /* Whether the first line of an existing file equals `header`, which ends in a newline. */
 bool launch_append_continues(const char *path, const char *header);
 /*
  * Open a file for appending. A new file gets `header` as its first line (NULL: no header); the
- * first line of an existing file must equal it. Returns 0 and the descriptor, or EXIT_USAGE with a
- * message.
+ * first line of an existing file must equal `header`. Returns 0 and the descriptor, or EXIT_USAGE
+ * with a message.
  */
 int launch_append_open(const char *path, const char *header, int *ret_file);
-/* Write text at the end; with `sync` it has reached the disk when this returns. */
+/* Append a text; if `sync` is set, the text has reached the disk when this returns. */
 int launch_append(int file, const char *text, size_t length, bool sync);
 
 #endif

@@ -1,17 +1,17 @@
 /*
- * Running one command as a child process.
+ * Runs one command as a child process.
  *
  * The command leads its own session and process group, so that mpirun and all its ranks can be
- * ended together. Its standard output and error are two pipes that are read all the time, so that
- * it never blocks on a full pipe; its standard input is empty.
+ * ended together. Its standard output and standard error are two pipes that are read all the time,
+ * so that it never blocks on a full pipe; its standard input is empty.
  *
  * One loop waits for the first of these events: output, the end of the process (SIGCHLD), an
  * interruption, or a deadline. The signals are blocked while the command runs and unblocked only
  * inside ppoll, so that a signal that arrives just before the wait is not missed.
  *
- * The end of the process is detected with waitid and WNOWAIT; the process is reaped only after its
- * session has been killed, because until then its process id cannot be reused. mpirun puts each
- * rank into a process group of its own, but all of them are in one session.
+ * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
+ * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
+ * puts each rank into a process group of its own, but all ranks are in one session.
  */
 #include "child.h"
 
@@ -32,28 +32,30 @@
 #include "memory.h"
 #include "processes.h"
 
-static const double GRACE_S = 2;   /* Seconds between SIGTERM and SIGKILL. */
-static const double LOOK_S = 1;    /* Seconds between searches for unreaped children. */
-static const double DRAIN_S = 0.5; /* Seconds to read pipes that other processes hold open after
-                                      the command has ended. */
+static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
+static const double LOOK_S = 1;  /* Seconds between searches for unreaped children. */
+/* Seconds to continue reading pipes that other processes hold open after the command has ended. */
+static const double DRAIN_S = 0.5;
 
-/* The state of a running command. Times are of the monotonic clock, and INFINITY until the event
- * has happened. */
+/* The state of a running command. Times are in seconds of the monotonic clock; the time of an event
+ * that has not happened is INFINITY. */
 struct child_run {
     struct launch_child *child;
     pid_t pid;
-    int out, err; /* Read ends of the pipes; -1 after end of file. */
+    /* Read ends of the pipes for standard output and standard error; -1 after end of file. */
+    int out, err;
     double started_s, terminated_s, killed_s, ended_s;
     double looked_s;   /* Time of the last search for an unreaped child of the command. */
-    double unreaped_s; /* Time at which the unreaped child was first seen. */
-    long unreaped;     /* Its process id; 0: there is none. */
-    enum launch_child_end reason; /* Why the command was ended from here; EXITED: it was not. */
-    sigset_t before, waiting;     /* Signal masks of the caller, and of ppoll. */
+    double unreaped_s; /* Time at which the current unreaped child was first seen. */
+    long unreaped;     /* Process id of an unreaped child of the command; 0: there is none. */
+    /* Why this program ended the command; LAUNCH_CHILD_EXITED: it did not. */
+    enum launch_child_end reason;
+    sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
     struct sigaction before_chld;
-    size_t length; /* Bytes of the current line so far. */
+    size_t length; /* Number of bytes of the current line so far. */
     bool partial;  /* A line has begun and its newline has not arrived. */
     char line[LAUNCH_CHILD_LINE + 1];
-    char chunk[64 * 1024]; /* The capacity of a pipe. */
+    char chunk[64 * 1024]; /* Buffer with the capacity of a pipe. */
 };
 
 static void close_fd(int *fd)
@@ -65,7 +67,7 @@ static void close_fd(int *fd)
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/* Signal handlers belong to the whole process, so this state is global. */
+/* The flag of an interruption is global, because signal handlers belong to the whole process. */
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
 static bool interrupt_begun;
@@ -76,7 +78,7 @@ static void interrupt_note(int signal_number)
     interrupted = 1;
 }
 
-/* A signal that is ignored stays ignored: nohup and background jobs rely on it. */
+/* Catch a signal unless it is ignored: nohup and background jobs rely on ignored signals. */
 static void interrupt_catch(int signal_number, struct sigaction *ret_before)
 {
     struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = SA_RESTART};
@@ -156,8 +158,8 @@ static void restore_signals(struct child_run *r)
     sigprocmask(SIG_SETMASK, &r->before, NULL);
 }
 
-/* ppoll delivers no signal when a pipe is ready, so a command that writes without pause would block
- * Ctrl-C forever. */
+/* Let blocked signals arrive. ppoll delivers no signal while a pipe is ready, so a command that
+ * writes without pause would block Ctrl-C forever. */
 static void deliver_pending_signals(const struct child_run *r)
 {
     sigprocmask(SIG_SETMASK, &r->waiting, NULL);
@@ -168,7 +170,7 @@ static void deliver_pending_signals(const struct child_run *r)
 
 struct child_pipes {
     int out[2], err[2];
-    int report[2]; /* Closed by a successful exec; otherwise carries errno. */
+    int report[2]; /* A successful exec closes this pipe; otherwise the child writes errno to it. */
 };
 
 static void close_pipes(struct child_pipes *p)
@@ -180,8 +182,8 @@ static void close_pipes(struct child_pipes *p)
     }
 }
 
-/* When this process was started without standard streams, a pipe may get descriptor 0, 1 or 2, and
- * dup2 in the child would overwrite one end with another. */
+/* Move a descriptor above 2. If this process was started without standard streams, a pipe may get
+ * descriptor 0, 1 or 2, and dup2 in the child would overwrite one end with another. */
 static int fd_move_up(int *fd)
 {
     if (*fd > STDERR_FILENO)
@@ -206,7 +208,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* Failures (SIGKILL, SIGSTOP) do not matter. */
+        signal(i, SIG_DFL); /* It does not matter that this fails for SIGKILL and SIGSTOP. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -223,8 +225,8 @@ static bool set_streams(const struct child_pipes *p)
 }
 
 /*
- * In the forked process: execute the command, or report errno. A new session is also a new process
- * group, and it has no terminal, so a program that asks for a password fails instead of waiting.
+ * Execute the command in the forked process, or report errno. The new session is also a new process
+ * group. It has no terminal, so a program that asks for a password fails instead of waiting.
  * PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed.
  */
 _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p, pid_t parent)
@@ -238,11 +240,11 @@ _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p,
         execvp(argv[0], argv);
     int code = errno;
     ssize_t ignored = write(p->report[1], &code, sizeof(code));
-    (void)ignored; /* A failure to report cannot be reported. */
+    (void)ignored; /* If this write fails, there is no way to report it. */
     _exit(127);
 }
 
-/* The errno of a failed exec, or 0 if the command runs. */
+/* Returns the errno of a failed exec; 0 if the command is running. */
 static int read_report(int report)
 {
     int code = 0;
@@ -294,13 +296,13 @@ static void copy_to_stderr(const char *bytes, size_t count)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return; /* Standard error is closed: nothing can be shown. */
+            return; /* Standard error is closed, so nothing can be shown. */
         bytes += done;
         count -= (size_t)done;
     }
 }
 
-/* Lines are passed on as C strings, which end at the first NUL. */
+/* Replace NUL bytes, because lines are passed on as C strings, which end at the first NUL. */
 static void replace_nuls(char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -362,7 +364,7 @@ static void keep_error_tail(struct child_run *r, const char *bytes, size_t count
     tail[kept + count] = '\0';
 }
 
-/* Read the available bytes of a pipe; call it only when ppoll says that the pipe is ready. */
+/* Read the available bytes of a pipe. Call this only when ppoll reports that the pipe is ready. */
 static void read_pipe(struct child_run *r, int *fd,
                       void (*take)(struct child_run *r, const char *bytes, size_t count))
 {
@@ -382,7 +384,7 @@ static void read_pipe(struct child_run *r, int *fd,
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* Fields of /proc/PID/stat: "pid (name) state parent group session ...". */
+/* The fields of /proc/PID/stat that are used, from "pid (name) state parent group session ...". */
 struct process {
     long parent, session;
     char state;
@@ -403,7 +405,8 @@ static bool read_process(long pid, struct process *process)
     return complete;
 }
 
-/* Kill a process that has left the command's process group but not its session. */
+/* Kill a process if it is in the command's session; it may have left the command's process
+ * group. */
 static void kill_if_in_session(void *run, long pid)
 {
     const struct child_run *r = run;
@@ -422,7 +425,7 @@ static void note_if_unreaped(void *run, long pid)
         r->unreaped = pid;
 }
 
-/* Whether the command has left an ended child unreaped for too long. */
+/* Whether a child of the command has ended and the command has not reaped it for too long. */
 static bool child_is_stuck(struct child_run *r, double now)
 {
     long before = r->unreaped;
@@ -430,7 +433,7 @@ static bool child_is_stuck(struct child_run *r, double now)
     if (r->child->stuck_s <= 0 || now < r->looked_s + LOOK_S)
         return false;
     r->looked_s = now;
-    r->unreaped = 0; /* The search finds it again if it still exists. */
+    r->unreaped = 0; /* The search sets the id again if the child still exists. */
     launch_each_process(note_if_unreaped, r);
     if (r->unreaped == 0 || r->unreaped != before)
         r->unreaped_s = now;
@@ -469,7 +472,7 @@ static void child_end_when_due(struct child_run *r, double now)
     }
 }
 
-/* The next time at which the loop must act even without an event. */
+/* Returns the next time at which the loop must act even without an event. */
 static double child_next_deadline(const struct child_run *r)
 {
     if (isfinite(r->ended_s))
@@ -486,12 +489,12 @@ static void child_wait_and_read(struct child_run *r)
 {
     struct pollfd ends[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
     double left = fmin(fmax(child_next_deadline(r) - cli_now_s(), 0),
-                       1e6); /* Fits time_t; the loop repeats. */
+                       1e6); /* The limit fits time_t; the loop waits again. */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
     if (ppoll(ends, 2, &wait, &r->waiting) <= 0)
-        return; /* A signal or the deadline: the loop handles both. */
+        return; /* A signal arrived or the deadline passed; the loop handles both. */
     if (ends[0].revents)
         read_pipe(r, &r->out, split_output);
     if (ends[1].revents)
@@ -519,7 +522,7 @@ static double timeval_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Kill the remaining processes of the session, reap the command and fill in the results. */
+/* Kill the remaining processes of the session, reap the command and set the results. */
 static void child_reap(struct child_run *r)
 {
     struct launch_child *c = r->child;

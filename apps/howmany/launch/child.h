@@ -1,10 +1,11 @@
-/* Running one command as a child process: its result, its time and its output. */
+/* Runs one command as a child process and returns its result, its time and its output. */
 #ifndef HM_CHILD_H
 #define HM_CHILD_H
 
 #include "howmany.h"
 
-/* Bytes that are kept of standard error, and of one line of standard output. */
+/* Numbers of bytes that are kept: of the end of standard error, and of one line of standard
+ * output. */
 enum { LAUNCH_CHILD_TAIL = 8192, LAUNCH_CHILD_LINE = 64 * 1024 };
 
 enum launch_child_end {
@@ -17,12 +18,12 @@ enum launch_child_end {
 };
 
 struct launch_child {
-    char *const *argv; /* Borrowed, NULL at the end; argv[0] is looked up in PATH. */
-    double timeout_s;  /* 0: no timeout. */
+    char *const *argv; /* Arguments with NULL at the end, borrowed; argv[0] is looked up in PATH. */
+    double timeout_s;  /* Time limit in seconds; 0: no limit. */
     /*
-     * When a process that the command started has ended and the command has not reaped it for this
-     * many seconds, the command is considered stuck and is ended. (mpirun sometimes hangs like this
-     * when a rank is killed while it starts.) 0: no such check.
+     * If a child of the command has ended and the command has not reaped it for this many seconds,
+     * the command is considered stuck and is ended. (mpirun sometimes hangs like this when a rank
+     * is killed during its start.) 0: no such check.
      */
     double stuck_s;
     /*
@@ -31,34 +32,39 @@ struct launch_child {
      */
     void (*line)(void *context, const char *line, double seconds);
     void *context;
-    bool show; /* Also copy its standard output and error to the standard error of this process. */
+    /* Also copy the command's standard output and error to the standard error of this process. */
+    bool show;
 
-    /* Results, set by launch_child_run. */
+    /* The fields from here on are results, set by launch_child_run. */
     enum launch_child_end end;
-    int code;       /* Exit status; signal number if a signal ended it; errno if not started. */
-    double seconds; /* Wall time from just before the start until the process has ended. */
-    double cpu_s;   /* Processor time of the command and of the children it waited for. */
-    /* The largest resident set among those processes. Linux counts the forked copy of this process
-     * before exec, so it is never less than the resident set of this process at the start. */
+    /* Exit status; the signal number if a signal ended the command; errno if it was not started. */
+    int code;
+    /* Wall time in seconds, from just before the start to the end of the process. */
+    double seconds;
+    double cpu_s; /* Processor time of the command and the children it waited for. */
+    /* The largest resident set of the command and its children, in bytes. Linux counts the forked
+     * copy of this process before exec, so it is never less than the resident set of this process
+     * at the start. */
     double peak_bytes;
-    char tail[LAUNCH_CHILD_TAIL]; /* The end of its standard error, NUL-terminated. */
+    char tail[LAUNCH_CHILD_TAIL]; /* The end of the command's standard error, NUL-terminated. */
 };
 
 /*
- * Run the command and wait for it. Returns 0 whatever the result of the command; negative only when
- * pipes, a process or memory cannot be had. Every process of the command's session is killed before
- * this returns. When this process is killed, the command gets SIGTERM.
+ * Run the command and wait for it. Returns 0 whatever the result of the command, and a negative
+ * code only if a pipe, a process or memory cannot be allocated. Every process of the command's
+ * session is killed before this returns. When this process is killed, the command gets SIGTERM.
  */
 int launch_child_run(struct launch_child *child, struct hm_err *err);
 
 /*
- * Handling of Ctrl-C. Between begin and end, SIGINT, SIGTERM and SIGHUP set a flag: a running child
- * is ended (SIGTERM, and SIGKILL 2 s later) with the result INTERRUPTED, and later calls of
- * launch_child_run return that result without starting anything. A signal that was ignored before
- * stays ignored. Without begin, a signal that ends this process gives the child SIGTERM only.
+ * Handle Ctrl-C. Between begin and end, SIGINT, SIGTERM and SIGHUP set a flag: a running child is
+ * ended (SIGTERM, and SIGKILL 2 s later) with the result LAUNCH_CHILD_INTERRUPTED, and later calls
+ * of launch_child_run return that result without starting anything. A signal that was ignored
+ * before stays ignored. Without begin, a signal that ends this process only sends SIGTERM to the
+ * child.
  */
 void launch_interrupt_begin(void);
-/* Set the flag as a signal would, also where the signals are ignored. */
+/* Set the flag as a signal would, even if the signals are ignored. */
 void launch_interrupt(void);
 bool launch_interrupted(void);
 void launch_interrupt_end(void);

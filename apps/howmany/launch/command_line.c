@@ -1,10 +1,11 @@
 /*
- * Splitting a command line into arguments without a shell, and replacing {name} placeholders.
+ * Splits a command line into arguments without a shell, and replaces {name} placeholders.
  *
  * A shell between this program and the measured command would add its own time, receive the signals
  * and split values that contain blanks. Every text that is accepted here has the same meaning in
- * sh; a character with a meaning only in a shell is an error that names it. (The exception is a
- * pattern in square brackets, which is passed on unchanged because programs use brackets often.)
+ * sh; a character that has a meaning only in a shell is an error, and the message names it. (The
+ * exception is a pattern in square brackets, which is passed on unchanged because programs use
+ * brackets often.)
  *
  * Placeholders are replaced after the split, so that a value always stays within one argument.
  */
@@ -16,7 +17,7 @@
 #include "memory.h"
 #include "text.h"
 
-enum { NAME_SHOWN = 48 }; /* Characters of a name that a message shows. */
+enum { NAME_SHOWN = 48 }; /* Largest number of characters of a name in a message. */
 
 static bool is_blank(char c)
 {
@@ -33,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Unlike strchr, this does not find the NUL at the end of the set. */
+/* Whether c is in a set of characters; unlike with strchr, NUL never is. */
 static bool is_char_of(char c, const char *set)
 {
     return c && strchr(set, c);
@@ -41,8 +42,8 @@ static bool is_char_of(char c, const char *set)
 
 /* ---- lists of arguments --------------------------------------------------------------------- */
 
-/* Move the text of `argument` to the end of the list. The list grows to twice its size whenever
- * count + 1 is a power of two. */
+/* Move the text of `argument` to the end of the list. The list doubles whenever count + 1 is a
+ * power of two. */
 static int command_push(struct launch_command *command, struct hm_text *argument,
                         struct hm_err *err)
 {
@@ -83,11 +84,12 @@ void launch_command_release(struct launch_command *command)
 
 struct splitter {
     const char *text, *at; /* The whole text and the current position; borrowed. */
-    struct hm_text word;   /* The current argument as far as it was read. */
+    struct hm_text word;   /* The part of the current argument that was read so far. */
     struct hm_err *err;
 };
 
-/* The position of a character, counted from 1; a UTF-8 character of several bytes counts once. */
+/* Returns the position of a character, counted from 1; a UTF-8 character of several bytes counts
+ * once. */
 static size_t character_position(const struct splitter *s, const char *at)
 {
     size_t characters = 1;
@@ -142,7 +144,8 @@ static int read_double_quoted(struct splitter *s)
             return quote_not_closed(s, open);
         if (*s->at == '`' || (*s->at == '$' && dollar_expands(s->at)))
             return refuse_character(s);
-        if (s->at[0] == '\\' && s->at[1] == '\n') { /* The line continues on the next one. */
+        /* A backslash at the end of a line continues the line. */
+        if (s->at[0] == '\\' && s->at[1] == '\n') {
             s->at++;
             continue;
         }
@@ -193,7 +196,7 @@ static int read_argument(struct splitter *s)
     return rc;
 }
 
-/* Skip blanks, and newlines after a backslash. */
+/* Skip blanks, and pairs of a backslash and a newline. */
 static void skip_blanks(struct splitter *s)
 {
     while (is_blank(*s->at) || (s->at[0] == '\\' && s->at[1] == '\n'))
@@ -226,7 +229,8 @@ int launch_command_split(struct launch_command *command, const char *text, struc
 /* ---- filling in ----------------------------------------------------------------------------- */
 
 struct piece {
-    const char *text; /* Borrowed from the argument; a name comes without its braces. */
+    /* Text of the piece, borrowed from the argument; a name is stored without its braces. */
+    const char *text;
     size_t length;
     bool is_name;
 };
@@ -243,8 +247,9 @@ static size_t name_length(const char *at)
 }
 
 /*
- * Read the piece that starts at `at`, which is not the end; returns the start of the next piece. }}
- * means } only after a {{ in the same argument, because nested JSON ends in }} and must not change.
+ * Read the piece that starts at `at`, which must not be the end of the text. Returns the start of
+ * the next piece. }} means } only after a {{ in the same argument, because nested JSON ends in }}
+ * and must not change.
  */
 static const char *next_piece(const char *at, size_t *doubled, struct piece *ret_piece)
 {
@@ -273,7 +278,7 @@ static bool piece_is_name(const struct piece *piece, const char *name)
 }
 
 struct placeholders {
-    const struct launch_placeholder *placeholders; /* Borrowed. */
+    const struct launch_placeholder *placeholders; /* Known placeholders; borrowed. */
     size_t count;
 };
 
@@ -377,7 +382,8 @@ bool launch_command_uses(const struct launch_command *command, const char *name)
 
 /* ---- quoting -------------------------------------------------------------------------------- */
 
-/* Whether a shell reads the argument unchanged. In the first one, = would be an assignment. */
+/* Whether a shell reads the argument unchanged. In the first argument, = would mean an
+ * assignment. */
 static bool needs_no_quotes(const char *word, bool first)
 {
     for (const char *p = word; *p; p++)
@@ -394,7 +400,7 @@ static void quote_argument(struct hm_text *out, const char *word)
         size_t length = strcspn(word, "'");
         hm__text_add_n(out, word, length);
         word += length;
-        if (*word) { /* A ' cannot be quoted within single quotes. */
+        if (*word) { /* A single quote cannot be escaped within single quotes. */
             hm__text_add(out, "'\\''");
             word++;
         }

@@ -1,4 +1,4 @@
-/* A command as a list of arguments: split from text without a shell, with {name} placeholders. */
+/* A command as a list of arguments, split from a text without a shell, with {name} placeholders. */
 #ifndef HM_COMMAND_LINE_H
 #define HM_COMMAND_LINE_H
 
@@ -8,31 +8,35 @@ struct hm_text;
 
 /* The arguments of a command in the form that execvp takes. Zero-initialise. */
 struct launch_command {
-    char **argv; /* Owned, as is each argument; argv[count] is NULL; NULL while count is 0. */
+    /* Array of arguments; the array and each argument are owned. argv[count] is NULL; argv is NULL
+     * while count is 0. */
+    char **argv;
     size_t count;
 };
 
-/* The value that replaces {name}. Both texts are borrowed. */
+/* A value that replaces {name}. Both texts are borrowed. */
 struct launch_placeholder {
-    const char *name; /* A letter or _, followed by letters, digits, _ and -. */
+    const char *name; /* Name: a letter or _, followed by letters, digits, _ and -. */
     const char *value;
 };
 
 /*
- * Split text as a shell would: blanks separate arguments; '…', "…" and \ quote. Pipes, redirection,
- * variables and patterns, which need a shell, are errors.
+ * Split a text as a shell would: blanks separate arguments; '…', "…" and \ quote characters. Pipes,
+ * redirection, variables and patterns, which need a shell, are errors.
  */
 int launch_command_split(struct launch_command *command, const char *text, struct hm_err *err);
 
 /*
- * Replace each {name} by its value. A value is neither split nor searched for further names.
- * {{name}} becomes the literal text {name}; braces around anything but a name are left unchanged.
+ * Replace each {name} by its value. A value is not split and not searched for further names.
+ * {{name}} becomes the literal text {name}; braces around anything other than a name are left
+ * unchanged.
  */
 int launch_command_fill(const struct launch_command *command,
                         const struct launch_placeholder *placeholders, size_t count,
                         struct launch_command *ret_filled, struct hm_err *err);
 
-/* Add a copy of one argument at the end; it is neither split nor filled in. */
+/* Add a copy of one argument at the end of a command; the argument is not split, and its
+ * placeholders are not replaced. */
 int launch_command_add(struct launch_command *command, const char *argument, struct hm_err *err);
 
 /* Whether any argument contains the placeholder {name}. */

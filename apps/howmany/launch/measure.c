@@ -1,7 +1,7 @@
 /*
- * Measuring a command. The seconds of its iterations, as the command reports them, are better than
- * its wall time, which includes starting up and reading data. The wall time is used only when no
- * iterations are reported.
+ * Measures a command. The seconds per iteration that the command itself reports are better than its
+ * wall time, which includes starting up and reading data. The wall time is used only if the command
+ * reports no iterations.
  */
 #include "measure.h"
 
@@ -16,7 +16,7 @@
 /* The iterations that the command reported. */
 struct report {
     const struct launch_measure_settings *settings;
-    double *seconds; /* Owned. */
+    double *seconds; /* Seconds of each iteration; owned. */
     size_t count, room;
     double loss;
     bool failed; /* Memory ran out. */
@@ -39,7 +39,8 @@ static void note_iteration(struct report *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Some programs write NaN and Infinity, which are not JSON: replace them by empty strings. */
+/* Replace NaN and Infinity, which some programs write although they are not JSON, by empty
+ * strings. */
 static void replace_nan(char *line)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
@@ -59,7 +60,8 @@ static void read_json_line(struct report *a, const char *written)
 
     if (line)
         replace_nan(line);
-    /* Most lines are ordinary output of the command: skip what is not such an object. */
+    /* Most lines are ordinary output of the command; skip lines that are not an object with an
+     * iteration. */
     if (line && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm__value_get(object, "iteration")) {
         double loss =
@@ -71,7 +73,8 @@ static void read_json_line(struct report *a, const char *written)
     hm__arena_free(arena);
 }
 
-/* The first group is a number of seconds or a time with a unit. */
+/* Read a line that may match the regular expression; its first group is a number of seconds or a
+ * time with a unit. */
 static void read_matching_line(struct report *a, const char *line)
 {
     regmatch_t match[2];
@@ -111,7 +114,7 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Copy the last line of a text that is not blank. */
+/* Copy the last non-blank line of a text into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -121,7 +124,7 @@ static void last_line(const char *text, char *out, size_t room)
     for (start = end; start > 0 && text[start - 1] != '\n'; start--)
         ;
     snprintf(out, room, "%.*s", (int)(end - start), text + start);
-    for (char *c = out; *c; c++) /* Control characters could change the terminal's state. */
+    for (char *c = out; *c; c++) /* Control characters could change the state of the terminal. */
         if ((unsigned char)*c < 0x20)
             *c = ' ';
 }

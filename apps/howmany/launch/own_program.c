@@ -1,6 +1,6 @@
 /*
- * Running this same program as a child process. /proc/self/exe is the executable that is running
- * now, wherever it is installed and whatever its name.
+ * Runs this same program as a child process. /proc/self/exe is the running executable, in whatever
+ * folder it is installed and whatever its name is.
  */
 #include "own_program.h"
 

@@ -1,4 +1,4 @@
-/* Listing the processes of this machine from /proc. */
+/* Lists the processes of this machine from /proc. */
 #include "processes.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Listing the processes of this machine from /proc. */
+/* Lists the processes of this machine from /proc. */
 #ifndef HM_PROCESSES_H
 #define HM_PROCESSES_H
 

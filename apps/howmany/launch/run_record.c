@@ -1,6 +1,7 @@
 /*
- * Recording runs. A row is written and synced before the next run starts, so that no measurement is
- * lost when this program is killed. Numbers are written so that they read back the same.
+ * Records runs. Each row is written and synced before the next run starts, so that no measurement
+ * is lost when this program is killed. Numbers are written with enough digits to read back the same
+ * value.
  */
 #include "run_record.h"
 #include "load.h"
@@ -50,13 +51,13 @@ static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *bef
     }
 }
 
-/* An existing file must have all columns of the new rows. */
+/* Read the runs of an existing file, which must have all columns of the new rows. */
 static int read_earlier_runs(struct launch_record *r, const char *path)
 {
     struct hm_err err = {0};
     struct hm_runs *before;
 
-    if (hm_runs_load(path, &before, &err)) /* A CSV with only a header is valid: it has no runs. */
+    if (hm_runs_load(path, &before, &err)) /* A CSV with only a header is valid and has no runs. */
         return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
     for (size_t i = 0; i < r->axes; i++)
         if (!hm_runs_column(before, r->names[i])) {
@@ -91,7 +92,7 @@ int launch_record_begin(struct launch_record *r, const char *path)
     return rc;
 }
 
-/* Add a number to a row in both formats; an unknown one is an empty field in CSV. */
+/* Add a number to a row, as CSV and as JSON; an unknown number is an empty field in CSV. */
 static void row_put_number(struct hm_text *csv, struct hm_json *json, const char *key, double value)
 {
     hm__text_add(csv, csv->length ? "," : "");
@@ -100,7 +101,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* The text must contain no comma and no quote. */
+/* Add a text to a row, as CSV and as JSON; it must not contain a comma or a quote. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {
@@ -132,7 +133,7 @@ static void row_put_result(struct hm_text *csv, struct hm_json *json, size_t rep
     row_put_text(csv, json, "started", started);
 }
 
-/* The store takes tables, so the row becomes a table of one run. */
+/* Add a row to the store as a table of one run, because the store accepts only tables. */
 static int add_row_to_store(const struct launch_record *r, const struct hm_text *row)
 {
     struct hm_text table = {0};

@@ -1,4 +1,5 @@
-/* A growing table of measured runs: in memory as CSV, and appended to a file or store at once. */
+/* A growing table of measured runs. It is kept in memory as CSV, and each run is appended to a file
+ * or store at once. */
 #ifndef HM_RUN_RECORD_H
 #define HM_RUN_RECORD_H
 
@@ -7,27 +8,27 @@
 #include "own_store.h"
 #include "text.h"
 
-/* Zero-initialise and set names and axes. */
+/* Zero-initialise; set names and axes. */
 struct launch_record {
     const char *names[CLI_AXES_MAX]; /* Names of the quantities that vary; borrowed. */
-    size_t axes;                     /* Number of names. */
-    struct hm_text csv;              /* The whole table, with its header. */
-    int file;                        /* Descriptor; -1: no file. */
-    bool json_lines;                 /* The file holds JSON lines; else CSV. */
+    size_t axes;                     /* Number of quantities that vary. */
+    struct hm_text csv;              /* The whole table as CSV, with its header. */
+    int file;                        /* Descriptor of the file; -1: no file. */
+    bool json_lines;                 /* The file holds JSON lines; otherwise CSV. */
     size_t rows;                     /* Number of runs in csv. */
-    struct hm_store *store;          /* Used instead of a file; NULL: no store. */
+    struct hm_store *store;          /* Store that is used instead of a file; NULL: no store. */
 };
 
 /*
- * Begin. `path` is a file, a store or NULL. An existing file must have the same columns; its runs
- * are read and count as made. Runs that a store holds already are not read. Returns 0 or
+ * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns;
+ * its runs are read and count as made. Runs that a store already holds are not read. Returns 0 or
  * EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
-/* Add a run; it has reached the disk when this returns. */
+/* Add a run; the run has reached the disk when this returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
-/* All runs in csv; NULL when there are none or, with the error, when they cannot be read. */
+/* Returns all runs in `csv`; NULL if there are none, or with the error if they cannot be read. */
 struct hm_runs *launch_record_runs(const struct launch_record *record, struct hm_err *err);
 void launch_record_end(struct launch_record *record);
 

@@ -1,9 +1,9 @@
 /*
- * A cluster as a SimGrid platform. A message of M bytes from one node to another takes a + M/B
- * seconds, as in the closed forms, with the latency a and bandwidth B of the cluster's network. It
- * crosses the port of the sender and the port of the receiver, so each port has half the latency.
- * Ports are full duplex; messages in the same direction share the bandwidth. Within a node, every
- * pair of workers has the full bandwidth of the link.
+ * Writes a cluster as a SimGrid platform. A message of M bytes from one node to another takes a +
+ * M/B seconds, as in the closed forms, with the latency a and bandwidth B of the cluster's network.
+ * It crosses the port of the sender and the port of the receiver, so each port has half the
+ * latency. Ports are full duplex; messages in the same direction share the bandwidth. Within a
+ * node, every pair of workers has the full bandwidth of the link.
  *
  * Limits: there is no switch, no protocol and no contention outside the ports, as in the models of
  * `plan`.
@@ -21,28 +21,28 @@
 #include "text.h"
 
 /*
- * Settings that make SimGrid's times follow from the platform alone. Its defaults describe one TCP
- * network of 2013, and computation that is measured on this machine.
+ * Settings with which SimGrid's times depend only on the platform. SimGrid's defaults describe one
+ * TCP network of 2013, and measure the computation on this machine.
  */
 static const char *const settings[] = {
-    /* Bandwidth is shared evenly and nothing else happens. */
+    /* Messages share the bandwidth evenly, and no other effect is simulated. */
     "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
-    "network/TCP-gamma:1e18", /* There is no TCP window. */
+    "network/TCP-gamma:1e18", /* There is no limit by a TCP window. */
     "network/crosstraffic:0", /* Acknowledgements use no bandwidth. */
     "network/weight-S:0",
-    /* Only floating-point operations that a rank declares take time. */
+    /* Only the floating-point operations that a rank declares take time. */
     "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
     "smpi/test:0", /* MPI_Test takes no time. */
-    /* A message starts when both sides are ready, however short it is. */
+    /* A message of any size starts only when both sides are ready. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
-    /* The collectives of Open MPI; SimGrid's default ones are far slower. */
+    /* Use the collectives of Open MPI; SimGrid's default ones are far slower. */
     "smpi/coll-selector:ompi",
-    /* Ranks share the program's variables, which are constant; only stacks are their own. */
+    /* Ranks share the program's variables, which are constant; each rank has its own stack. */
     "smpi/privatization:no",
-    "contexts/stack-size:1024", /* KiB; only the pages in use take memory. */
+    "contexts/stack-size:1024", /* Size of a stack in KiB; only the pages in use take memory. */
 };
 
-/* SimGrid's warnings about failed ranks would hide the messages of the ranks themselves. */
+/* SimGrid's warnings about failed ranks would hide the error messages of the ranks themselves. */
 static const char quiet_log[] = "--log=root.thres:error";
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static int worker_flops(const struct hm_cluster *cluster, int precision, double 
         return HM_E_RANGE;
     }
     if (!(peak > 0) && precision == 16)
-        peak = node->flops_32; /* `plan` uses the same default. */
+        peak = node->flops_32; /* `plan` uses the same default for 16 bits. */
     if (!(peak > 0)) {
         snprintf(message, sizeof(message), "the machine%s%.64s has no flops for %d bit",
                  cluster->name ? " " : "", cluster->name ? cluster->name : "", precision);
@@ -98,7 +98,8 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
     return 0;
 }
 
-/* Check network and link for n workers on `filled` of the nodes. */
+/* Check that the cluster has the bandwidths that a run needs: of the network if there are several
+ * nodes, and of the link within a node if n workers share `filled` nodes. */
 static int check_links(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
@@ -111,7 +112,7 @@ static int check_links(const struct hm_cluster *cluster, double n, double filled
     return 0;
 }
 
-/* SimGrid splits an argument at these characters, so a path must not contain them. */
+/* Check that the path of a folder has no characters at which SimGrid would split an argument. */
 static int check_folder(const char *folder, struct hm_err *err)
 {
     if (!strpbrk(folder, " \t\n,"))
@@ -129,7 +130,8 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     const struct hm_node *node = &cluster->node;
     struct hm_link port = cluster->network;
 
-    if (!(port.bandwidth_bytes_per_s > 0)) /* A single node needs no network: any value will do. */
+    /* A single node needs no network, so any value will do. */
+    if (!(port.bandwidth_bytes_per_s > 0))
         port = (struct hm_link){1e9, 0};
     hm__text_add(out, "<?xml version='1.0'?>\n"
                       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -140,7 +142,8 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     hm__text_addf(out, "\n    bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"",
                   port.bandwidth_bytes_per_s, port.latency_s / 2);
     struct hm_link within = node->link;
-    if (!(within.bandwidth_bytes_per_s > 0)) /* Ranks communicate through memory. */
+    /* Without a link, the ranks of a node communicate through memory. */
+    if (!(within.bandwidth_bytes_per_s > 0))
         within = (struct hm_link){10e9, 0};
     if (platform->ranks > platform->nodes)
         hm__text_addf(out, "\n    loopback_bw=\"%.17gBps\" loopback_lat=\"%.17gs\"",

@@ -1,33 +1,34 @@
-/* A cluster for SimGrid: the files that describe it and the command that runs ranks on it. */
+/* Describes a cluster for SimGrid in files, and makes the command that runs ranks on it. */
 #ifndef HM_SIMGRID_PLATFORM_H
 #define HM_SIMGRID_PLATFORM_H
 
 #include "command_line.h"
 #include "howmany.h"
 
-/* The ranks of a run: workers fill the nodes one after another; the other ranks (servers or a
- * driver) come after them. */
+/* The ranks of a run. Workers fill the nodes one after another; the other ranks (servers or a
+ * driver) come after the workers. */
 struct launch_ranks {
     double workers;
-    double others; /* Ranks that are not workers. */
-    bool beside;   /* Place the others round robin on the workers' nodes; else on nodes of their
-                      own. */
+    double others; /* Number of ranks that are not workers. */
+    /* Place the ranks that are not workers round robin on the workers' nodes; otherwise each gets a
+     * node of its own. */
+    bool beside;
 };
 
-/* The files and sizes of a platform that was written. */
+/* Paths of the files of a platform, and its sizes. */
 struct simgrid_platform {
     char *file;  /* Path of the platform description in XML; owned. */
     char *hosts; /* Path of a file with the node of each rank, one per line; owned. */
     double ranks, nodes;
-    double flops; /* Speed of one worker, flop/s. */
+    double flops; /* Speed of one worker in flop/s. */
 };
 
 /*
  * Write platform.xml and hosts.txt for these ranks into an existing folder. A worker has the peak
  * speed at that precision (16, 32 or 64 bits) times the efficiency. A node has one full-duplex port
- * to the network, and nothing but the ports limits the traffic between nodes. Workers of one node
- * communicate over its link; where a node has no link, a server beside a worker communicates at
- * 10 GB/s. Fails with HM_E_MISSING when a speed, network or link is needed and not given.
+ * to the network, and only the ports limit the traffic between nodes. Workers of one node
+ * communicate over its link; if a node has no link, a server beside a worker communicates at 10
+ * GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not given.
  */
 int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
                            const struct launch_ranks *ranks, int precision,
@@ -36,7 +37,7 @@ int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
 void simgrid_platform_release(struct simgrid_platform *platform);
 
 /*
- * The command that runs `program`, a module built for SimGrid, on the platform; `smpimain` is
+ * Make the command that runs `program`, a module built for SimGrid, on the platform; `smpimain` is
  * SimGrid's launcher. Free the command with launch_command_release.
  */
 int simgrid_platform_command(const struct simgrid_platform *platform, const char *smpimain,

@@ -1,7 +1,8 @@
 /*
- * The options of a study's runs. The keys under `train:` and of the algorithms are checked against
- * the table of `howmany train`, so that a mistake is reported with its line before anything runs.
- * The study itself sets the algorithm, the number of workers, the seed and the limits of each run.
+ * Makes the command lines of a study's runs. The keys under `train:` and the keys of the algorithms
+ * are checked against the options of `howmany train`, so that a mistake is reported with its line
+ * before anything runs. The study itself sets the algorithm, the number of workers, the seed and
+ * the limits of each run.
  */
 #include "study_commands.h"
 
@@ -18,15 +19,16 @@
 #include "memory.h"
 #include "train_options.h"
 
-/* Shares of the loss to reach: the duality gap at which the reference run stops, and the distance
- * of P* below the least objective of L-BFGS. */
+/* Shares of the target loss: the duality gap at which the reference run stops, and the distance by
+ * which P* (the least possible objective) is put below the least objective of L-BFGS. */
 static const double GAP_SHARE = 1.0 / 20, LBFGS_SHARE = 1.0 / 100;
-/* Multiples of a run's iterations: of the reference run, and of a run that checks the answer. */
+/* Limits of iterations, as multiples of the study's limit: for the reference run, and for a run
+ * that checks the answer. */
 static const double REFERENCE_ITERATIONS = 10, CHECK_ITERATIONS = 4;
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* The hint for an option of `howmany train` that the study sets itself; NULL: it does not. */
+/* Returns a hint if the study itself sets this option of `howmany train`; NULL if it does not. */
 static const char *study_key_hint(const char *key)
 {
     static const char *const own[][2] = {
@@ -152,7 +154,7 @@ static int accept_options(struct train_options *o, const struct hm_study_options
     return 0;
 }
 
-/* Check the options of one algorithm's runs with the checks of `howmany train`. */
+/* Check the options of one algorithm's runs in the same way as `howmany train`. */
 static int check_algorithm(const struct study_commands *w,
                            const struct hm_study_algorithm *algorithm, struct train_options *o)
 {
@@ -187,8 +189,8 @@ static const struct hm_study_option *find_train_option(const struct hm_study_spe
     return NULL;
 }
 
-/* Check the runs of all algorithms. Problem and data, which all runs share, are taken from the
- * first algorithm, which is checked last. */
+/* Check the options of all algorithms. All runs have the same problem and data; they are taken from
+ * the first algorithm, which is checked last. */
 static int check_options(struct study_commands *w, bool *ret_made)
 {
     const struct hm_study_option *problem = find_train_option(w->spec, "problem");
@@ -248,7 +250,8 @@ static int add_options(struct launch_command *command, const struct hm_study_opt
     return rc;
 }
 
-/* The path of a file that is named relative to the study's file; NULL: out of memory. */
+/* Returns the path of a file whose name is relative to the folder of the study's file; NULL when
+ * memory runs out. */
 static const char *path_beside_file(const struct study_commands *w, const char *name)
 {
     char folder[PATH_MAX];
@@ -259,7 +262,7 @@ static const char *path_beside_file(const struct study_commands *w, const char *
     return hm__arena_printf(w->arena, "%s/%s", dirname(folder), name);
 }
 
-/* Data files may be named relative to the study's file. */
+/* Find the data files, whose names may be relative to the folder of the study's file. */
 static int find_data_files(struct study_commands *w)
 {
     static const char *const keys[] = {"data", "test", "labels"};
@@ -329,8 +332,8 @@ static int copy_command(const struct launch_command *from, struct launch_command
     return 0;
 }
 
-/* A run that checks the answer, which has a seed beyond those of the study, may take more
- * iterations than the runs that were fitted. */
+/* Add the limits of a run. A run that checks the answer (its seed is above the seeds of the study)
+ * may take more iterations than the runs that were fitted. */
 static int add_limits(const struct study_commands *w, double seed, double best,
                       struct launch_command *command)
 {
@@ -397,9 +400,10 @@ static double least_loss(const struct hm_trace *trace)
 }
 
 /*
- * With a duality gap, P* is between objective - gap and objective. The lower end is used: no run
- * can get below it, and a run that reaches the loss relative to it has really reached it. This
- * makes runs look worse by at most a twentieth of the loss to reach.
+ * P* is the least possible objective. With a duality gap, it is between objective - gap and
+ * objective. The lower end is used: no run can get below it, and a run that reaches the target loss
+ * relative to it has really reached that loss. This makes runs look worse by at most a twentieth of
+ * the target loss.
  */
 double study_commands_best(const struct study_commands *w, const struct hm_trace *trace)
 {

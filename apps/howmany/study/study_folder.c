@@ -2,7 +2,7 @@
  * The folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
- *     reference.jsonl            trace of the run that finds P*
+ *     reference.jsonl            trace of the run that finds P*, the least objective
  *     ALGORITHM-M-SEED.jsonl     trace of a run; if the file exists, it is complete
  *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be made again
  *
@@ -27,11 +27,12 @@
 #include "own_program.h"
 #include "value.h"
 
-enum { DIVERGED_POINTS = 3 }; /* Least points of a diverged run whose trace is worth keeping. */
+enum { DIVERGED_POINTS = 3 }; /* Least number of points in a diverged run whose trace is kept. */
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Write the path FOLDER/NAME ENDING; false with a message when it is too long. */
+/* Write the path FOLDER/NAME followed by ENDING into path; false with a message if it is too
+ * long. */
 static bool folder_file(const struct study_folder *f, const char *name, const char *ending,
                         char path[PATH_MAX])
 {
@@ -56,10 +57,10 @@ static bool run_file(const struct study_folder *f, const struct study_run *run, 
 
 /* ---- a run as a child process --------------------------------------------------------------- */
 
-/* One run in progress. */
+/* The output of a run in progress. */
 struct study_child {
     struct study_folder *folder;
-    const char *what; /* Description such as "cocoa+ on 16 workers". */
+    const char *what; /* Description of the run, such as "cocoa+ on 16 workers". */
     struct hm_text lines;
     size_t points;
     bool summary, diverged;
@@ -84,7 +85,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (!arena)
         m->lines.failed = true;
-    /* Other lines come from libraries that print to standard output. */
+    /* Lines that are not JSON come from libraries that print to standard output. */
     if (arena && line[0] == '{' &&
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0) {
         const struct hm_value *stopped = hm__value_get(object, "stopped_by");
@@ -118,7 +119,7 @@ static int mark_failed_run(const struct study_child *m, const struct launch_chil
     return rc;
 }
 
-/* Write the trace of a run that ended, or the reason of its failure; 0 or an exit code. */
+/* Write the trace of a run that ended, or the reason why it failed. Returns 0 or an exit code. */
 static int finish_run(const struct study_child *m, const struct launch_child *child,
                       const char *path, const char *mark)
 {
@@ -141,7 +142,7 @@ static int finish_run(const struct study_child *m, const struct launch_child *ch
     return rc || complete ? rc : mark_failed_run(m, child, mark);
 }
 
-/* Make one run with the given arguments of `howmany`. */
+/* Make one run: start `howmany` with the given arguments and read its output. */
 static int run_child(struct study_folder *f, const struct launch_command *arguments,
                      const char *what, const char *path, const char *mark)
 {
@@ -160,7 +161,7 @@ static int run_child(struct study_folder *f, const struct launch_command *argume
     return rc;
 }
 
-/* Make a run unless its trace or its mark of failure exists. */
+/* Make a run unless its trace or its file .failed exists. */
 static int make_missing_run(struct study_folder *f, const struct study_run *run, const char *path)
 {
     const struct hm_study_spec *spec = f->commands->spec;
@@ -215,7 +216,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the entry of a run in the table from its files. */
+/* Set the table's entry of a run from the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);
@@ -288,7 +289,7 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
 /* ---- P* ------------------------------------------------------------------------------------- */
 
-/* Read P* and its error from the trace of the reference run. */
+/* Read P*, the least possible objective, and its error from the trace of the reference run. */
 static int read_reference(struct study_folder *f, const char *path)
 {
     struct hm_traces *traces = NULL;
@@ -307,7 +308,7 @@ static int read_reference(struct study_folder *f, const char *path)
     return 0;
 }
 
-/* Read the reference run of an earlier session, if there is one. */
+/* Read the trace of the reference run if an earlier session made it. */
 static int find_reference(struct study_folder *f)
 {
     enum study_reference source = f->commands->reference;
@@ -338,7 +339,8 @@ int study_folder_reference(struct study_folder *f)
         launch_command_release(&arguments);
         rc = rc ? rc : find_reference(f);
     }
-    if (rc == 0 && isnan(f->best)) /* Without P*, runs cannot stop at the loss. */
+    /* Without P* (the least possible objective), runs cannot stop at the target loss. */
+    if (rc == 0 && isnan(f->best))
         f->commands->reference = STUDY_ESTIMATED;
     return rc;
 }
@@ -358,7 +360,7 @@ static bool folder_has_traces(const char *path)
     return any;
 }
 
-/* Refuse a folder with traces of another problem; a folder without traces may be used. */
+/* Refuse a folder with runs of another problem. A folder without runs is accepted. */
 static int check_identity(const struct study_folder *f, bool make)
 {
     struct hm_text identity = {0};

@@ -1,36 +1,41 @@
-/* The folder of a study: traces of runs, read where they exist and made where they are missing. */
+/* The folder of a study. It holds the traces of the runs; existing traces are read, and missing
+ * runs are made. */
 #ifndef HM_STUDY_FOLDER_H
 #define HM_STUDY_FOLDER_H
 
 #include "cli.h"
 #include "study_commands.h"
 
-/* Set the first group, open, and close on every path. */
+/* Set path and commands; call study_folder_open; call study_folder_close on every path. */
 struct study_folder {
-    const char *path;                /* Borrowed. */
-    struct study_commands *commands; /* Borrowed. */
+    const char *path;                /* Path of the folder; borrowed. */
+    struct study_commands *commands; /* Command lines of the runs; borrowed. */
 
     struct study_table table;
-    struct study_entry reference; /* The run that finds P*. */
-    double best;                  /* P*; NaN: not known. */
-    double best_error;            /* P* may be this much larger; 0: no bound is known. */
-    size_t made;                  /* Number of runs that this process started. */
+    /* Result of the run that finds P*, the least possible objective. */
+    struct study_entry reference;
+    double best; /* P*, the least possible objective; NaN: not known. */
+    /* Largest amount by which the true P* may be larger; 0: not known. */
+    double best_error;
+    size_t made; /* Number of runs that this process started. */
     struct cli_progress progress;
 };
 
-/* Read the traces in the folder, which is made if `make` is set and it does not exist; 0, or
+/* Read the traces in the folder; if `make` is set, a missing folder is made. Returns 0, or
  * EXIT_USAGE with a message. */
 int study_folder_open(struct study_folder *folder, bool make);
 void study_folder_close(struct study_folder *folder);
 
-/* Make the reference run unless P* is known; 0 or an exit code. */
+/* Make the reference run unless P*, the least possible objective, is known. Returns 0 or an exit
+ * code. */
 int study_folder_reference(struct study_folder *folder);
-/* Make a run of the table unless its trace exists; a failed run is marked. 0 or an exit code. */
+/* Make a run of the table unless its trace exists; a run that fails is marked. Returns 0 or an exit
+ * code. */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
-/* The traces of all complete runs; 0, or EXIT_USAGE with a message. */
+/* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);
-/* Make a run that is not in the table unless its trace exists; *ret_traces is NULL when it failed.
- */
+/* Make a run that is not in the table unless its trace exists, and load the trace; *ret_traces is
+ * NULL if the run failed. */
 int study_folder_check(struct study_folder *folder, const struct study_run *run,
                        struct hm_traces **ret_traces);
 

@@ -1,5 +1,5 @@
 /*
- * The result of a study. Everything here is derived from the traces, in an order that does not
+ * Writes the result of a study. Everything is derived from the traces, in an order that does not
  * depend on when the runs were made, so that repeating a study prints the same text.
  */
 #include "study_output.h"
@@ -30,13 +30,14 @@ static int check_is_inside(const struct hm_study_check *check)
            check->achieved_s <= check->predicted_high_s;
 }
 
-/* The achieved value of a check: seconds, or worker-seconds when the goal is the cost. */
+/* Returns the value that a check run achieved: seconds, or worker-seconds if the goal is the
+ * cost. */
 static double check_value(const struct hm_study_spec *spec, const struct hm_study_check *check)
 {
     return check->achieved_s * (spec->goal == HM_GOAL_COST ? check->m : 1);
 }
 
-/* Whether the chosen configuration took less than the runner-up; -1: not known. */
+/* Whether the chosen configuration took at most as much as the runner-up: 1 or 0; -1: not known. */
 static int chosen_was_better(const struct hm_study_spec *spec, const struct study_result *r)
 {
     if (r->check_count < STUDY_CHECKS)
@@ -49,7 +50,7 @@ static int chosen_was_better(const struct hm_study_spec *spec, const struct stud
 
 /* ---- the data of the report ----------------------------------------------------------------- */
 
-/* A list of texts; `failed` is set when memory or room runs out. */
+/* A list of texts; `failed` is set when memory or the room of the list runs out. */
 struct text_list {
     struct hm_arena *arena;
     const char **all;
@@ -198,7 +199,7 @@ static struct hm_study_run run_of_study(const struct study_folder *f, const stru
                                                                        : "to reduce uncertainty"};
 }
 
-/* The reference comes first, then all runs with a trace. */
+/* Fill in the runs of the report: the reference run first, then all runs with a trace. */
 static int fill_runs(const struct study_folder *f, const struct study_result *r,
                      struct hm_arena *arena, struct hm_study *study)
 {
@@ -328,7 +329,7 @@ void study_output_text(const struct study_folder *f, const struct study_result *
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Put true, false, or null for -1. */
+/* Add true or false; -1 becomes null. */
 static void put_maybe(struct hm_json *json, const char *key, int truth)
 {
     if (truth < 0)
@@ -377,7 +378,7 @@ static void put_checks(struct hm_json *json, const struct study_result *r)
     hm__json_close(json);
 }
 
-/* The advice is JSON already; newlines at its end are dropped. */
+/* Add the advice, which is JSON already, without the newlines at its end. */
 static void put_advice(struct hm_json *json, const char *advice)
 {
     struct hm_text text = {0};

@@ -1,4 +1,4 @@
-/* The result of a study as text, as JSON and as data of the HTML report. */
+/* Writes the result of a study as text, as JSON and as data of the HTML report. */
 #ifndef HM_STUDY_OUTPUT_H
 #define HM_STUDY_OUTPUT_H
 
@@ -6,26 +6,30 @@
 
 enum { STUDY_CHECKS = 2 };
 
-/* Zero-initialise; release on every path. */
+/* The result of a study. Zero-initialise; release on every path. */
 struct study_result {
     struct hm_traces *traces;
     struct hm_convergence *convergence;
-    struct hm_holdout *holdout; /* NULL: there were too few runs to hold some out. */
+    /* Test of the fit on runs that were held out; NULL: there were too few runs. */
+    struct hm_holdout *holdout;
     struct hm_advice *advice;
-    double best;                /* P* that was given to the fit; NaN: the fit estimated it. */
+    /* P* (least possible objective) that the fit was given; NaN: the fit estimated it. */
+    double best;
     enum study_verdict verdict; /* The reason why no further run was made. */
     struct hm_study_check checks[STUDY_CHECKS];
     size_t check_count;
-    char holdout_note[160]; /* Why nothing was held out; empty: runs were held out. */
+    char holdout_note[160]; /* Why no runs were held out; empty: runs were held out. */
 };
 
 void study_result_release(struct study_result *result);
 
-/* Collect the data of the report; texts are in the arena. 0, or EXIT_USAGE with a message. */
+/* Collect the data of the report; its texts are stored in the arena. Returns 0, or EXIT_USAGE with
+ * a message. */
 int study_output_fill(const struct study_folder *folder, const struct study_result *result,
                       const char *command, struct hm_arena *arena, struct hm_study *ret_study);
 
-/* `advice` is the rendered advice in the same format, `report` the path of the HTML report. */
+/* Write the result as text or as JSON. `advice` is the rendered advice in the same format, `report`
+ * the path of the HTML report. */
 void study_output_text(const struct study_folder *folder, const struct study_result *result,
                        const struct hm_study *study, const char *advice, const char *report,
                        const struct hm_style *style, struct hm_text *out);

@@ -1,10 +1,11 @@
 /*
- * Choosing the runs of a study.
+ * Chooses the runs of a study.
  *
- * Initial runs: each algorithm on a middle number of workers (in ln m), on the largest and on the
- * smallest. The middle comes first for all algorithms: it is seldom the most expensive, and with a
- * small budget each algorithm has one run. Then the advice names the run that helps most, while the
- * budget lasts. No run begins after the budget is spent, so at most one run exceeds it.
+ * Initial runs: each algorithm on a middle number of workers m (the middle of ln m), on the largest
+ * and on the smallest. The middle comes first for all algorithms: it is seldom the most expensive,
+ * and even with a small budget each algorithm then has one run. After that the advice names the run
+ * that helps most, while the budget lasts. No run begins after the budget is spent, so at most one
+ * run exceeds the budget.
  */
 #include "study_plan.h"
 
@@ -14,7 +15,7 @@
 #include "err.h"
 #include "memory.h"
 
-enum { INITIAL_M = 3 }; /* Numbers of workers of the initial runs. */
+enum { INITIAL_M = 3 }; /* The initial runs use up to this many numbers of workers. */
 
 int study_table_init(struct study_table *table, const struct hm_study_spec *spec,
                      struct hm_err *err)
@@ -40,7 +41,8 @@ struct study_entry *study_table_at(const struct study_table *table, const struct
 
 /* ---- the initial runs ----------------------------------------------------------------------- */
 
-/* Indices in the list of m: the one nearest to the middle in ln m, the last, the first. */
+/* Find the numbers of workers m of the initial runs, as indices in the study's list: the one
+ * nearest to the middle of ln m, the last and the first. Returns how many of them are different. */
 static size_t initial_m(const struct hm_study_spec *spec, size_t places[INITIAL_M])
 {
     double middle = 0.5 * (log(spec->m[0]) + log(spec->m[spec->m_count - 1]));
@@ -70,7 +72,8 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
     return false;
 }
 
-/* The number-th run among those with the given indices of m; false after the last. */
+/* Find run `number` among the runs whose number of workers has one of the given indices; false
+ * after the last run. */
 static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
                           size_t number, struct study_run *ret_run)
 {
@@ -120,7 +123,7 @@ size_t study_table_count(const struct study_table *table)
     return count;
 }
 
-/* Whether a run of the configuration has failed with any seed. */
+/* Whether any seed of the configuration has a failed run. */
 static bool configuration_failed(const struct study_table *table, struct study_run run)
 {
     for (run.seed = 1; run.seed <= table->spec->seeds; run.seed++)
@@ -129,7 +132,8 @@ static bool configuration_failed(const struct study_table *table, struct study_r
     return false;
 }
 
-/* Set the first missing seed of the configuration; false when none is missing or one has failed. */
+/* Set run->seed to the first missing seed of its configuration; false if no seed is missing or one
+ * has failed. */
 static bool find_missing_seed(const struct study_table *table, struct study_run *run)
 {
     if (configuration_failed(table, *run))
@@ -177,7 +181,7 @@ static double budget_left_s(const struct study_table *table)
     return table->spec->budget_s - study_table_spent(table);
 }
 
-/* The first missing run: of the initial runs, or of all. */
+/* Find the first missing run, among the initial runs or among all runs. */
 static bool find_missing_run(const struct study_table *table, bool only_initial,
                              struct study_run *ret_run)
 {
@@ -209,16 +213,17 @@ enum study_verdict study_plan_any(const struct study_table *table, struct study_
     return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
-/* A candidate that is not expected to reach the loss would use its iterations for little. */
+/* Whether a candidate is expected to reach the target loss; otherwise a run of it would be of
+ * little use. */
 static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
 }
 
 /*
- * The best candidate with a missing run, and its time. Candidates with probability 0 of being the
- * best are skipped. STUDY_ALL: no candidate has a missing run; STUDY_REPEATS: only skipped ones
- * have.
+ * Find the best candidate with a missing run, and its time. A candidate is skipped if its
+ * probability of being the best is 0 or if it is not expected to reach the target loss. STUDY_ALL:
+ * no candidate has a missing run; STUDY_REPEATS: only skipped candidates have missing runs.
  */
 static enum study_verdict find_best_missing(const struct study_table *table,
                                             const struct hm_advice *advice,
@@ -256,7 +261,8 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
         if (verdict != STUDY_GO)
             return verdict;
     }
-    return takes > left ? STUDY_BUDGET : STUDY_GO; /* An unknown time (NaN) is allowed. */
+    /* The run is made if its time is unknown (NaN). */
+    return takes > left ? STUDY_BUDGET : STUDY_GO;
 }
 
 const struct hm_candidate *study_plan_check(const struct study_table *table,

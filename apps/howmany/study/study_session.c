@@ -1,7 +1,8 @@
 /*
- * One study from start to end. Runs are chosen, made and recorded; the time per iteration and the
- * convergence are fitted; the advice names the algorithm and number of workers. The answer is
- * checked by running it and the runner-up once more, with a seed that no fit has seen.
+ * Makes one study from start to end. Runs are chosen, made and recorded; the time per iteration and
+ * the convergence are fitted; the advice names the algorithm and the number of workers. To check
+ * the answer, the chosen configuration and the runner-up are each run once more, with a seed that
+ * was not fitted.
  */
 #include "study_session.h"
 
@@ -37,7 +38,8 @@ static struct hm_converge_settings converge_settings(const struct study_result *
                                          .best = isnan(r->best) ? 0 : r->best};
 }
 
-/* An algorithm whose runs all failed has no traces and is not part of the advice. */
+/* Make the advice. An algorithm whose runs all failed has no traces and is not part of the
+ * advice. */
 static int session_advise(const struct study_session *s, struct study_result *r, struct hm_err *err)
 {
     const struct hm_study_spec *spec = s->spec;
@@ -52,8 +54,8 @@ static int session_advise(const struct study_session *s, struct study_result *r,
 }
 
 /*
- * Fit all traces. Returns 0; EXIT_USAGE with a message when traces cannot be read; -1 with the
- * error when they cannot be fitted.
+ * Fit all traces. Returns 0; EXIT_USAGE with a message if traces cannot be read; -1 with the error
+ * if they cannot be fitted.
  */
 static int session_fit(struct study_session *s, struct study_result *r, struct hm_err *err)
 {
@@ -75,7 +77,8 @@ static int session_decide(struct study_session *s, enum study_verdict *verdict,
     struct hm_err err = {0};
 
     *verdict = STUDY_ALL;
-    if (study_table_count(&s->folder.table) == 0) /* All runs so far have failed. */
+    /* If all runs so far have failed, there is nothing to fit. */
+    if (study_table_count(&s->folder.table) == 0)
         return 0;
     cli_progress_say(&s->folder.progress, "fitting");
     int rc = session_fit(s, &s->result, &err);
@@ -130,11 +133,12 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
     return 0;
 }
 
-/* Set the time and iterations at which the run of a check reached the loss, if it did. */
+/* Set the time and iterations at which a check run reached the target loss, if it did. */
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {
-    /* Runs stop at P - P* <= loss; the factor covers the rounding of P* + loss. */
+    /* Runs stop at P - P* <= loss, with the objective P and its least value P*; the factor covers
+     * the rounding of P* + loss. */
     size_t at = study_reached(trace, best + loss * (1 + 1e-9));
 
     check->loss = trace->loss[trace->count - 1] - best;

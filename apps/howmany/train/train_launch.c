@@ -24,7 +24,7 @@ static int add_argument(struct launch_command *command, const char *argument)
     return launch_command_add(command, argument, &err) ? cli_report(&err) : 0;
 }
 
-/* Path of a program of this project; NULL with a message when it is not found. */
+/* Returns the path of a program of this project; NULL with a message if it is not found. */
 static char *find_own_program(const char *name)
 {
     char self[PATH_MAX], *path = NULL;
@@ -34,7 +34,8 @@ static char *find_own_program(const char *name)
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    /* The build folder; an installation that was moved as a whole; the installation. */
+    /* Folders to search: the build folder, the folder of an installation that was moved as a whole,
+     * and the folder that was configured. */
     const char *const places[][2] = {{self, ""}, {self, "/../libexec/howmany"}, {HM_LIBEXEC, ""}};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (asprintf(&path, "%s%s/%s", places[i][0], places[i][1], name) < 0)
@@ -47,8 +48,8 @@ static char *find_own_program(const char *name)
     return NULL;
 }
 
-/* This program may itself run as a rank of an MPI job. A rank that is started without a launcher
- * must not inherit that identity. */
+/* Remove the variables that identify a rank of MPI. This program may itself run as a rank of an MPI
+ * job, and a rank that it starts without a launcher must not inherit that identity. */
 static void clear_rank_environment(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
@@ -58,7 +59,7 @@ static void clear_rank_environment(void)
         unsetenv(names[i]);
 }
 
-/* The number of workers and other ranks together. */
+/* Returns the number of workers and other ranks together. */
 static double rank_count(const struct train_launch *l)
 {
     return l->ranks.workers + l->ranks.others;
@@ -85,8 +86,9 @@ static int add_launcher(struct train_launch *l, const char *text)
 }
 
 /*
- * mpirun of Open MPI refuses to run as root and to start more ranks than cores; both are allowed
- * here. With more ranks than cores the result of an algorithm is right, but its time means little.
+ * Choose the command that starts the ranks. mpirun of Open MPI refuses to run as root and to start
+ * more ranks than cores; both are allowed here. With more ranks than cores the result of an
+ * algorithm is right, but its time means little.
  */
 static int choose_launcher(struct train_launch *l)
 {

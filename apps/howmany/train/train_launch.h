@@ -1,32 +1,34 @@
-/* Starting the ranks of a training run: real ranks by a launcher, simulated ranks on SimGrid. */
+/* Starts the ranks of a training run: real ranks with a launcher, simulated ranks on SimGrid. */
 #ifndef HM_TRAIN_LAUNCH_H
 #define HM_TRAIN_LAUNCH_H
 
 #include "cli.h"
 #include "simgrid_platform.h"
 
-/* Zero-initialise, set the first group, prepare, and release on every path. */
+/* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
+ * every path. */
 struct train_launch {
     struct launch_ranks ranks;
-    const char
-        *launcher; /* Command that starts the ranks, with {n}; NULL: chosen here. Borrowed. */
+    /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
+    const char *launcher;
     const struct hm_cluster *cluster; /* Cluster to simulate; NULL: real ranks. Borrowed. */
-    int precision;                    /* Bits of the arithmetic whose speed is simulated. */
-    const char *platform_folder;      /* Folder for SimGrid's files; NULL: a temporary one. */
+    int precision;                    /* Precision in bits whose speed is simulated. */
+    const char *platform_folder;      /* Folder for SimGrid's files; NULL: a temporary folder. */
 
-    struct launch_command prefix;    /* The command up to the arguments of the program. */
-    struct launch_command arguments; /* The arguments of the program. */
+    /* The part of the command before the arguments of the program. */
+    struct launch_command prefix;
+    struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
     char *module;        /* Path of the program for simulated ranks; owned. */
-    char folder[1024];   /* Temporary folder of the platform; empty: none. */
+    char folder[1024];   /* Path of the temporary folder for SimGrid's files; empty: none. */
     bool oversubscribed; /* There are more ranks than cores, so times mean little. */
 };
 
 /* Find the programs and write the platform; 0, or EXIT_USAGE with a message. */
 int train_launch_prepare(struct train_launch *launch);
-/* Pass an option on to the ranks; value NULL: a switch. */
+/* Pass an option on to the ranks; if value is NULL, the option is a switch. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);
-/* The whole command, with --resume if `resume` is set. */
+/* Make the whole command, with --resume if `resume` is set. */
 int train_launch_command(const struct train_launch *launch, bool resume,
                          struct launch_command *ret_command);
 void train_launch_release(struct train_launch *launch);

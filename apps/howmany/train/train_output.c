@@ -1,6 +1,6 @@
 /*
- * The lines of a trace. With --json they are printed unchanged. Otherwise a table shows every one
- * of the first iterations, then fewer and fewer, and a summary at the end.
+ * Handles the lines of a trace. With --json they are printed unchanged. Otherwise a table shows all
+ * of the first iterations, then fewer and fewer, with a summary at the end.
  */
 #include "train_output.h"
 #include "load.h"
@@ -17,7 +17,8 @@
 #include "json.h"
 #include "value.h"
 
-/* Columns of a recorded CSV: values of the head line, values of each iteration, then staleness. */
+/* Columns of a recorded CSV: first the values of the head line, then the values of each iteration,
+ * then the staleness. */
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
                                            "seed",      "scheme",  "simulated"};
 static const char *const point_columns[] = {
@@ -45,8 +46,8 @@ static void add_csv_header(struct hm_text *header, bool staleness)
     hm__text_add(header, staleness ? ",staleness\n" : "\n");
 }
 
-/* A file that an earlier version began without column staleness is continued without it, unless
- * this run may be stale. */
+/* Open a CSV record. A file that an earlier version began without the column staleness is continued
+ * without it, unless this run may be stale. */
 static int open_csv_record(struct train_output *o)
 {
     struct hm_text header = {0}, early = {0};
@@ -81,8 +82,8 @@ int train_output_begin(struct train_output *o)
     return o->csv ? open_csv_record(o) : launch_append_open(o->record, NULL, &o->file);
 }
 
-/* The reader has closed the pipe or the disk is full: end the run as Ctrl-C does, even where the
- * signal is ignored. */
+/* End the run as Ctrl-C does, even if that signal is ignored: the reader has closed the pipe, or
+ * the disk is full. */
 static void output_fail(struct train_output *o)
 {
     o->failed = true;
@@ -91,7 +92,8 @@ static void output_fail(struct train_output *o)
 
 static void output_put(struct train_output *o, const char *text)
 {
-    if (cli_is_terminal()) /* Otherwise progress and output do not share a line. */
+    /* If standard output is not a terminal, progress and output do not share a line. */
+    if (cli_is_terminal())
         cli_progress_end(&o->progress);
     if (!o->failed && !cli_put(text))
         output_fail(o);
@@ -183,7 +185,7 @@ static void show_head(struct train_output *o, const struct hm_value *head)
     hm__text_release(&text);
 }
 
-/* 1..10, 20..100, 200..1000 and so on. */
+/* Whether the table shows an iteration: 1..10, then 20, 30..100, then 200, 300..1000, and so on. */
 static bool is_table_row(double iteration)
 {
     double every = pow(10, floor(log10(fmax(1, iteration - 0.5))));
@@ -300,7 +302,7 @@ void train_output_line(void *output, const char *line, double seconds)
     if (o->failed || !arena ||
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) != 0 ||
         object->kind != HM_VALUE_MAP) {
-        hm__arena_free(arena); /* Not part of the trace: a library printed to standard output. */
+        hm__arena_free(arena); /* The line is not part of the trace; a library printed it. */
         return;
     }
     if (o->json) {
@@ -334,7 +336,7 @@ void train_output_restart(struct train_output *o, double number, int rank)
     hm__text_release(&line);
 }
 
-/* Add the traces to the store with the properties that the first line of the output names. */
+/* Add the traces to the store, with the properties in the first line of the output. */
 static int store_traces(struct train_output *o, const struct hm_traces *traces,
                         struct hm_arena *arena)
 {

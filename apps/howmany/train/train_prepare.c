@@ -1,6 +1,6 @@
 /*
- * Preparing a training run. Every error that can be detected is reported before any rank starts:
- * options, files, the whole data, memory, the cluster.
+ * Prepares a training run. Every error that can be detected in advance is reported before any rank
+ * starts: in options, files, all rows of the data, memory and the cluster.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -35,7 +35,7 @@ static int load_train_cluster(struct train_session *s)
     return rc;
 }
 
-/* Bytes of memory that are available on this machine; negative if unknown. */
+/* Returns the bytes of memory that are available on this machine; negative if unknown. */
 static double available_memory(void)
 {
     char line[200];
@@ -50,7 +50,8 @@ static double available_memory(void)
     return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-/* Bytes of the rows of all ranks, and of the vectors of each rank that are as long as w. */
+/* Returns the bytes for the rows of all ranks, and for the vectors of each rank that are as long as
+ * the parameters w. */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {
     const struct train_options *o = &s->options;
@@ -69,7 +70,8 @@ static double memory_needed(const struct train_session *s, const struct hm_data_
     return rows + 8 * vectors * ranks * unknowns;
 }
 
-/* All ranks run on this machine, unless a launcher starts them elsewhere. */
+/* Check that the ranks fit into the memory of this machine, unless a launcher may start them on
+ * others. */
 static int check_memory(const struct train_session *s, const struct hm_data_shape *shape)
 {
     double bytes = memory_needed(s, shape), available = available_memory();
@@ -107,7 +109,7 @@ static int scan_data(struct train_session *s)
     return rc;
 }
 
-/* Load the Markov random field once as a single rank would, so that errors show here. */
+/* Load the Markov random field once as a single rank would, so that errors are reported here. */
 static int check_field(struct train_session *s)
 {
     struct hm_err err = {0};
@@ -118,8 +120,8 @@ static int check_field(struct train_session *s)
     return rc ? cli_report(&err) : 0;
 }
 
-/* Check before hours of iterations that a file can be written. With a launcher the ranks may run on
- * other machines, whose folders cannot be checked here. */
+/* Check that a file can be written, because an error after hours of iterations would be too late.
+ * With a launcher the ranks may run on other machines, whose folders cannot be checked here. */
 static int check_writable(const struct train_session *s, const char *option, const char *path)
 {
     char folder[PATH_MAX];
@@ -132,7 +134,7 @@ static int check_writable(const struct train_session *s, const char *option, con
     return cli_complain("--%s: %s cannot be written: %s", option, path, strerror(errno));
 }
 
-/* The beliefs must not overwrite the data. */
+/* Check that the file of beliefs would not overwrite the data. */
 static int check_beliefs(const struct train_session *s)
 {
     const struct train_options *o = &s->options;

@@ -1,6 +1,6 @@
 /*
- * One training run. The ranks are a child process whose output is passed on; when a rank dies, the
- * run continues from its last checkpoint if restarts were requested.
+ * Makes one training run. The ranks are a child process whose output is passed on. When a rank dies
+ * and restarts were requested, the run continues from its last checkpoint.
  */
 #include "train_session.h"
 
@@ -10,7 +10,8 @@
 
 #include "child.h"
 
-static const double LAUNCHER_STUCK_S = 5; /* mpirun normally reacts to a dead rank at once. */
+/* Seconds after which mpirun counts as stuck; normally it reacts to a dead rank at once. */
+static const double LAUNCHER_STUCK_S = 5;
 
 void train_session_init(struct train_session *s)
 {
@@ -29,7 +30,7 @@ void train_session_release(struct train_session *s)
     cli_machine_release(&s->cluster_job);
 }
 
-/* The rank that mpirun names as dead in its standard error; -1: none. */
+/* Returns the rank that mpirun names as dead in its standard error; -1: none. */
 static int read_dead_rank(const char *tail)
 {
     static const char phrase[] = "process rank ";
@@ -41,7 +42,8 @@ static int read_dead_rank(const char *tail)
     return (int)rank;
 }
 
-/* Print the error messages of the ranks without those of the launcher; false if there are none. */
+/* Print the error messages of the ranks without the messages of the launcher; false if the ranks
+ * wrote none. */
 static bool print_rank_errors(const char *tail)
 {
     bool any = false, ours = false;
@@ -57,7 +59,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how a run ended that did not finish. Returns the rank that died, or -1. */
+/* Report how an unfinished run ended. Returns the rank that died; -1: not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);
@@ -78,7 +80,7 @@ static int report_death(const struct train_session *s, const struct launch_child
     return rank;
 }
 
-/* Run the ranks once; returns -1 when they died, otherwise the exit code. */
+/* Run the ranks once. Returns -1 if a rank died, otherwise the exit code. */
 static int run_ranks_once(struct train_session *s, bool resume, int *ret_rank)
 {
     struct launch_command command = {0};

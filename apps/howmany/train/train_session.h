@@ -1,4 +1,4 @@
-/* One training run as `howmany train` makes it: its options, its preparation, and running it. */
+/* Makes one training run of `howmany train`: holds its options, prepares it and runs it. */
 #ifndef HM_TRAIN_SESSION_H
 #define HM_TRAIN_SESSION_H
 
@@ -7,17 +7,18 @@
 #include "train_options.h"
 #include "train_output.h"
 
-/* Initialise with train_session_init; set the options; prepare; run; release on every path. */
+/* Call train_session_init; set the options; prepare; run; release on every path. */
 struct train_session {
     struct train_options options;
     struct train_launch launch;
     struct train_output output;
-    struct cli_machine cluster_job; /* The catalog and the values of --set. */
-    struct hm_cluster *cluster;     /* Owned. */
-    const char *simulate;           /* Cluster to simulate; NULL: real ranks. */
-    double restarts;                /* Number of restarts after the death of a rank. */
+    struct cli_machine cluster_job; /* The catalog and the assignments of --set. */
+    struct hm_cluster *cluster;     /* The loaded cluster; owned. NULL: real ranks. */
+    const char *simulate;           /* Name of the cluster to simulate; NULL: real ranks. */
+    double restarts;                /* Largest number of restarts after the death of a rank. */
     bool dry_run, precision_given;
-    int given[TRAIN_RANKS * 2]; /* Options that are passed on to the ranks, in their order. */
+    /* Indices of the options that are passed on to the ranks, in their order. */
+    int given[TRAIN_RANKS * 2];
     const char *values[TRAIN_RANKS * 2];
     size_t given_count;
 };
@@ -27,7 +28,7 @@ void train_session_release(struct train_session *session);
 
 /* Check everything that can be checked before a rank starts; 0, or EXIT_USAGE with a message. */
 int train_session_prepare(struct train_session *session);
-/* Run the ranks until they finish, with restarts; an exit code. */
+/* Run the ranks until they finish, with restarts if necessary. Returns an exit code. */
 int train_session_run(struct train_session *session);
 /* Print the command that starts the ranks. */
 int train_session_print_command(const struct train_session *session);
