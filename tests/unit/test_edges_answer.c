@@ -25,7 +25,7 @@ static struct hm_convergence *make_convergence(void)
     return c;
 }
 
-static const struct hm_convergence *convergence;
+static struct hm_convergence *convergence;
 
 static int make(void **state)
 {
@@ -37,7 +37,7 @@ static int make(void **state)
 static int release(void **state)
 {
     (void)state;
-    hm_convergence_free((struct hm_convergence *)convergence);
+    hm_convergence_free(convergence);
     return 0;
 }
 

@@ -224,6 +224,9 @@ static void fits_are_saved(void **state)
     assert_string_equal(reply->files[0].path, "fit.json");
     assert_null(reply->files[0].program);
     assert_string_equal(reply->files[1].program, "gnuplot");
+    assert_non_null(strstr(reply->files[1].text, "\n1 ")); /* Curves begin at iteration 1. */
+    assert_non_null(strstr(reply->files[1].text, "\n8 ")); /* They end where the traces do. */
+    assert_null(strstr(reply->files[1].text, "\n0 "));
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
         assert_int_equal(hm_request_set_document(request, "traces", "fit.json",
