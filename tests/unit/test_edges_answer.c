@@ -1,4 +1,5 @@
-/* Boundaries of the questions of advise: values that are just inside and just outside. */
+/* Boundaries of the questions of advise and of published figures: values just inside and outside.
+ */
 #include "testing.h"
 
 #include "howmany_advise.h"
@@ -146,6 +147,75 @@ static void algorithms_must_have_traces(void **state)
     asks(q, HM_E_NAME);
 }
 
+/* ---- published figures -------------------------------------------------------------------------
+ */
+
+static struct hm_validation *validate(const char *text, int code, const char *message)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_validation *v = NULL;
+    struct hm_err err = {0};
+    int rc = hm_validate(job, &v, &err);
+
+    if (rc != code || !strstr(err.message, message))
+        fail_msg("%d instead of %d: %s", rc, code, err.message);
+    hm_job_free(job);
+    return v;
+}
+
+#define STEPS "compute: 100 s / n\ncommunicate: 1 s * n\ncluster: {max_nodes: 16}\n"
+
+/* The step of 4 workers takes 29 s, 101 / 29 = 3.482758... times faster than one. */
+static void figures_agree_to_their_digits(void **state)
+{
+    struct hm_validation *v =
+        validate(STEPS "measured: {speedup: {1: 1, 2: 2, 4: 4}}\nexpect:\n"
+                       "  - {what: time, n: 4, value: 29.0}\n"
+                       "  - {what: speedup, n: 4, value: 3.483, digits: 4}\n"
+                       "  - {what: speedup, n: 4, value: 3.482, digits: 4}\n"
+                       "  - {what: speedup, n: 4, value: 3.5, within: 0.02}\n"
+                       "  - {what: speedup, n: 4, value: 3.5, within: 0.01}\n"
+                       "  - {what: best_n, value: 10}\n"
+                       "  - {what: best_speedup, value: 5.05}\n"
+                       "  - {what: mape, value: 5.27, digits: 3}\n"
+                       "  - {what: mape_without_reference, value: 7.91, digits: 3}\n"
+                       "  - {what: time, n: 16, value: 22.25}\n"
+                       "  - {what: time, n: 1, value: 101}\n",
+                 0, "");
+    static const bool agrees[] = {true, true, false, true, false, true,
+                                  true, true, true,  true, true};
+    /* Errors of 0, |101/52 - 2| / 2 and |101/29 - 4| / 4. */
+    const double errors = (2 - 101 / 52.) / 2 + (4 - 101 / 29.) / 4;
+
+    (void)state;
+    assert_int_equal(v->count, 11);
+    for (size_t i = 0; i < 11; i++)
+        if (v->checks[i].agrees != agrees[i])
+            fail_msg("%zu: %s is %.10g", i, v->checks[i].what, v->checks[i].value);
+    assert_near(v->checks[0].n, 4, 0);
+    assert_true(isnan(v->checks[5].n) && isnan(v->checks[0].within));
+    assert_near(v->checks[3].within, 0.02, 0);
+    assert_near(v->checks[7].value, 100 * errors / 3, 1e-12);
+    assert_near(v->checks[8].value, 100 * errors / 2, 1e-12);
+    hm_validation_free(v);
+}
+
+static void figures_need_their_points(void **state)
+{
+    (void)state;
+    validate(STEPS "expect:\n  - {what: time, n: 17, value: 1}\n", HM_E_RANGE,
+             "n = 17 is not among");
+    validate(STEPS "measured: {speedup: {1: 1, 17: 2}}\nexpect:\n  - {what: mape, value: 1}\n",
+             HM_E_RANGE, "n = 17 is not among");
+    validate(STEPS "expect:\n  - {what: mape, value: 1}\n", HM_E_MISSING,
+             "needs measured speedups");
+    validate(STEPS "measured: {speedup: {1: 1}}\nexpect:\n  - {what: mape_random, value: 1}\n",
+             HM_E_MISSING, "needs a graph");
+    struct hm_validation *v = validate(STEPS, 0, "");
+    assert_int_equal(v->count, 0);
+    hm_validation_free(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +223,8 @@ int main(void)
         cmocka_unit_test(money_needs_a_price),
         cmocka_unit_test(amounts_are_finite),
         cmocka_unit_test(algorithms_must_have_traces),
+        cmocka_unit_test(figures_agree_to_their_digits),
+        cmocka_unit_test(figures_need_their_points),
     };
 
     return cmocka_run_group_tests(tests, make, release);

@@ -173,6 +173,32 @@ static void plans_rank_schemes(void **state)
     gives(request, NULL, {"ranking", 6, NULL});
 }
 
+#define RING(seconds, latency)                                                                     \
+    "compute: " seconds " / n\ncommunicate: {bytes: 1 MB, scheme: ring}\n"                         \
+    "cluster: {max_nodes: 8, flops: 1 Tflop/s, network: {bandwidth: 8 Mbit/s, latency: " latency   \
+    "}}\n"
+
+/* The larger part of the step limits it; at equal parts that is computing. */
+static void limits_are_the_larger_part(void **state)
+{
+    (void)state;
+    gives(with_document("plan", "job", small_job), NULL, {"limit.kind", .text = "compute"},
+          {"limit.share", 0.5, NULL});
+    /* 95/10 + 10 = 19.5 s is the least. */
+    gives(with_document("plan", "job", "compute: 95 s / n\ncommunicate: 1 s * n\n"), NULL,
+          {"best.n", 10, NULL}, {"limit.kind", .text = "communication"},
+          {"limit.share", 10 / 19.5, NULL},
+          {"limit.why", .text = "communication by the job's formula"});
+    /* On 8 workers a ring takes 14 latencies and sends 7/4 of the megabyte at 1 MB/s: 1.75 s. */
+    gives(with_document("plan", "job", RING("8 s", "1 ms")), NULL, {"best.n", 8, NULL},
+          {"best.latency_s", 0.014, NULL}, {"best.bandwidth_s", 1.75, NULL},
+          {"limit.kind", .text = "bandwidth"}, {"limit.share", 1.764 / 2.764, NULL});
+    gives(with_document("plan", "job", RING("40 s", "200 ms")), NULL, {"best.n", 8, NULL},
+          {"best.latency_s", 2.8, NULL}, {"limit.kind", .text = "compute"});
+    gives(with_document("plan", "job", RING("32 s", "200 ms")), NULL, {"best.n", 8, NULL},
+          {"limit.kind", .text = "latency"}, {"limit.share", 4.55 / 8.55, NULL});
+}
+
 static const char free_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n";
 static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}\nbatch: 64\n"
@@ -571,6 +597,7 @@ int main(void)
         cmocka_unit_test(plans_take_runs),
         cmocka_unit_test(layers_are_shown),
         cmocka_unit_test(plans_rank_schemes),
+        cmocka_unit_test(limits_are_the_larger_part),
         cmocka_unit_test(notes_follow_the_question),
         cmocka_unit_test(ways_follow_the_fields),
         cmocka_unit_test(servers_have_their_consistency),

@@ -62,6 +62,31 @@ static void recommendations_answer_their_question(void **state)
     hm_reply_free(reply);
 }
 
+/* Runs of batch 64: 10 s, 6 s and 4 s on 1, 2 and 4 workers for 1, 1 and 2 dollars. */
+static void recommendations_weigh_time_and_cost(void **state)
+{
+    struct hm_request *request = recommend_with("deadline", "4s");
+
+    (void)state;
+    gives(recommend_with("deadline", "4s"), NULL, {"best.n", 4, NULL}, {"missed", NAN, NULL});
+    gives(recommend_with("budget", "$2"), NULL, {"best.n", 4, NULL});
+    gives(recommend_with("deadline", "3s"), NULL, {"missed", .text = "deadline"});
+    gives(recommend_with("budget", "$0.5"), NULL, {"missed", .text = "budget"});
+    set(request, "budget", "$1");
+    gives(request, NULL, {"missed", .text = "deadline and budget"});
+    /* Without weights: seconds / 4 + dollars / 1. */
+    gives(recommend_with("goal", "balance"), NULL, {"best.n", 2, NULL}, {"best.value", 2.5, NULL},
+          {"candidates.1.value", 3, NULL}, {"candidates.2.value", 3.5, NULL});
+    gives(recommend_with("alpha", "1"), NULL, {"best.n", 4, NULL}, {"best.value", 6, NULL});
+    gives(recommend_with("beta", "10"), NULL, {"best.n", 2, NULL}, {"best.value", 11.5, NULL});
+    request = with_document("recommend", "runs", "n,seconds\n1,10\n2,6\n4,4\n");
+    set(request, "budget", "$1");
+    run_fails(request, NULL, HM_E_MISSING, "budget", "needs a price");
+    request = with_document("recommend", "runs", "n,seconds\n1,10\n2,6\n4,4\n");
+    set(request, "goal", "cost"); /* 10, 12 and 16 worker-seconds. */
+    gives(request, NULL, {"best.n", 1, NULL}, {"best.value", 10, NULL});
+}
+
 static void recommendations_check_their_place(void **state)
 {
     char name[80];
@@ -199,6 +224,9 @@ static void fits_are_saved(void **state)
     assert_string_equal(reply->files[0].path, "fit.json");
     assert_null(reply->files[0].program);
     assert_string_equal(reply->files[1].program, "gnuplot");
+    assert_non_null(strstr(reply->files[1].text, "\n1 ")); /* Curves begin at iteration 1. */
+    assert_non_null(strstr(reply->files[1].text, "\n8 ")); /* They end where the traces do. */
+    assert_null(strstr(reply->files[1].text, "\n0 "));
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
         assert_int_equal(hm_request_set_document(request, "traces", "fit.json",
@@ -420,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recommendations_answer_their_question),
+        cmocka_unit_test(recommendations_weigh_time_and_cost),
         cmocka_unit_test(recommendations_check_their_place),
         cmocka_unit_test(convergence_is_checked),
         cmocka_unit_test(recommendations_far_from_runs_are_noted),

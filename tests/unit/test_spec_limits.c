@@ -214,6 +214,45 @@ static void layers_have_ranges(void **state)
     CHECK(limits, try_job);
 }
 
+/* Windows and borders by the shape of the output on an image of 8 x 8. */
+static void windows_have_two_directions(void **state)
+{
+    static const struct {
+        const char *text;
+        double height, width;
+    } cases[] = {
+        {LAYER("conv: {filters: 2, kernel: 3}"), 6, 6},
+        {LAYER("conv: {filters: 2, kernel: [3, 5]}"), 6, 4},
+        {LAYER("conv: {filters: 2, kernel: [3, 5], padding: same}"), 8, 8},
+        {LAYER("conv: {filters: 2, kernel: 3, padding: 1}"), 8, 8},
+        {LAYER("conv: {filters: 2, kernel: 3, padding: [1, 0]}"), 8, 6},
+        {LAYER("conv: {filters: 2, kernel: 3, border: 1}"), 7, 7},
+        {LAYER("conv: {filters: 2, kernel: 3, border: [0, 2], stride: 2}"), 3, 4},
+        {LAYER("pool: {kernel: 2}"), 4, 4},
+        {LAYER("pool: {kernel: 3, stride: 2}"), 3, 3},
+        {LAYER("pool: {kernel: 3, stride: 2, ceil: true}"), 4, 4},
+    };
+    struct hm_err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_job *job = parse_job(cases[i].text);
+        const struct hm_layer *l = &job->network->layers[0];
+        double down = (8 - l->kernel_h + l->border_h) / l->stride;
+        double across = (8 - l->kernel_w + l->border_w) / l->stride;
+        double height = (l->ceil_mode ? ceil(down) : floor(down)) + 1;
+        double width = (l->ceil_mode ? ceil(across) : floor(across)) + 1;
+        if (height != cases[i].height || width != cases[i].width)
+            fail_msg("%s: %g x %g", cases[i].text, height, width);
+        hm_job_free(job);
+    }
+    assert_true(try_job(LAYER("conv: {filters: 2, kernel: [1, 2, 3]}"), &err) == HM_E_TYPE);
+    assert_string_equal(err.hint, "write a number or [vertical, horizontal]");
+    err = (struct hm_err){0};
+    assert_int_equal(try_job(LAYER("conv: {filters: 2, kernel: 3, padding: 1, border: 1}"), &err),
+                     HM_E_CONFLICT);
+}
+
 static int try_closed_job(const char *text, struct hm_err *err)
 {
     struct hm_job *job = NULL;
@@ -453,6 +492,7 @@ int main(void)
         cmocka_unit_test(keys_of_a_job_have_ranges),
         cmocka_unit_test(keys_of_a_cluster_have_ranges),
         cmocka_unit_test(layers_have_ranges),
+        cmocka_unit_test(windows_have_two_directions),
         cmocka_unit_test(graphs_of_requests_are_small),
         cmocka_unit_test(keys_of_a_study_have_ranges),
         cmocka_unit_test(ranges_of_workers_double),
