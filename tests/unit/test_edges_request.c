@@ -197,7 +197,7 @@ static void flags_are_read(void **state)
 static void lists_grow(void **state)
 {
     struct values v = values_new("converge");
-    char text[16];
+    char text[32];
     const struct hm_texts *names = member(&v, "algorithms");
 
     (void)state;
