@@ -387,12 +387,11 @@ struct hm_advise_question {
     const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
     size_t algorithm_count;
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
-    bool adaptive; /* Also find the best schedule that changes the number of workers during the run.
-                    */
-    double switch_s; /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;    /* Coverage probability of the intervals, in (0, 1); 0: that of the
-                        convergence. */
-    double seed;     /* Seed of the random draws that give the intervals. */
+    bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
+    double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
+    double level;       /* Coverage probability of the intervals, in (0, 1); 0: that of the
+                           convergence. */
+    double seed;        /* Seed of the random draws that give the intervals. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \

@@ -41,8 +41,7 @@ struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
-    bool relative; /* Only speedups were given, so that seconds are in units of the reference time.
-                    */
+    bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */

@@ -369,8 +369,7 @@ struct hm_cluster {
     struct hm_node node;
     struct hm_link network; /* Link between machines. */
     double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
-    bool roofline; /* Include memory bandwidth and kernel overhead in the model, if they are known.
-                    */
+    bool roofline;    /* Model memory bandwidth and kernel overhead, if they are known. */
     struct hm_slowness slowness;
     void *memory; /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
