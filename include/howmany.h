@@ -2,9 +2,9 @@
  * howmany: how many machines to train on, how long it takes, what it costs, and why.
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
- * leads from one to the other. It includes howmany_base.h (version, errors) and howmany_inputs.h
- * (jobs, clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured
- * runs, howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
+ * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
+ * clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured runs,
+ * howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
  *
  *     struct hm_err err = {0};
  *     struct hm_job *job = NULL;
@@ -23,8 +23,8 @@
  * Quantities are doubles in SI units. The name ends in the unit: _s seconds, _bytes, _flops flop
  * per second. Money has no unit; the catalog uses US dollars.
  *
- * An unknown quantity is NaN. In the description of a job or a cluster, 0 is accepted for it too
- * where 0 cannot be a value. In questions and settings, 0 means "not asked" or "the default", and
+ * An unknown quantity is NaN. In a job or a cluster, 0 also means unknown if 0 is not a possible
+ * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and
  * NaN is an error, unless the comment of the field says otherwise. Results use NaN only.
  *
  * Functions return 0 or a negative code of enum hm_code. Results go out through ret_ parameters,
@@ -167,9 +167,10 @@ struct hm_point {
     double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
     double speedup;     /* Speedup relative to the reference number of workers. */
     double efficiency;  /* Speedup per worker, relative to that of the reference. */
-    double total_s; /* Seconds of the whole job, or of less: see whole_job in struct hm_answer. */
-    double cost; /* Money for the whole job, or for less: see whole_job in struct hm_answer; NaN: no
-                    price is known. */
+    double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
+                           hm_answer. */
+    double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
+                    NaN: no price is known. */
     double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
     double server_share; /* Share of time_s in which the links of parameter servers are busy, 0 to
                             1; NaN: no servers. */
@@ -295,7 +296,7 @@ struct hm_answer {
     double saturates_n;   /* Least n at which the links of servers limit the speed; NaN: at no n. */
     double servers_enough; /* Number of servers that suffice at the best n; NaN: no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
-    void *memory;                /* Owns everything above. */
+    void *memory;                /* Owns all memory of this struct. */
 };
 
 /*
@@ -331,7 +332,7 @@ struct hm_validation {
     size_t count;
     struct hm_answer *answer; /* The plan of the job; NULL if the job has only a network to
                                  count. */
-    void *memory;             /* Owns everything above. */
+    void *memory;             /* Owns all memory of this struct. */
 };
 
 /*

@@ -40,7 +40,7 @@ struct hm_trace {
     double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
     double *loss;       /* Loss at each point; finite. */
     double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
-    double *elapsed_s;  /* Seconds from the start of the run to each point; NaN: unknown. */
+    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
     double best;  /* Least loss P* that can be reached, as given with the trace; NaN: not given. */
     double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
@@ -56,7 +56,7 @@ struct hm_traces {
     size_t count;
     const char **notes; /* Warnings, one sentence each: gaps, rows without a loss, restarts. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* How traces are read. {0} reads the loss as a function of the iteration. */
@@ -108,7 +108,7 @@ struct hm_pace {
 struct hm_paces {
     struct hm_pace *paces;
     size_t count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* Get the seconds of an iteration from the times of traces, for each algorithm separately. */
@@ -274,7 +274,7 @@ struct hm_convergence {
                                may have none. */
     const char **notes;     /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* Fit the loss curve g(i, m) of each algorithm to traces. settings may be NULL. */
@@ -349,7 +349,7 @@ struct hm_holdout {
     size_t count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*
@@ -402,7 +402,7 @@ struct hm_advise_question {
 /* Reason why a candidate is worse than the first one. */
 enum hm_advise_why {
     HM_WHY_BEST,       /* The candidate is the first one. */
-    HM_WHY_ITERATION,  /* Each iteration takes longer. */
+    HM_WHY_ITERATION,  /* Each iteration of the candidate takes longer. */
     HM_WHY_ITERATIONS, /* The candidate needs more iterations. */
     HM_WHY_BOTH,       /* The candidate needs more iterations, and each of them takes longer. */
     HM_WHY_PRICE,      /* The candidate costs more. */
@@ -486,10 +486,10 @@ struct hm_advice {
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;
-    struct hm_schedule *schedule; /* Best schedule of changing m; NULL: not asked. */
+    struct hm_schedule *schedule; /* Best schedule of changes of m; NULL: not asked. */
     const char **notes;           /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*

@@ -45,7 +45,7 @@ struct hm_runs {
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*
@@ -180,7 +180,7 @@ struct hm_fit {
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
     struct hm__fit *inside; /* Internal data. */
-    void *memory;           /* Owns everything above. */
+    void *memory;           /* Owns all memory of this struct. */
 };
 
 enum { HM_FIT_RESIDUALS = 10000 };
@@ -295,7 +295,7 @@ struct hm_design {
     size_t chosen_count, made_count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* Choose the most useful runs from a table of configurations to measure; see hm_runs_cross. */
@@ -375,7 +375,7 @@ struct hm_recommendation {
                              run would. */
     const char **notes;   /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* Recommend a number of workers. runs may be NULL if the question has a job. */

@@ -175,7 +175,7 @@ struct hm_graph {
     double repeated;   /* Number of repeated edges that were left out; NaN: unknown. */
     uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL: only degrees are
                           known. */
-    void *memory;      /* Owns everything above. */
+    void *memory;      /* Owns all memory of this struct. */
 };
 
 enum hm_graph_format {
@@ -212,7 +212,7 @@ HM_API void hm_graph_free(struct hm_graph *graph);
 #define HM_SPLIT_MAP(X)                                                                            \
     X(DEALT, "dealt", false, false, false)            /* Round robin by degree. */                 \
     X(RANDOM, "random", false, false, true)           /* Each vertex to a random worker. */        \
-    X(GREEDY, "greedy", false, false, false)          /* Largest to least loaded worker. */        \
+    X(GREEDY, "greedy", false, false, false)          /* By degree, to the least loaded worker. */ \
     X(HASH, "hash", true, false, false)               /* By hash of the vertex number. */          \
     X(METIS, "metis", true, false, false)             /* METIS k-way: few cut edges. */            \
     X(EDGE_RANDOM, "edge-random", true, true, true)   /* Each edge to a random worker. */          \

@@ -107,7 +107,7 @@ struct hm_reply {
     bool from_store; /* The answer depends on the current contents of the store. */
     struct hm_reply_file *files;
     size_t file_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /* Make a request whose fields have their default values. */

@@ -117,7 +117,7 @@ struct hm_store_page {
     struct hm_stored *runs;
     size_t count;
     const char *next; /* Value of `after` for the next page; NULL: this is the last page. */
-    void *memory;     /* Owns everything above. */
+    void *memory;     /* Owns all memory of this struct. */
 };
 
 HM_API int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,

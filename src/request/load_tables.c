@@ -263,10 +263,7 @@ static bool is_fit(const struct hm_trace_fields *f)
                    : hm__text_ends(d->name, ".json");
 }
 
-/*
- * Refuses fields that a stored fit no longer can take into account, because they concern its
- * traces.
- */
+/* Refuses fields that would change how a stored fit was made from its traces. */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
     const char *given = !isnan(f->best)  ? "best"

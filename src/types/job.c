@@ -287,8 +287,8 @@ static int check_formula(const struct hm_formula *f, const char *field, struct h
 }
 
 /*
- * The job must have the network or graph that a message consists of, because it determines the
- * size.
+ * A job must have the network or graph whose data a step sends, because it determines the size of
+ * the message.
  */
 static int check_payload(const struct hm_job *j, const struct hm_transfer *t, const char *field,
                          struct hm_err *err)
