@@ -2,9 +2,9 @@
  * howmany: how many machines to train on, how long it takes, what it costs, and why.
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
- * leads from one to the other. It includes howmany_base.h (version, errors) and howmany_inputs.h
- * (jobs, clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured
- * runs, howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
+ * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
+ * clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured runs,
+ * howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
  *
  *     struct hm_err err = {0};
  *     struct hm_job *job = NULL;
@@ -23,8 +23,8 @@
  * Quantities are doubles in SI units. The name ends in the unit: _s seconds, _bytes, _flops flop
  * per second. Money has no unit; the catalog uses US dollars.
  *
- * An unknown quantity is NaN. In the description of a job or a cluster, 0 is accepted for it too
- * where 0 cannot be a value. In questions and settings, 0 means "not asked" or "the default", and
+ * An unknown quantity is NaN. In a job or a cluster, 0 also means unknown if 0 is not a possible
+ * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and
  * NaN is an error, unless the comment of the field says otherwise. Results use NaN only.
  *
  * Functions return 0 or a negative code of enum hm_code. Results go out through ret_ parameters,
@@ -64,64 +64,79 @@ extern "C" {
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-/* What is to be as small as possible. */
+/* The quantity that the answer makes as small as possible. */
 enum hm_goal {
-    HM_GOAL_AUTO,    /* Balance if a weight is given, else cost with a deadline, else time. */
-    HM_GOAL_TIME,    /* Seconds. */
-    HM_GOAL_COST,    /* Money, or node-seconds where no price is known. */
-    HM_GOAL_BALANCE, /* alpha * seconds + beta * money. */
+    HM_GOAL_AUTO, /* HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST if a deadline is given,
+                     else HM_GOAL_TIME. */
+    HM_GOAL_TIME, /* Least seconds. */
+    HM_GOAL_COST, /* Least money, or least node-seconds if no price is known. */
+    HM_GOAL_BALANCE, /* Least alpha * seconds + beta * money. */
 };
 
-struct hm_fit; /* A fit of measured runs, see howmany_fit.h. */
+struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
 /* How workers exchange gradients; see docs/platforms.md. */
 enum hm_platform {
-    HM_PLATFORM_JOB,       /* As the job says. */
+    HM_PLATFORM_JOB,       /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE, /* The fastest all-reduce among the workers. */
-    HM_PLATFORM_DRIVER,    /* A driver broadcasts by torrent and collects in two waves. */
+    HM_PLATFORM_DRIVER,    /* A driver sends the model by a torrent-like broadcast and collects
+                              gradients in two waves. */
     HM_PLATFORM_SERVER,    /* Parameter servers hold the model. */
 };
 enum hm_consistency {
-    HM_CONSISTENCY_BSP,   /* All workers begin a step together. */
-    HM_CONSISTENCY_SSP,   /* The fastest worker is at most `staleness` steps ahead. */
-    HM_CONSISTENCY_ASYNC, /* No worker waits for another. */
+    HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
+    HM_CONSISTENCY_SSP, /* Stale synchronous: the fastest worker is at most `staleness` steps ahead
+                           of the slowest. */
+    HM_CONSISTENCY_ASYNC, /* Asynchronous: no worker waits for another. */
 };
-HM_API const char *hm_platform_name(enum hm_platform platform); /* "?" if out of range. */
-HM_API int hm_platform_find(const char *name);                  /* -1 if there is none. */
+/*
+ * Functions with _name return "?" for a number out of range; those with _find return -1 if there is
+ * no such name.
+ */
+HM_API const char *hm_platform_name(enum hm_platform platform);
+HM_API int hm_platform_find(const char *name);
 HM_API const char *hm_consistency_name(enum hm_consistency consistency);
-HM_API int hm_consistency_find(const char *name); /* -1 if there is none. */
+HM_API int hm_consistency_find(const char *name);
 
-/* A platform and its settings. All fields after `platform` need HM_PLATFORM_SERVER. */
+/* A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER. */
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
-    double staleness;   /* SSP: a whole number, 0 to 1e6. */
-    double servers;     /* A whole number, 1 to 1e6; 0: chosen for the goal. */
-    bool colocated;     /* Servers run on the machines of the workers. */
-    double backups;     /* BSP: a step ignores the slowest workers, this many; 0 to 1000, < n. */
-    double stale_cost;  /* SSP, async: stale gradients multiply the iterations on one worker by
-                           this factor, 1e-6 to 1e6; 0: they cost nothing. */
-    double stale_power; /* On n workers the factor is stale_cost * n^stale_power, at least 1;
-                           -10 to 10. */
+    double staleness; /* SSP only: most steps that a worker may be ahead of the slowest one; whole,
+                         0 to 1e6. */
+    double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
+                       number. */
+    bool colocated; /* Servers run on the machines of the workers. */
+    double backups; /* BSP only: number of slowest workers that each step does not wait for; 0 to
+                       1000, and < n. */
+    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the number of
+                           iterations on one worker, 1e-6 to 1e6; 0: stale gradients cost nothing. */
+    double stale_power; /* Exponent, -10 to 10: on n workers the factor is stale_cost *
+                           n^stale_power, at least 1. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
 struct hm_question {
     enum hm_goal goal;
-    double alpha;      /* Balance: weight of one second, >= 0; NaN: chosen, see docs/plan.md. */
-    double beta;       /* Balance: weight of one unit of money, >= 0; NaN: chosen. */
-    double deadline_s; /* Most seconds of the whole job, > 0; 0: no deadline. */
-    double budget;     /* Most money for the whole job, >= 0; NaN: no limit. */
-    double max_n;      /* Most workers to consider, 1 to 1e6; 0: those of the cluster, else
-                          1024. */
-    double reference;  /* Speedups are relative to this many workers; 0: as in the job. */
-    double faster;     /* How many workers are this many times as fast as the reference? > 0; 0: not
-                          asked. */
-    double work;       /* How many workers do this many times the work in the same time? > 0; 0: not
-                          asked. */
-    bool weak;         /* Weak scaling, even if the job says strong scaling. */
-    const struct hm_fit *fit;  /* Times come from this fit; NULL: from the model. Borrowed. */
-    const struct hm_way *ways; /* Platforms to compare; NULL: as the job says. Borrowed. */
+    double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
+                     docs/plan.md. */
+    double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
+                     chooses. */
+    double deadline_s; /* Most seconds that the whole job may take, > 0; 0: no deadline. */
+    double budget;     /* Most money that the whole job may cost, >= 0; NaN: no limit. */
+    double max_n; /* Most workers to consider, 1 to 1e6; 0: as many as the cluster has, or 1024 if
+                     that is unknown. */
+    double reference; /* Number of workers that speedups are relative to; 0: the reference of the
+                         job. */
+    double faster;    /* If > 0, ask for the fewest workers that are this many times as fast as the
+                         reference. */
+    double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
+                    time. */
+    bool weak;   /* Assume weak scaling, even if the job says strong scaling. */
+    const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
+                                  Borrowed. */
+    const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
+                                  Borrowed. */
     size_t way_count;
 };
 
@@ -135,29 +150,37 @@ HM_API int hm_question_check(const struct hm_question *question, struct hm_err *
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* One point of the curve: n workers. */
+/* The prediction for one number of workers n. */
 struct hm_point {
-    double n;             /* Workers. */
-    double nodes;         /* Machines, with those of servers or a driver. */
-    double time_s;        /* One iteration. */
-    double low_s, high_s; /* Interval of the mean of time_s; NaN without a fit. */
-    double compute_s;     /* Computing, and waiting for slower workers. */
-    double wait_s;        /* The part of compute_s that is waiting; 0 if workers are equal. */
-    double communicate_s; /* Communicating. Where it overlaps, time_s is less than the sum. */
-    double latency_s;     /* The part of communicate_s that waits for messages; NaN: unknown. */
-    double bandwidth_s;   /* The part of communicate_s that moves bytes; NaN: unknown. */
-    double speedup;       /* Relative to the reference. */
-    double efficiency;    /* Speedup per worker, relative to the reference. */
-    double total_s;       /* The whole job; see whole_job of the answer. */
-    double cost;          /* The whole job; NaN: no price is known. */
-    double memory_bytes;  /* Memory that one worker needs; NaN: unknown. */
-    double server_share;  /* Share of time_s in which links of servers are busy; NaN: no servers. */
-    double imbalance;     /* Graph: edges of the worker with most edges over the mean; else NaN. */
-    enum hm_scheme scheme; /* The scheme used where the job leaves it open. */
-    bool fits;             /* The memory suffices, as far as known, and each worker has a sample. */
+    double n;      /* Number of workers. */
+    double nodes;  /* Number of machines, including those of parameter servers or a driver. */
+    double time_s; /* Seconds of one iteration. */
+    double low_s, high_s; /* Interval of the mean time of an iteration; NaN without a fit. */
+    double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
+                             workers. */
+    double wait_s; /* Seconds of compute_s that are spent waiting; 0 if all workers are equally
+                      fast. */
+    double communicate_s; /* Seconds of communication in one iteration. If it overlaps with
+                             computing, time_s is less than the sum of both. */
+    double latency_s;     /* Seconds of communicate_s that are due to the latency of messages; NaN:
+                             unknown. */
+    double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
+    double speedup;     /* Speedup relative to the reference number of workers. */
+    double efficiency;  /* Speedup per worker, relative to that of the reference. */
+    double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
+                           hm_answer. */
+    double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
+                    NaN: no price is known. */
+    double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
+    double server_share; /* Share of time_s in which the links of parameter servers are busy, 0 to
+                            1; NaN: no servers. */
+    double imbalance; /* Graph jobs: most edges of a worker divided by the mean per worker; NaN for
+                         other jobs. */
+    enum hm_scheme scheme; /* The all-reduce scheme that was chosen if the job does not name one. */
+    bool fits; /* The memory suffices or is unknown, and each worker has at least one sample. */
 };
 
-/* What limits the speed at the best n. */
+/* The resource that limits the speed at the best n. */
 enum hm_limit {
     HM_LIMIT_COMPUTE,
     HM_LIMIT_COMMUNICATION,
@@ -165,104 +188,123 @@ enum hm_limit {
     HM_LIMIT_LATENCY,
     HM_LIMIT_MEMORY,
     HM_LIMIT_BATCH,
-    HM_LIMIT_IMBALANCE,  /* One worker has more edges than the others. */
-    HM_LIMIT_STRAGGLERS, /* Waiting for slower workers. */
+    HM_LIMIT_IMBALANCE,  /* One worker has more edges of the graph than the others. */
+    HM_LIMIT_STRAGGLERS, /* Workers wait for slower workers. */
 };
 
-/* "compute", "bandwidth", ...; "?" for a number out of range. */
+/* Returns "compute", "bandwidth", ...; "?" for a number out of range. */
 HM_API const char *hm_limit_name(enum hm_limit limit);
 
 /* The effect of one change of the job or the cluster. */
 struct hm_help {
-    const char *what; /* The change: "2x bandwidth", "half of W". */
-    double n;         /* The best n after the change. */
-    double time_s;    /* One iteration there. */
+    const char *what; /* Description of the change, such as "2x bandwidth" or "half of W". */
+    double n;         /* Best number of workers after the change. */
+    double time_s;    /* Seconds of one iteration on that many workers. */
     double speedup;   /* Relative to the reference of the changed job. */
-    double gain;      /* The same work is done this many times as fast as in the answer. */
+    double gain; /* Factor by which the change makes the same work faster than in the answer. */
 };
 
-/* One compared candidate: a machine, a scheme and a platform. */
+/* One candidate of a comparison: a machine, a scheme and a platform. */
 struct hm_rank {
-    const char *machine;                      /* NULL if the cluster of the job has no name. */
-    const char *scheme;                       /* NULL if the job's own communication was used. */
-    bool feasible;                            /* Some n meets every limit of the question. */
-    double n, time_s, total_s, cost, speedup; /* Of its best point, as in struct hm_point. */
-    struct hm_way way; /* With the chosen number of servers; HM_PLATFORM_JOB if none was asked. */
-    double samples_per_s;  /* Samples whose gradients are used; NaN: the job has no batch. */
-    double saturates_n;    /* As in the answer. */
-    double servers_enough; /* As in the answer. */
-    const char *why;       /* Why it is not the best; NULL for the best. */
+    const char *machine; /* Name of the machine; NULL if the cluster of the job has no name. */
+    const char *scheme;  /* Name of the scheme; NULL if the communication of the job was used. */
+    bool feasible;       /* At least one n meets every limit of the question. */
+    double n, time_s, total_s, cost, speedup; /* Values at the best n of this candidate, as in
+                                                 struct hm_point. */
+    struct hm_way way; /* The platform with the number of servers that was chosen; HM_PLATFORM_JOB
+                          if the question names no platform. */
+    double samples_per_s; /* Samples per second whose gradients are used; NaN: the job has no
+                             batch. */
+    double saturates_n;   /* Least n at which the links of servers limit the speed; NaN: at no n. */
+    double servers_enough; /* Number of servers that suffice at the best n; NaN: no servers. */
+    const char *why;       /* Reason why the candidate is not the best; NULL for the best. */
 };
 
 enum hm_status {
     HM_STATUS_OK,
-    HM_STATUS_NO_SPEEDUP, /* No n is faster than the reference. */
-    HM_STATUS_UNREACHED,  /* No n meets the deadline, the budget, the factor or the memory. */
+    HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
+    HM_STATUS_UNREACHED,  /* No number of workers meets the deadline, the budget, the wanted factor
+                             or the memory. */
 };
 
 struct hm_answer {
     enum hm_status status;
-    const char *job, *machine, *fabric; /* Names; NULL where there is none. */
-    const char *provenance;             /* "model", "fit" or "model and runs". */
-    enum hm_goal goal;                  /* The goal that was used, never HM_GOAL_AUTO. */
+    const char *job, *machine, *fabric; /* Names of the job, the machine and the network; NULL for a
+                                           name that is not known. */
+    const char *provenance; /* Source of the times: "model", "fit" or "model and runs". */
+    enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
-    bool whole_job; /* total_s and cost are those of the whole job. Otherwise they are those of one
-                       iteration or, with weak scaling, of the samples of one iteration at the
-                       reference. */
+    bool whole_job; /* True if total_s and cost are those of the whole job. If false, they are those
+                       of one iteration or, with weak scaling, of as many samples as one iteration
+                       at the reference has. */
     bool priced;    /* The price of a machine is known. */
-    double reference;        /* Speedups are relative to this many workers. */
-    double iterations;       /* Of the whole job at the best n; NaN: not given. */
+    double reference;        /* Number of workers that speedups are relative to. */
+    double iterations;       /* Iterations of the whole job at the best n; NaN: not given. */
     double price_per_s;      /* Money per second of one machine; NaN: unknown. */
-    double accelerators;     /* Workers in one machine. */
-    double memory_bytes;     /* Memory of one worker; NaN: unknown. */
-    struct hm_point *points; /* In ascending order of n. */
+    double accelerators;     /* Number of workers in one machine. */
+    double memory_bytes;     /* Bytes of memory of one worker; NaN: unknown. */
+    struct hm_point *points; /* The curve: one point for each n, in ascending order of n. */
     size_t point_count;
-    size_t best, knee;               /* Indices into points; HM_NONE: there is none. */
-    size_t in_deadline;              /* Cheapest point within the deadline; or HM_NONE. */
-    size_t in_budget;                /* Fastest point within the budget; or HM_NONE. */
-    size_t faster, work;             /* Fewest workers that reach the factor; or HM_NONE. */
-    size_t nearest;                  /* Nearest miss if a limit is not met; or HM_NONE. */
-    double nearest_gap;              /* The nearest miss exceeds the limit by this factor, > 1; NaN
-                                        if nothing is missed. */
-    const char *missed;              /* "deadline", "budget", "memory", "speedup", ...; or NULL. */
-    struct hm_point *work_points;    /* The curve with more work; NULL if not asked. */
-    double plateau_from, plateau_to; /* Around the best n, the goal is within 5 % of the best from
-                                        one to the other; NaN if there is no best. */
-    double level;                    /* Probability of all intervals; NaN without a fit. */
-    double sure;                     /* Probability that no other n is better; NaN without a fit. */
-    double sure_near;     /* Probability that it is within 5 % of the best; NaN likewise. */
-    size_t likely;        /* With a fit: best point of the single most likely curve. */
-    double n_low, n_high; /* Interval of the best n; NaN without a fit. */
-    size_t *pareto;       /* Points that no other beats in both time and cost, fastest first. */
+    size_t best, knee;   /* Indices into points of the best n and of the knee of the curve; HM_NONE:
+                            there is none. */
+    size_t in_deadline;  /* Index of the cheapest point within the deadline; HM_NONE: there is
+                            none. */
+    size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
+    size_t faster, work; /* Indices of the fewest workers that reach the factors `faster` and `work`
+                            of the question; HM_NONE: none does. */
+    size_t nearest; /* If no point meets a limit: index of the point that misses it least; otherwise
+                       HM_NONE. */
+    double nearest_gap; /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
+                           limit is missed. */
+    const char *missed; /* Name of the limit that is missed: "deadline", "budget", "memory",
+                           "speedup", ...; NULL: none. */
+    struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
+                                     ask for `work`. */
+    double plateau_from, plateau_to; /* Range of n around the best n in which the goal is within 5 %
+                                        of its best value; NaN if there is no best n. */
+    double level;                    /* Coverage probability of all intervals; NaN without a fit. */
+    double sure; /* Probability that no other n is better than the best n; NaN without a fit. */
+    double sure_near; /* Probability that the best n is within 5 % of the true optimum; NaN without
+                         a fit. */
+    size_t likely;    /* With a fit: index of the best point of the single most likely curve. */
+    double n_low, n_high; /* Interval of the best number of workers; NaN without a fit. */
+    size_t *pareto;       /* Indices of the points that no other point beats in both time and cost,
+                             fastest first. */
     size_t pareto_count;
     enum hm_limit limit;
-    double limit_share;    /* Share of the iteration at the best n that is due to the limit. */
-    const char *why;       /* A phrase: "joining gradients by ring grows with n". */
-    bool at_ceiling;       /* The best n is the largest considered, and no limit was given. */
-    double beyond_n;       /* A better n above the ceiling, at most four times it; NaN: none. */
-    double beyond_speedup; /* Its speedup; NaN: none. */
-    struct hm_help *help;  /* What would help. */
+    double limit_share; /* Share of the time of an iteration at the best n that is due to `limit`, 0
+                           to 1. */
+    const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
+                           with n". */
+    bool at_ceiling;    /* The best n is the largest n considered, although neither the question nor
+                           the cluster sets a limit. */
+    double beyond_n; /* A better n above the largest n considered, at most four times as large; NaN:
+                        none was found. */
+    double beyond_speedup; /* Speedup at beyond_n; NaN: there is no such n. */
+    struct hm_help *help;  /* Changes of the job or the cluster that would make it faster. */
     size_t help_count;
-    struct hm_rank *ranking; /* The candidates, best first; NULL if there is only one. */
+    struct hm_rank *ranking; /* All compared candidates, best first; NULL if there is only one. */
     size_t rank_count;
     const char **notes; /* Assumptions and warnings, one sentence each. */
     size_t note_count;
-    struct hm_measured *measured; /* Measured speedups, from the job. */
+    struct hm_measured *measured; /* Measured speedups that the job contains. */
     size_t measured_count;
-    bool uneven;                 /* The cluster has stragglers, and they are in the times. */
-    struct hm_way way;           /* The platform, if one was asked for. */
-    double samples_per_s;        /* At the best n, with a platform; NaN: unknown. */
-    double saturates_n;          /* From this n on the links of servers limit; NaN: never. */
-    double servers_enough;       /* This many servers suffice at the best n; NaN: no servers. */
-    struct hm_question question; /* As asked, with the weights that were used. */
-    void *memory;                /* Owns everything above. */
+    bool uneven;          /* The cluster has stragglers, and the times include waiting for them. */
+    struct hm_way way;    /* The chosen platform, if the question names platforms. */
+    double samples_per_s; /* Samples per second at the best n, if the question names platforms; NaN:
+                             unknown. */
+    double saturates_n;   /* Least n at which the links of servers limit the speed; NaN: at no n. */
+    double servers_enough; /* Number of servers that suffice at the best n; NaN: no servers. */
+    struct hm_question question; /* The question that was asked, with the weights that were used. */
+    void *memory;                /* Owns all memory of this struct. */
 };
 
 /*
- * Answer a question. With clusters, they replace that of the job; with schemes, they replace the
- * all-reduce of the job. All combinations are compared, and the best one is answered in full. A
- * limit that no n meets is not an error: see status. clusters and schemes may be NULL with a count
- * of 0. The answer keeps the pointers of the question; it does not use them.
+ * Answer a question. If clusters are given, they replace the cluster of the job; if schemes are
+ * given, they replace the all-reduce of the job. All combinations are compared, and the answer
+ * describes the best one in full. A limit that no n meets is not an error: see the field `status`.
+ * clusters and schemes may be NULL with a count of 0. The answer copies the pointers of the
+ * question but does not use them.
  */
 HM_API int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
@@ -272,48 +314,54 @@ HM_API void hm_answer_free(struct hm_answer *answer);
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* A published figure beside that of the library. */
+/* A published figure and the figure that the library computes. */
 struct hm_check {
-    const char *what; /* "speedup", "mape", "parameters". */
-    double n;         /* Workers; NaN where it does not apply. */
-    double value;     /* The figure of the library. */
-    double published; /* The figure of the literature. */
-    double digits;    /* Significant digits that must agree. */
-    double within;    /* Allowed difference instead of digits; NaN: digits are compared. */
+    const char *what; /* Name of the figure: "speedup", "mape" or "parameters". */
+    double n;         /* Number of workers; NaN if the figure does not depend on it. */
+    double value;     /* Figure that the library computes. */
+    double published; /* Figure that the literature gives. */
+    double digits;    /* Number of significant digits that must agree. */
+    double within;    /* Largest allowed difference, used instead of digits; NaN: digits are
+                         compared. */
     bool agrees;
 };
 
 struct hm_validation {
-    const char *name; /* Of the job. */
+    const char *name; /* Name of the job. */
     struct hm_check *checks;
     size_t count;
-    struct hm_answer *answer; /* The plan of the job; NULL if only its network was counted. */
-    void *memory;             /* Owns everything above. */
+    struct hm_answer *answer; /* The plan of the job; NULL if the job has only a network to
+                                 count. */
+    void *memory;             /* Owns all memory of this struct. */
 };
 
-/* Compare with the figures that a job expects, and with the published counts of its network. */
+/*
+ * Compare the results of the library with the figures that the job expects, and with the published
+ * sizes of its network.
+ */
 HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation,
                        struct hm_err *err);
 HM_API void hm_validation_free(struct hm_validation *validation);
 
-/* The name and text of the built-in job file at index i; false after the last one. */
+/* Get the name and text of the built-in job file at index i; false after the last one. */
 HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length);
 
 /* ---- rendering ------------------------------------------------------------------------------- */
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* How a result is rendered. A NULL style is the same as {0}. */
+/* How a result is rendered. NULL instead of a style means {0}. */
 struct hm_style {
-    bool colour;      /* Use escape sequences of a terminal. */
+    bool colour;      /* Use colours by terminal escape sequences. */
     bool unicode;     /* Use characters beyond ASCII. */
-    bool table;       /* Text: add the whole curve as a table. */
-    bool chart;       /* Text: draw the curve. */
-    size_t width;     /* Columns of the page; 0: 80; fewer than 40 count as 40. */
-    const char *file; /* Gnuplot: the picture that the script writes: .svg, .png or .pdf. */
+    bool table;       /* Text format: add the whole curve as a table. */
+    bool chart;       /* Text format: draw the curve. */
+    size_t width;     /* Width of the text in columns; 0 means 80, and values below 40 mean 40. */
+    const char *file; /* Gnuplot format: name of the image file that the script writes, .svg, .png
+                         or .pdf. */
 };
 
-/* Render the answer; the caller frees *ret_text with hm_text_free. */
+/* Render the answer as text; the caller frees *ret_text with hm_text_free. */
 HM_API int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 

@@ -29,41 +29,42 @@ extern "C" {
 
 /* One training run. Its points are in ascending order of iteration; all iterations are > 0. */
 struct hm_trace {
-    const char *algorithm; /* "" if it is not given. */
-    double m;              /* Workers, >= 1. */
-    double seed;           /* NaN: not given. */
-    double staleness; /* A worker may be this many steps ahead of the slowest; 0: none, INFINITY: no
-                         bound. */
-    const char *source; /* File; may be NULL. */
-    int line;           /* Line of its first point, from 1 on; 0: unknown. */
-    size_t count;       /* Points, at least 1; the length of the four arrays. */
-    double *iteration;  /* Iterations, or epochs if the settings say so. */
-    double *loss;       /* Finite. */
-    double *seconds;    /* Seconds of one iteration (epoch) at this point; NaN: unknown. */
-    double *elapsed_s;  /* Seconds of all iterations up to this point; NaN: unknown. */
-    double best;        /* The P* that the trace gives; NaN: none. */
-    double bound;       /* P* is not below this bound; -INFINITY: no bound. */
-    size_t restarts; /* Times the run returned to an earlier point; repeated points are dropped. */
-    bool diverged;   /* After the last point the loss was no longer a number. */
+    const char *algorithm; /* Name of the algorithm; "" if not given. */
+    double m;              /* Number of workers, >= 1. */
+    double seed;           /* Seed of the run; NaN: not given. */
+    double staleness;   /* Most steps that a worker may be ahead of the slowest one; 0: synchronous,
+                           INFINITY: no bound. */
+    const char *source; /* Name of the file; may be NULL. */
+    int line;           /* Line of the first point in the file, counted from 1; 0: unknown. */
+    size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
+    double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
+    double *loss;       /* Loss at each point; finite. */
+    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
+    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
+    double best;  /* Least loss P* that can be reached, as given with the trace; NaN: not given. */
+    double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
+    size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
+                        are dropped. */
+    bool diverged;   /* The loss became infinite or NaN after the last point. */
 };
 
 /* Training runs whose losses can be compared. */
 struct hm_traces {
-    const char *measure; /* What `loss` is: objective, loss, test_error, ... */
-    const char *unit;    /* What `iteration` counts: "iteration" or "epoch". */
+    const char *measure; /* Name of the measured loss: objective, loss, test_error, ... */
+    const char *unit;    /* Unit that `iteration` counts: "iteration" or "epoch". */
     struct hm_trace *traces;
     size_t count;
     const char **notes; /* Warnings, one sentence each: gaps, rows without a loss, restarts. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
-/* How traces are read. {0} reads the loss by iteration. */
+/* How traces are read. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
-    const char *measure; /* Column of the loss; NULL: objective, else loss. accuracy is read as
-                            1 - accuracy. */
-    bool epochs;         /* Count epochs instead of iterations, for asynchronous runs. */
-    bool times_only;     /* A loss is not needed: only the times are used. */
+    const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
+                            "loss". The column "accuracy" is read as 1 - accuracy. */
+    bool epochs;         /* Count epochs instead of iterations; useful for asynchronous runs. */
+    bool times_only;     /* Accept traces without a loss, of which only the times are used. */
 };
 
 /*
@@ -85,35 +86,38 @@ HM_API void hm_traces_free(struct hm_traces *traces);
 /* ---- f(m): seconds of an iteration ----------------------------------------------------------- */
 
 /*
- * Measured seconds of an iteration at some m, and a sum of terms for any other m. Without terms, f
- * is known only at the m of the table.
+ * The seconds f(m) of an iteration on m workers: measured values for some m, and a sum of terms for
+ * any other m. Without terms, f(m) is known only for the measured m.
  */
 struct hm_pace {
-    const char *algorithm; /* NULL: all algorithms without a pace of their own. */
-    const char *source;    /* "the traces", a file, a job. */
-    double *m, *seconds;   /* The table: ascending m, and the mean seconds of an iteration. */
-    size_t count;          /* Rows of the table. */
-    const char **terms;    /* Formulas over n, which is m. */
+    const char *algorithm; /* Name of the algorithm; NULL: all algorithms that have no pace of
+                              their own. */
+    const char *source;    /* Origin of the times: "the traces", a file or a job. */
+    double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
+                              seconds of an iteration. */
+    size_t count;          /* Number of rows of the table. */
+    const char **terms; /* Formulas in the variable n, which stands for the number of workers m. */
     size_t term_count;
-    double *theta; /* The coefficient of each term. */
-    double *draws; /* Further sets of coefficients: draws[d * term_count + k]. */
+    double *theta; /* Coefficient of each term. */
+    double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
+                      of draw d. */
     size_t draw_count;
-    double noise; /* Relative spread of a run around the terms. */
+    double noise; /* Relative spread of single runs around the sum of terms. */
 };
 
 struct hm_paces {
     struct hm_pace *paces;
     size_t count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
-/* From the times of traces, for each algorithm separately. */
+/* Get the seconds of an iteration from the times of traces, for each algorithm separately. */
 HM_API int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                                 struct hm_err *err);
-/* From a fit of runs, for one algorithm; NULL: for all. */
+/* Get the seconds of an iteration from a fit of runs, for one algorithm; NULL: for all. */
 HM_API int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm,
                              struct hm_paces **ret_paces, struct hm_err *err);
-/* From the curve of a plan, for one algorithm; NULL: for all. */
+/* Get the seconds of an iteration from the curve of a plan, for one algorithm; NULL: for all. */
 HM_API int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
                                 struct hm_paces **ret_paces, struct hm_err *err);
 HM_API void hm_paces_free(struct hm_paces *paces);
@@ -121,33 +125,41 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 /* ---- g(i, m): loss after i iterations -------------------------------------------------------- */
 
 enum hm_g_form {
-    HM_G_TERMS,   /* ln(P - P*) = a sum of terms in i and m, chosen by Lasso. */
+    HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m, which the Lasso chooses. */
     HM_G_RATE,    /* P - P* = a m^d (1 - c0 / m^c1)^i */
     HM_G_INVERSE, /* P - P* = 1 / (a m^-p i + b) + c m^q */
     HM_G_POWER,   /* P - P* = a m^d i^-(p + q ln m) */
     HM_G_FORMS
 };
 
-/* "terms", "rate", "inverse", "power"; "?" for a number out of range. */
+/* Returns "terms", "rate", "inverse" or "power"; "?" for a number out of range. */
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
-/* Most parameters (a constant and 32 terms), draws, and points of a curve. */
+/*
+ * Largest numbers of parameters (a constant and 32 terms), of random draws, and of points of a
+ * curve.
+ */
 enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
-/* Most workers. Above this, a double no longer holds every whole number. */
+/* Largest number of workers. Larger doubles cannot hold every whole number. */
 #define HM_M_MOST 1e15
 
-/* Settings of a fit of g. {0} gives the defaults. */
+/* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
 struct hm_converge_settings {
-    bool best_given; /* P* is `best`; otherwise it comes from the traces, or is estimated. */
+    bool best_given; /* The least loss P* is given in `best`; otherwise it is taken from the traces
+                        or estimated. */
     double best;
-    double level;             /* Probability of intervals, in (0, 1); 0: 0.9. */
-    double seed;              /* Seed of the draws behind the intervals. */
-    const char *const *terms; /* Formulas over i and m; NULL: the library. Borrowed. */
+    double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
+    double seed;              /* Seed of the random draws that give the intervals. */
+    const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL: the
+                                 built-in terms. Borrowed. */
     size_t term_count;
-    double leave_out; /* Traces of this m are not used; 0: all are used. */
+    double leave_out; /* Ignore the traces of this number of workers; 0: use all traces. */
 };
 
-/* A trace as the fit uses it: at most HM_G_CURVE points, evenly spaced in ln i. */
+/*
+ * A trace as the fit uses it: at most HM_G_CURVE points, evenly spaced in the logarithm of the
+ * iteration.
+ */
 struct hm_g_curve {
     double m;
     size_t count;
@@ -157,99 +169,120 @@ struct hm_g_curve {
 
 /* One term or parameter of a form. */
 struct hm_g_parameter {
-    const char *text; /* The term, "i/m"; or the letter of a parameter: a, c0, ... */
-    double value;     /* The coefficient: ln(P - P*) += value * term. */
-    double low, high; /* Its interval. */
-};
-
-/* How well g predicts an m whose traces it has not seen. Errors are those of log10(P - P*). */
-struct hm_g_error {
-    double m;
-    size_t points;      /* Points predicted. */
-    double median, rms; /* Median of the absolute errors; root mean square. */
-    double covered;     /* Share of the points that lie inside the interval. */
-    bool inside;        /* There are traces of smaller and of larger m. */
-};
-
-/* A form that was considered. */
-struct hm_g_alternative {
-    enum hm_g_form form;
-    double error; /* Root mean square error of log10(P - P*) at held-out m; NaN: no fit. */
+    const char *text; /* The term, such as "i/m", or the letter of a parameter, such as a or c0. */
+    double value; /* Value of the parameter. The coefficient of a term adds value * term to ln(P -
+                     P*). */
+    double low, high; /* Interval of the value. */
 };
 
 /*
- * What staleness costs. A stale run makes as much progress in i iterations as a fresh run in i / c,
+ * Errors of log10(P - P*) that the loss curve g(i, m) has on a number of workers m whose traces the
+ * fit did not use.
+ */
+struct hm_g_error {
+    double m;
+    size_t points;      /* Number of points that were predicted. */
+    double median, rms; /* Median absolute error, and root mean square error. */
+    double covered;     /* Share of the points that lie inside the interval. */
+    bool inside;        /* There are traces of fewer and of more workers. */
+};
+
+/* One form of the loss curve that was considered. */
+struct hm_g_alternative {
+    enum hm_g_form form;
+    double error; /* Root mean square error of log10(P - P*) on held-out numbers of workers; NaN: no
+                     fit. */
+};
+
+/*
+ * The cost of staleness. A run with staleness makes as much progress in i iterations as a
+ * synchronous run in i / c iterations,
  *
  *     ln c(s, m) = level + growth s^exponent + power ln m,          c(0, m) = 1,
  *
- * where s is the bound of the staleness. A coefficient that is not used is 0.
+ * where s is the bound of the staleness and m the number of workers. A coefficient that is not used
+ * is 0.
  */
 enum { HM_STALE_PARAMETERS = 3 };
 
 struct hm_stale_cost {
-    double staleness; /* INFINITY: asynchronous. */
+    double staleness; /* Bound s of the staleness in steps; INFINITY: asynchronous. */
     double m;
-    double factor;    /* c(s, m). Below 1, stale runs need fewer iterations. */
-    double low, high; /* Its interval; NaN: unknown. */
+    double factor;    /* Factor c(s, m) on the number of iterations. Below 1, stale runs need fewer
+                         iterations. */
+    double low, high; /* Interval of the factor; NaN: unknown. */
 };
 
 struct hm_g_stale {
-    size_t traces; /* Traces that it comes from; 0: the cost is unknown, and the rest is 0. */
+    size_t traces; /* Number of traces with staleness; 0: the cost is unknown, and all other fields
+                      are 0. */
     double level, growth, power;
-    double exponent; /* 1 or 2. */
-    double *draws;   /* draws[d * HM_STALE_PARAMETERS + k]: level, growth, power. */
+    double exponent; /* Exponent of the staleness s: 1 or 2. */
+    double *draws;   /* Random draws of level, growth and power: draws[d * HM_STALE_PARAMETERS +
+                        k]. */
     size_t draw_count;
-    double error;                /* Root mean square error of log10(P - P*) of these traces. */
-    double without;              /* The same error if staleness cost nothing. */
-    double held_out;             /* The same for a held-out staleness; NaN: not possible. */
-    struct hm_stale_cost *costs; /* For each staleness and m that has traces, ascending. */
+    double error;    /* Root mean square error of log10(P - P*) of the traces with staleness. */
+    double without;  /* Root mean square error if staleness were assumed to cost nothing. */
+    double held_out; /* Root mean square error on a held-out staleness; NaN: too few traces. */
+    struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
+                                    in ascending order. */
     size_t cost_count;
 };
 
-/* g of one algorithm. */
+/* The loss curve g(i, m) of one algorithm. */
 struct hm_g {
     const char *algorithm;
     enum hm_g_form form;
-    struct hm_g_parameter *parameters; /* HM_G_TERMS: the first one is the constant, "1". */
+    struct hm_g_parameter *parameters; /* Parameters of the form. For HM_G_TERMS, the first one is
+                                          the constant term "1". */
     size_t parameter_count;
-    double *draws;     /* draws[d * parameter_count + k]. */
-    size_t draw_count; /* At most HM_G_DRAWS; 0: intervals are unknown. */
-    double *m;         /* The m that have traces, ascending. */
+    double *draws; /* Random draws of the parameters: draws[d * parameter_count + k] is parameter k
+                      of draw d. */
+    size_t draw_count; /* Number of draws, at most HM_G_DRAWS; 0: intervals are unknown. */
+    double *m;         /* Numbers of workers that have traces, ascending. */
     size_t m_count;
-    double *spread; /* At each m: spread of ln(P - P*) of its traces around g. */
-    double *apart;  /* The same when traces of that m are held out; NaN: they were not. */
-    double last;    /* Most iterations of a trace. */
-    double error;   /* Error of the chosen form, as in its alternative; NaN with only one m. */
-    double penalty; /* Penalty of the Lasso; 0 for the other forms. */
+    double *spread; /* For each element of m: spread of ln(P - P*) of its traces around the fit. */
+    double *apart;  /* For each element of m: spread around a fit without the traces of this m; NaN:
+                       no such fit. */
+    double last;    /* Largest iteration of any trace. */
+    double error;   /* Error of the chosen form on held-out numbers of workers; NaN if there is only
+                       one. */
+    double penalty; /* Penalty weight of the Lasso; 0 for the other forms. */
     struct hm_g_alternative alternatives[HM_G_FORMS];
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
-    struct hm_g_stale ssp;   /* Cost of a bounded staleness. */
-    struct hm_g_stale async; /* Cost of an unbounded staleness. */
+    struct hm_g_stale ssp;   /* Cost of a bounded staleness (SSP). */
+    struct hm_g_stale async; /* Cost of an unbounded staleness (asynchronous runs). */
 };
 
-/* g of each algorithm, and f where the traces have times. Plain data that can be stored. */
+/*
+ * The loss curve g(i, m) of each algorithm and, if the traces have times, the seconds f(m) of an
+ * iteration. This is plain data that can be stored.
+ */
 struct hm_convergence {
-    const char *measure, *unit; /* As in the traces. */
-    double best;                /* P*. */
-    double best_low, best_high; /* Its interval; both equal `best` if it was given. */
+    const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
+                                   struct hm_traces. */
+    double best;                /* Least loss P* that can be reached. */
+    double best_low, best_high; /* Interval of the least loss P*; both ends equal `best` if P* was
+                                   given. */
     bool best_estimated;
-    double level; /* Probability of intervals. */
+    double level; /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
     size_t count;
-    struct hm_paces *paces; /* From the times of the traces; an algorithm may have none. */
+    struct hm_paces *paces; /* Seconds of an iteration, from the times of the traces; an algorithm
+                               may have none. */
     const char **notes;     /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
-/* Fit g to traces. settings may be NULL. */
+/* Fit the loss curve g(i, m) of each algorithm to traces. settings may be NULL. */
 HM_API int hm_convergence_new(const struct hm_traces *traces,
                               const struct hm_converge_settings *settings,
                               struct hm_convergence **ret_convergence, struct hm_err *err);
 HM_API void hm_convergence_free(struct hm_convergence *convergence);
-/* Read what hm_convergence_render writes as HM_FORMAT_JSON with style->table. */
+/* Read the JSON that hm_convergence_render writes with style->table. */
 HM_API int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
                                struct hm_err *err);
 HM_API int hm_convergence_parse(const char *text, size_t length, const char *source,
@@ -257,8 +290,8 @@ HM_API int hm_convergence_parse(const char *text, size_t length, const char *sou
 
 struct hm_g_prediction {
     double iteration;
-    double loss;      /* P - P*, the median. */
-    double low, high; /* Interval of one further run; NaN if there is none. */
+    double loss;      /* Median of the predicted loss P - P*. */
+    double low, high; /* Interval of the loss P - P* of one further run; NaN: unknown. */
 };
 
 /*
@@ -270,8 +303,8 @@ HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size
                                   struct hm_g_prediction *ret_predictions, struct hm_err *err);
 
 /*
- * What a staleness (INFINITY: asynchronous) costs the algorithm at index `algorithm` on m workers.
- * It is an error if no traces show it.
+ * Get the cost of a staleness (INFINITY: asynchronous) for the algorithm at index `algorithm` on m
+ * workers. It is an error if there are no traces with staleness.
  */
 HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t algorithm,
                                 double staleness, double m, struct hm_stale_cost *ret_cost,
@@ -280,42 +313,49 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- how good the predictions are ------------------------------------------------------------ */
 
 struct hm_holdout_settings {
-    bool only_ahead;                      /* Do not hold out any m. */
-    struct hm_converge_settings converge; /* leave_out: hold out only this m; 0: each in turn. */
-    double ahead;                         /* Predict this many iterations ahead; 0: do not. */
-    double ahead_s;                       /* Predict this many seconds ahead; 0: do not. */
-    double window; /* Predictions ahead use this many iterations before; 0: 50. */
+    bool only_ahead; /* Do not hold out any number of workers; make only predictions ahead. */
+    struct hm_converge_settings converge; /* Settings of the fits; leave_out: hold out only this
+                                             number of workers, 0: each in turn. */
+    double ahead;   /* Number of iterations to predict ahead; 0: no such predictions. */
+    double ahead_s; /* Number of seconds to predict ahead; 0: no such predictions. */
+    double window;  /* Number of iterations that a prediction ahead is fitted to; 0 means 50. */
 };
 
-/* Predictions ahead within the traces of one m. */
+/* Errors of predictions ahead within the traces of one number of workers m. */
 struct hm_g_ahead {
     double m;
-    size_t points;      /* Predictions made. */
-    double median, rms; /* Errors of log10(P - P*), as in struct hm_g_error. */
+    size_t points;      /* Number of predictions. */
+    double median, rms; /* Median and root mean square of the errors of log10(P - P*), as in struct
+                           hm_g_error. */
 };
 
 struct hm_g_holdout {
     const char *algorithm;
-    struct hm_g_error *left_out; /* One for each m that was held out. */
+    struct hm_g_error *left_out; /* Errors for each number of workers that was held out. */
     size_t left_out_count;
-    double inside;  /* Median absolute error over all points of inner m; NaN: none. */
-    double outside; /* The same for the largest m; NaN: none. */
+    double inside; /* Median absolute error of all points of held-out m between the smallest and the
+                      largest m; NaN: none. */
+    double outside; /* Median absolute error of the points of the largest m when it was held out;
+                       NaN: none. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median error of all predictions ahead; NaN: none. */
+    double ahead_median; /* Median absolute error of all predictions ahead; NaN: none. */
 };
 
 struct hm_holdout {
-    bool left_out;                 /* Each m was held out in turn. */
-    double ahead, ahead_s, window; /* As asked. */
+    bool left_out;                 /* Each number of workers was held out in turn. */
+    double ahead, ahead_s, window; /* Values of the settings. */
     struct hm_g_holdout *algorithms;
     size_t count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
-/* Fit g without some of the traces, and compare its predictions with them. */
+/*
+ * Fit the loss curve g(i, m) without some of the traces, and compare the predictions with those
+ * traces.
+ */
 HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
                                    const struct hm_holdout_settings *settings,
                                    struct hm_holdout **ret_holdout, struct hm_err *err);
@@ -323,7 +363,8 @@ HM_API void hm_holdout_free(struct hm_holdout *holdout);
 
 /*
  * Render as text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot script.
- * holdout may be NULL. JSON with style->table contains everything, to be stored.
+ * holdout may be NULL. JSON with style->table contains all data, so that hm_convergence_load can
+ * read it.
  */
 HM_API int hm_convergence_render(const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, enum hm_format format,
@@ -333,20 +374,24 @@ HM_API int hm_convergence_render(const struct hm_convergence *convergence,
 
 /* A question. Start from HM_ADVISE_QUESTION_INIT and set loss, reach, within_s or budget. */
 struct hm_advise_question {
-    double loss;       /* P - P* to reach, > 0; 0: not asked. */
-    double reach;      /* P to reach; NaN: not asked. */
-    double within_s;   /* Most seconds, > 0; 0: no limit. */
-    double budget;     /* Most money, > 0; 0: no limit. */
-    enum hm_goal goal; /* HM_GOAL_AUTO and HM_GOAL_TIME: least time; HM_GOAL_COST: least cost. */
-    const double *m;   /* Candidates; NULL: the m of traces, and powers of 2 between. Borrowed. */
+    double loss;     /* Difference P - P* between the loss and the least loss to reach, > 0; 0: not
+                        asked. */
+    double reach;    /* Loss P to reach; NaN: not asked. */
+    double within_s; /* Most seconds that the run may take, > 0; 0: no limit. */
+    double budget;   /* Most money that the run may cost, > 0; 0: no limit. */
+    enum hm_goal goal; /* HM_GOAL_AUTO and HM_GOAL_TIME ask for the least time, HM_GOAL_COST for the
+                          least cost. */
+    const double *m;   /* Numbers of workers to consider; NULL: those of the traces, and powers of 2
+                          between them. Borrowed. */
     size_t m_count;
-    const char *const *algorithms; /* Consider only these; NULL: all. Borrowed. */
+    const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
     size_t algorithm_count;
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
-    bool adaptive;      /* Also find the best schedule of changing m. */
-    double switch_s;    /* Seconds that a change of m takes, >= 0. */
-    double level;       /* Probability of intervals, in (0, 1); 0: as in the convergence. */
-    double seed;        /* Seed of the draws behind the intervals. */
+    bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
+    double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
+    double level;       /* Coverage probability of the intervals, in (0, 1); 0: that of the
+                           convergence. */
+    double seed;        /* Seed of the random draws that give the intervals. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
@@ -354,31 +399,37 @@ struct hm_advise_question {
         0, HM_UNKNOWN, 0, 0, HM_GOAL_AUTO, NULL, 0, NULL, 0, HM_UNKNOWN, false, 0, 0, 0            \
     }
 
-/* Why a candidate is not the first. */
+/* Reason why a candidate is worse than the first one. */
 enum hm_advise_why {
-    HM_WHY_BEST,       /* It is the first. */
-    HM_WHY_ITERATION,  /* Each iteration takes longer. */
-    HM_WHY_ITERATIONS, /* It needs more iterations. */
-    HM_WHY_BOTH,       /* Its iterations take longer, and it needs more. */
-    HM_WHY_PRICE,      /* It costs more. */
-    HM_WHY_NEVER,      /* As far as is known, it does not reach the loss. */
-    HM_WHY_LOSS,       /* Its loss within the time is larger. */
-    HM_WHY_LIMIT,      /* It exceeds the time or the budget. */
+    HM_WHY_BEST,       /* The candidate is the first one. */
+    HM_WHY_ITERATION,  /* Each iteration of the candidate takes longer. */
+    HM_WHY_ITERATIONS, /* The candidate needs more iterations. */
+    HM_WHY_BOTH,       /* The candidate needs more iterations, and each of them takes longer. */
+    HM_WHY_PRICE,      /* The candidate costs more. */
+    HM_WHY_NEVER,      /* The candidate is not expected to reach the loss. */
+    HM_WHY_LOSS,       /* The candidate reaches a larger loss within the time limit. */
+    HM_WHY_LIMIT,      /* The candidate exceeds the time limit or the budget. */
 };
 
-/* An algorithm on m workers. Unknown values are NaN; _low and _high are intervals. */
+/*
+ * An algorithm on m workers. Unknown values are NaN; names with _low and _high are the ends of
+ * intervals.
+ */
 struct hm_candidate {
     const char *algorithm;
     double m;
     bool measured; /* There are traces of this algorithm and m. */
-    double iterations, iterations_low, iterations_high;    /* To the loss, or within the time. */
-    double iteration_s, iteration_low_s, iteration_high_s; /* f(m). */
-    double time_s, time_low_s, time_high_s;                /* Expected time. */
-    double cost, cost_low, cost_high;                      /* Money. */
-    double loss, loss_low, loss_high; /* P - P*: as asked, or as reached within the time. */
-    double reaches;                   /* Probability that it reaches the loss within the limits. */
-    double probability;               /* Probability that it is the best candidate. */
-    double beyond_m, beyond_i;        /* How many times outside the m and i of traces; 1 inside. */
+    double iterations, iterations_low, iterations_high;    /* Iterations until the target loss is
+                                                              reached, or within the time limit. */
+    double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
+    double time_s, time_low_s, time_high_s;                /* Expected seconds of the run. */
+    double cost, cost_low, cost_high;                      /* Money for the run. */
+    double loss, loss_low, loss_high; /* Loss P - P*: the target, or the loss that is reached
+                                         within the time limit. */
+    double reaches;     /* Probability that the candidate reaches the loss within the limits. */
+    double probability; /* Probability that this candidate is the best. */
+    double beyond_m, beyond_i; /* Factors by which m and the iterations lie outside the range of the
+                                  traces; 1 inside the range. */
     enum hm_advise_why why;
 };
 
@@ -386,64 +437,70 @@ struct hm_candidate {
 struct hm_lead {
     const char *algorithm;
     double m;
-    double from, to; /* P - P*; `from` is INFINITY at the start. */
+    double from, to; /* Loss P - P* at the beginning and the end; `from` is INFINITY at the start of
+                        the run. */
 };
 
-/* A part of a schedule with constant m. */
+/* A phase of a schedule, in which the number of workers m is constant. */
 struct hm_phase {
     double m;
-    double from, to; /* P - P* at its beginning and end. */
+    double from, to; /* Loss P - P* at the beginning and end of the phase. */
     double iterations, time_s;
 };
 
 struct hm_schedule {
     const char *algorithm;
-    struct hm_phase *phases; /* Only one phase: a change of m gains nothing. */
+    struct hm_phase *phases; /* Phases in order. If there is only one, a change of m does not save
+                                time. */
     size_t phase_count;
-    double time_s;  /* With all changes of m. */
-    double fixed_s; /* Time of the best candidate with fixed m, computed in the same way. */
-    double gain, gain_low, gain_high; /* 1 - time_s / fixed_s, and its interval. */
+    double time_s;  /* Seconds of the whole schedule, including all changes of m. */
+    double fixed_s; /* Seconds of the best candidate with constant m, computed in the same way. */
+    double gain, gain_low, gain_high; /* Relative saving 1 - time_s / fixed_s, and its interval. */
 };
 
 /* The run that would improve the advice most. */
 struct hm_next_run {
-    const char *algorithm; /* NULL: no run would help. */
+    const char *algorithm; /* Name of the algorithm; NULL: no further run would help. */
     double m;
-    double iterations, time_s; /* About how long it would take. */
+    double iterations, time_s; /* Estimated iterations and seconds of the run. */
     double saves; /* Expected saving: seconds, money, or ln of the loss, depending on the goal. */
 };
 
 struct hm_advice {
-    const char *measure, *unit;      /* As in the traces. */
-    double best;                     /* P*. */
-    double loss;                     /* P - P* that was asked for; NaN: not asked. */
-    double within_s, budget;         /* As asked; NaN: no limit. */
-    enum hm_goal goal;               /* HM_GOAL_TIME or HM_GOAL_COST. */
-    double level;                    /* Probability of intervals. */
-    struct hm_candidate *candidates; /* Best first; one for each algorithm and m. */
+    const char *measure, *unit;      /* Name of the measured loss and unit of the iterations, as in
+                                        struct hm_traces. */
+    double best;                     /* Least loss P* that can be reached. */
+    double loss;                     /* Target of P - P* in the question; NaN: not asked. */
+    double within_s, budget;         /* Limits of the question; NaN: no limit. */
+    enum hm_goal goal;               /* Goal that was used: HM_GOAL_TIME or HM_GOAL_COST. */
+    double level;                    /* Coverage probability of the intervals. */
+    struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
+                                        best first. */
     size_t candidate_count;
-    bool feasible;          /* The first one reaches the loss, more likely than not. */
-    double right;           /* Probability that the first is the best candidate. */
-    double near;            /* Probability that it is within a tenth of the best. */
-    double right_algorithm; /* Probability that the best candidate has its algorithm. */
+    bool feasible; /* The first candidate reaches the target with a probability of at least one
+                      half. */
+    double right;  /* Probability that the first candidate is the best. */
+    double near;   /* Probability that the first candidate is within 10 % of the best. */
+    double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
+                               first one. */
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;
-    struct hm_schedule *schedule; /* NULL: not asked. */
+    struct hm_schedule *schedule; /* Best schedule of changes of m; NULL: not asked. */
     const char **notes;           /* Warnings, one sentence each. */
     size_t note_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*
- * Advise. f(m) comes from the last of `paces` that knows an algorithm, and otherwise from the
- * convergence itself. paces may be NULL with a count of 0.
+ * Answer the question. The seconds f(m) of an iteration come from the last of `paces` that has the
+ * algorithm, or from the convergence if none has it. paces may be NULL with a count of 0.
  */
 HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *const *paces,
                      size_t pace_count, const struct hm_advise_question *question,
                      struct hm_advice **ret_advice, struct hm_err *err);
 HM_API void hm_advice_free(struct hm_advice *advice);
-/* Render as text, JSON or CSV; style->table adds all candidates. */
+/* Render as text, JSON or CSV; style->table adds a table of all candidates. */
 HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
@@ -453,29 +510,31 @@ HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format forma
 struct hm_study_check {
     const char *algorithm;
     double m;
-    const char *role; /* "chosen", "runner-up". */
+    const char *role; /* Why the run was made: "chosen" for the advised candidate, "runner-up" for
+                         the second. */
     double predicted_s, predicted_low_s, predicted_high_s;
-    double achieved_s; /* NaN: it did not reach the loss. */
+    double achieved_s; /* Seconds until the run reached the target loss; NaN: it did not reach
+                          it. */
     double predicted_iterations, achieved_iterations;
-    double loss; /* P - P* at its end. */
+    double loss; /* Loss P - P* at the end of the run. */
 };
 
 /* A run that was made for the study. */
 struct hm_study_run {
     const char *algorithm;
     double m, seed;
-    double iterations, time_s, loss; /* loss is P - P* at its end. */
-    const char *reason;              /* "first look", "to be surer", "reference". */
+    double iterations, time_s, loss; /* Iterations and seconds of the run, and P - P* at its end. */
+    const char *reason; /* Why the run was made: "first look", "to be surer" or "reference". */
 };
 
-/* Everything that the report shows. All pointers are borrowed during the call. */
+/* Everything that the report of a study shows. All pointers are borrowed during the call. */
 struct hm_study {
     const char *title;
-    const char *command;      /* The command that repeats the study. */
-    const char *const *facts; /* Pairs of texts: a name and a value. */
-    size_t fact_count;        /* Number of pairs. */
+    const char *command;      /* Command line that repeats the study. */
+    const char *const *facts; /* Pairs of texts: the name and the value of a fact. */
+    size_t fact_count;        /* Number of pairs in `facts`. */
     const struct hm_convergence *convergence;
-    const struct hm_holdout *holdout; /* May be NULL. */
+    const struct hm_holdout *holdout; /* Results on held-out traces; may be NULL. */
     const struct hm_advice *advice;
     const struct hm_study_run *runs;
     size_t run_count;
@@ -485,7 +544,10 @@ struct hm_study {
     size_t note_count;
 };
 
-/* Render one self-contained HTML file with tables and charts, freed with hm_text_free. */
+/*
+ * Render the study as one self-contained HTML file with tables and charts. The caller frees
+ * *ret_html with hm_text_free.
+ */
 HM_API int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ extern "C" {
 #define HM_VERSION_MINOR 2
 #define HM_VERSION_PATCH 0
 
-/* The version as one number that grows from release to release: 0x000200 is 0.2.0. */
+/* The version as one number that increases with each release: 0x000200 is 0.2.0. */
 #define HM_VERSION_HEX ((HM_VERSION_MAJOR << 16) | (HM_VERSION_MINOR << 8) | HM_VERSION_PATCH)
 
 #define HM_VERSION_QUOTE(x) #x
@@ -48,7 +48,7 @@ HM_API int hm_version_hex(void);
 /* An unknown quantity is NaN. Test for it with isnan(), never with ==. */
 #define HM_UNKNOWN ((double)NAN)
 
-/* The index of an element that does not exist. */
+/* An index with this value means that there is no such element. */
 #define HM_NONE ((size_t)-1)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -69,7 +69,10 @@ HM_API int hm_version_hex(void);
     X(CONFLICT, -12, "contradiction")                                                              \
     X(UNSUPPORTED, -13, "not available in this build")
 
-/* Every function that can fail returns one of these: HM_OK, or HM_E_ and a name of the list. */
+/*
+ * Every function that can fail returns HM_OK or one of the codes below, HM_E_ and a name of
+ * HM_ERR_MAP.
+ */
 enum hm_code {
     HM_OK = 0,
 #define HM_ERR_ENUM(name, value, text) HM_E_##name = value,
@@ -78,20 +81,23 @@ enum hm_code {
 };
 
 /*
- * The details of an error: what is wrong, where, and what would be right. The caller owns it and
- * sets it to zero before the first call. A call that fails fills it in; while `code` is not 0,
- * later calls leave it unchanged, so that the first error remains.
+ * The details of an error: what is wrong, where, and what would be right. The caller owns the
+ * struct and sets it to zero before the first call. A call that fails fills it in. While `code` is
+ * not 0, later calls leave the struct unchanged, so that the first error is kept.
  */
 struct hm_err {
-    int code;          /* One of enum hm_code; 0 while there is no error. */
+    int code;          /* One of enum hm_code; 0 if there is no error. */
     int line;          /* Line of `source`, counted from 1; 0 if the error has no line. */
     char source[256];  /* Name of the file, or another name of the input; empty if unknown. */
     char field[128];   /* Path of the field, such as cluster.network.bandwidth; may be empty. */
     char message[384]; /* One sentence without a full stop. It names the wrong value. */
-    char hint[256];    /* What would be right; may be empty. */
+    char hint[256];    /* A correct value or a way to fix the error; may be empty. */
 };
 
-/* The fixed phrase of a code, such as "out of memory"; "unknown error" for any other number. */
+/*
+ * Returns the fixed phrase of an error code, such as "out of memory"; "unknown error" for any other
+ * number.
+ */
 HM_API const char *hm_strerror(int code);
 
 /* Free a text that a function of this library returned through a char ** parameter. */

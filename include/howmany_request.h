@@ -31,88 +31,109 @@
 extern "C" {
 #endif
 
-struct hm_request; /* Opaque. One request is used by one thread at a time, and run once. */
+struct hm_request; /* Opaque. A request is used by one thread at a time, and is run once. */
 struct hm_files;   /* Opaque: the functions that open files by name. */
 
-/* Files of this machine, for hm_context.files. */
+/* Returns the functions that open files of this machine, for hm_context.files. */
 HM_API const struct hm_files *hm_local_files(void);
 
-/* How a request reaches the store of runs. Every function returns 0 or a negative code. */
+/*
+ * Functions by which a request uses the store of runs. Those that return int return 0 or a negative
+ * code.
+ */
 struct hm_store_access {
-    void *data; /* Passed to the functions. */
-    /* Open a connection for reading; where is the field `record`, NULL for the default store. */
+    void *data; /* Passed to each function as its first argument. */
+    /*
+     * Open a connection for reading. `where` is the field `record` of the request; NULL: the
+     * default store.
+     */
     int (*open)(void *data, const char *where, struct hm_store **ret_store, struct hm_err *err);
-    /* Give it back; failed says that reading from it failed with HM_E_IO. */
+    /* Give the connection back. `failed` is true if reading from it failed with HM_E_IO. */
     void (*close)(void *data, struct hm_store *store, bool failed);
-    /* Add runs; they are on disk when it returns 0. */
+    /* Add runs. They are on disk when the function returns 0. */
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
 };
 
-/* Limits on the size of a request; 0 means no limit. */
+/* Limits on the size of a request and of its answer; 0 means no limit. */
 struct hm_limits {
-    double max_n;        /* Workers that a plan considers. */
-    size_t values;       /* Values of a list, and combinations of a design. */
-    size_t page;         /* Runs of one page. */
-    size_t runs;         /* Runs of the store that a fit reads. */
-    size_t answer_bytes; /* Bytes of an answer. */
-    double split_work;   /* Vertices and edges to assign, over all splits of a graph. */
+    double max_n;        /* Most workers that a plan may consider. */
+    size_t values;       /* Most values in a list, and most combinations in a design. */
+    size_t page;         /* Most runs on one page. */
+    size_t runs;         /* Most runs of the store that a fit may read. */
+    size_t answer_bytes; /* Most bytes of an answer. */
+    double split_work;   /* Most assignments of vertices and edges to workers, over all splits of a
+                            graph. */
 };
 
 /*
- * What the caller of a request may do, and how text answers look. Zero-initialised: no files, no
- * store, the built-in catalog, no limits, plain text.
+ * The rights of the caller of a request, and the style of text answers. A context of zeros means:
+ * no files, no store, the built-in catalog, no limits, plain text.
  */
 struct hm_context {
-    const struct hm_files *files;        /* NULL: the request cannot name files. */
-    const struct hm_store_access *store; /* NULL: there is no store. */
-    const struct hm_catalog *catalog;    /* Borrowed; NULL: the built-in one. */
+    const struct hm_files *files;        /* Functions that open files; NULL: the request cannot name
+                                            files. */
+    const struct hm_store_access *store; /* Access to the store; NULL: there is no store. */
+    const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
     struct hm_limits limits;
-    struct hm_style style; /* Of text answers. */
-    /* Receives long answers piece by piece, instead of the reply's text; may be NULL. Returns 0, or
-     * a negative code that ends the request. */
+    struct hm_style style; /* Style of text answers. */
+    /*
+     * Receives a long answer in pieces, instead of the text of the reply; may be NULL. It returns
+     * 0, or a negative code that ends the request.
+     */
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
-    /* Called now and then during long work; may be NULL. */
+    /* Called from time to time during long work; may be NULL. */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
 };
 
-/* A file that the request asks for; only a caller with `files` gets any, and writes it itself. */
+/*
+ * A file that the request asks for. The library does not write it: the caller does. A context
+ * without `files` gets none.
+ */
 struct hm_reply_file {
-    const char *path;    /* As the request names it; "-" is standard output. */
-    const char *text;    /* What to write, or the script. */
-    const char *program; /* "gnuplot": the script makes the file; NULL: the text is the file. */
+    const char *path;    /* Path of the file as the request names it; "-" is standard output. */
+    const char *text;    /* Contents of the file, or the script that makes it. */
+    const char *program; /* "gnuplot" if `text` is a script that makes the file; NULL if `text` is
+                            the contents. */
 };
 
 struct hm_reply {
-    bool answered;    /* False: there is no feasible answer, and the text says why. */
-    const char *type; /* "application/json", "text/csv", "text/plain", "application/x-ndjson". */
-    char *text;       /* Ends in NUL. */
+    bool answered;    /* False if there is no feasible answer; the text then says why. */
+    const char *type; /* Media type: "application/json", "text/csv", "text/plain" or
+                         "application/x-ndjson". */
+    char *text;       /* The answer, which ends with NUL. */
     size_t length;
-    bool from_store; /* The answer depends on what the store holds now. */
+    bool from_store; /* The answer depends on the current contents of the store. */
     struct hm_reply_file *files;
     size_t file_count;
-    void *memory; /* Owns everything above. */
+    void *memory; /* Owns all memory of this struct. */
 };
 
-/* Start a request; its fields have their defaults. */
+/* Make a request whose fields have their default values. */
 HM_API int hm_request_new(const char *verb, struct hm_request **ret_request, struct hm_err *err);
 HM_API void hm_request_free(struct hm_request *request);
 
-/* Set a field from text, as the command line writes it. A list grows when it is set again. */
+/* Set a field from text, as on the command line. Setting a list again appends to it. */
 HM_API int hm_request_set(struct hm_request *request, const char *field, const char *text,
                           struct hm_err *err);
-/* Set a field that is a document (a job, a table of runs) from its contents; all is copied. */
+/*
+ * Set a field that is a document (a job, a table of runs) from its contents. All arguments are
+ * copied.
+ */
 HM_API int hm_request_set_document(struct hm_request *request, const char *field, const char *name,
                                    const char *text, size_t length, struct hm_err *err);
 /*
- * Set fields from an object of JSON, or of YAML where the source ends in .yaml. The body of some
- * verbs may also be the main document itself: a job of plan, rows of `runs import`.
+ * Set fields from a JSON object, or from YAML if the source ends in .yaml. For some verbs the body
+ * may also be the main document itself: a job for `plan`, rows for `runs import`.
  */
 HM_API int hm_request_read(struct hm_request *request, const char *text, size_t length,
                            const char *source, struct hm_err *err);
 
-/* Answer it. What no number of workers can meet is an answer too: see hm_reply.answered. */
+/*
+ * Run the request. If no number of workers meets the limits, this is an answer and not an error:
+ * see hm_reply.answered.
+ */
 HM_API int hm_request_run(struct hm_request *request, const struct hm_context *context,
                           struct hm_reply **ret_reply, struct hm_err *err);
 HM_API void hm_reply_free(struct hm_reply *reply);

@@ -1,4 +1,4 @@
-/* Writing JSON: the members of open objects and lists, strings with escapes, numbers. */
+/* Writing JSON: members of open objects and lists, strings with escapes, and numbers. */
 #include "json.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ static size_t json_plain_length(const char *text)
     return length;
 }
 
-/* File names may hold any bytes, but JSON must be UTF-8. */
+/* File names may hold any bytes, but JSON must be UTF-8, so other bytes are replaced. */
 void hm__json_text(struct hm_text *out, const char *text)
 {
     if (!text) {
@@ -57,15 +57,16 @@ void hm__json_number(struct hm_text *out, double value)
         return;
     }
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        hm__text_addf(out, "%lld", (long long)value); /* The common case; %.15g prints the same. */
+        /* The common case is a whole number; %.15g would print the same. */
+        hm__text_addf(out, "%lld", (long long)value);
         return;
     }
     if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {
         hm__text_add(out, text);
         return;
     }
-    for (int digits = 15; digits <= 19; digits++) { /* hm__signed_read may be off by one unit in the
-                                                       last place, so try up to 19. */
+    /* hm__signed_read may be off by one unit in the last place, so up to 19 digits are tried. */
+    for (int digits = 15; digits <= 19; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value && hm__signed_read(text, &ours) && ours == value)
             break;

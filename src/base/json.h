@@ -17,30 +17,30 @@
 
 #include "text.h"
 
-/* Most levels of objects and lists; more is a programming error. */
+/* Largest depth of nested objects and lists; a greater depth is a programming error. */
 enum { HM_JSON_DEPTH = 32 };
 
 enum hm_json_layout {
     HM_JSON_OBJECT = 0,
     HM_JSON_LIST = 1,
-    HM_JSON_LINES = 2, /* Each member starts on a line of its own. */
+    HM_JSON_LINES = 2, /* Each member is written on a line of its own. */
 };
 
-/* Set `out` and leave the rest zero. */
+/* A writer of JSON. Set `out` and leave all other fields zero. */
 struct hm_json {
-    struct hm_text *out; /* Borrowed. */
+    struct hm_text *out; /* Text that receives the JSON; borrowed. */
     size_t depth;
-    unsigned char layouts[HM_JSON_DEPTH]; /* Layouts of the objects and lists that are open. */
-    bool filled[HM_JSON_DEPTH];           /* Whether each of them has a member already. */
+    unsigned char layouts[HM_JSON_DEPTH]; /* Layout of each object or list that is open. */
+    bool filled[HM_JSON_DEPTH]; /* Whether each object or list that is open already has a member. */
 };
 
-/* Open an object or a list; key is NULL at the top and inside a list. */
+/* Open an object or a list; key is NULL at the top level and inside a list. */
 void hm__json_open(struct hm_json *json, const char *key, unsigned layout);
 /* Close the innermost object or list. */
 void hm__json_close(struct hm_json *json);
 
-/* Add a member whose value is a text; key is NULL inside a list. */
-void hm__json_put_text(struct hm_json *json, const char *key, const char *text); /* NULL: null */
+/* Add a member whose value is a text, or null if text is NULL; key is NULL inside a list. */
+void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
 /* Add a number as the shortest decimal that reads back as the same double; null if not finite. */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);

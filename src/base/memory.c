@@ -15,7 +15,8 @@
 
 /*
  * The only state of the library that is not part of an object. Tests use it to make allocations
- * fail; otherwise it is off. It is per thread, so that one rank of several can run out of memory.
+ * fail; otherwise it is off. It is per thread, so that a test can let a single rank run out of
+ * memory.
  */
 static _Thread_local long fail_after = -1;
 

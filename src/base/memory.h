@@ -4,17 +4,17 @@
 
 #include "howmany.h"
 
-/* Allocate count zeroed elements; NULL when out of memory or when the product overflows. */
+/* Allocate `count` zeroed elements; NULL when out of memory or when count * size overflows. */
 void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 
-/* Give memory that was freed in small pieces back to the system. */
+/* Give freed memory that the allocator still keeps back to the operating system. */
 void hm__trim(void);
 
 /*
- * For tests: `after` more allocations of this thread succeed, and all later ones fail. -1: none
- * fails.
+ * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1: no
+ * allocation fails.
  */
 void hm__alloc_fail_after(long after);
 

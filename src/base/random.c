@@ -1,7 +1,7 @@
 /*
- * Philox4x32-10, and numbers drawn from it.
+ * The random number generator Philox4x32-10, and distributions drawn from it.
  *
- * Binomial numbers are drawn exactly: by inversion where few successes are expected, else by
+ * Binomial numbers are drawn exactly: by inversion if few successes are expected, else by
  * transformed rejection (BTRS; Hormann: The generation of binomial random variates, 1993), whose
  * cost does not grow with the number of trials.
  */
@@ -53,7 +53,7 @@ double hm__random_uniform(struct hm_random *r)
     return ((double)(high * 67108864 + low) + 0.5) / 9007199254740992.0;
 }
 
-double hm__random_normal(struct hm_random *random) /* By Box and Muller. */
+double hm__random_normal(struct hm_random *random) /* Uses the method of Box and Muller. */
 {
     double u = hm__random_uniform(random), v = hm__random_uniform(random);
 
@@ -62,7 +62,10 @@ double hm__random_normal(struct hm_random *random) /* By Box and Muller. */
 
 uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
-    /* Lemire 2019: take the high word of a product, and reject low words that would cause bias. */
+    /*
+     * Method of Lemire 2019: take the high word of a product, and reject low words that would cause
+     * bias.
+     */
     uint64_t product = (uint64_t)hm__random_u32(r) * n;
 
     if ((uint32_t)product < n) {
@@ -73,12 +76,16 @@ uint32_t hm__random_below(struct hm_random *r, uint32_t n)
     return (uint32_t)(product >> 32);
 }
 
-/* Inversion: add up probabilities until the sum exceeds a uniform number. */
+/*
+ * Draws a binomial number by inversion: add up probabilities until the sum exceeds a uniform
+ * number.
+ */
 static double by_inversion(struct hm_random *r, double count, double p)
 {
     const double none = exp(count * log1p(-p)), ratio = p / (1 - p);
 
-    for (;;) { /* Repeat in the rare case that rounding exhausts the sum. */
+    for (;;) { /* Repeat with a new uniform number in the rare case that rounding keeps the sum
+                  below it. */
         double mass = none, u = hm__random_uniform(r), k = 0;
         while (u > mass && mass > 0 && k < count) {
             u -= mass;
@@ -90,7 +97,7 @@ static double by_inversion(struct hm_random *r, double count, double p)
     }
 }
 
-/* log(k!) minus its Stirling approximation. */
+/* Returns log(k!) minus its Stirling approximation. */
 static double stirling_tail(double k)
 {
     static const double tails[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,

@@ -1,7 +1,7 @@
 /*
- * Random numbers that depend only on (seed, stream, index), so that they are the same on one
- * machine and on a thousand. Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
- * easy as 1, 2, 3, SC 2011).
+ * Random numbers that depend only on (seed, stream, index), so that they do not depend on the
+ * number of machines. Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
+ * as 1, 2, 3, SC 2011).
  */
 #ifndef HM_RANDOM_H
 #define HM_RANDOM_H
@@ -11,24 +11,25 @@
 
 /* A stream of random numbers. hm__random_init initialises it; a copy continues independently. */
 struct hm_random {
-    uint32_t key[2];     /* The seed. */
-    uint32_t counter[4]; /* Index in the stream (two words), and the stream (two words). */
-    uint32_t block[4];   /* Numbers that were generated together. */
-    unsigned used;       /* How many numbers of the block have been used. */
+    uint32_t key[2];     /* The seed, as two words. */
+    uint32_t counter[4]; /* Index in the stream (two words), and number of the stream (two
+                            words). */
+    uint32_t block[4];   /* The four numbers that were generated last. */
+    unsigned used;       /* Number of elements of `block` that have been used. */
 };
 
 void hm__random_init(struct hm_random *random, uint64_t seed, uint64_t stream);
-/* Philox itself: the four numbers of a counter and a key. */
+/* Philox itself: computes the four numbers that belong to a counter and a key. */
 void hm__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4]);
 
 uint32_t hm__random_u32(struct hm_random *random);
-/* A uniform number in (0, 1) with 53 bits; never 0 or 1. */
+/* Draws a uniform number in (0, 1) with 53 bits; never 0 or 1. */
 double hm__random_uniform(struct hm_random *random);
-/* A number from the standard normal distribution. */
+/* Draws a number from the standard normal distribution. */
 double hm__random_normal(struct hm_random *random);
-/* A uniform whole number in 0..n-1, without bias; n >= 1. */
+/* Draws a uniform whole number in 0..n-1, without bias; n >= 1. */
 uint32_t hm__random_below(struct hm_random *random, uint32_t n);
-/* A binomial number: successes in `count` trials of probability p in [0, 1]. */
+/* Draws a binomial number: the successes in `count` trials of probability p in [0, 1]. */
 double hm__random_binomial(struct hm_random *random, double count, double p);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * Shortest decimals of a double with 128-bit integers. A double is v = m 2^-s, and N = m 10^k is
- * exact for numbers of common size. The first 17 digits of N and the remainder give each rounding
- * without error. A rounding reads back as v when its distance to N is less than half of 10^k, the
- * distance between doubles in these units. This is faster than printf, which needs half a
- * microsecond per attempt; an answer has thousands of numbers.
+ * Shortest decimals of a double, computed with 128-bit integers. A double is v = m 2^-s with whole
+ * numbers m and s, and N = m 10^k is exact for numbers of common size. The first 17 digits of N and
+ * the remainder give each rounding without error. A rounding reads back as v if its distance to N
+ * is less than half of 10^k, which is the distance between neighbouring doubles on the scale of N.
+ * This is faster than printf, which needs half a microsecond per attempt; an answer has thousands
+ * of numbers.
  */
 #include "shortest.h"
 
@@ -38,10 +39,10 @@ struct scaled {
     wide number;   /* N = m 10^k. */
     wide ten;      /* 10^k. */
     int shift;     /* s. */
-    int exponent;  /* Decimal exponent of the first digit. */
-    uint64_t head; /* The first 17 digits, truncated. */
-    wide rest;     /* The truncated remainder, in units of 2^-s. */
-    bool even;     /* Whether m is even. */
+    int exponent;  /* Decimal exponent of the first digit of the number. */
+    uint64_t head; /* The first 17 digits of N = m 10^k, truncated. */
+    wide rest;     /* The remainder after the first 17 digits, in units of 2^-s. */
+    bool even;     /* Whether the integer m of the double is even. */
 };
 
 static wide power_of_ten(int k)
@@ -49,7 +50,9 @@ static wide power_of_ten(int k)
     return k < 20 ? tens[k] : (wide)tens[19] * tens[k - 19];
 }
 
-/* For 1e-4 <= value < 1e15, k is 2 to 20, and m 10^k is below 2^120. */
+/*
+ * Scales a number to an integer. For 1e-4 <= value < 1e15, k is 2 to 20, and m 10^k is below 2^120.
+ */
 static bool scale_to_integer(double value, struct scaled *v)
 {
     int two;
@@ -58,10 +61,11 @@ static bool scale_to_integer(double value, struct scaled *v)
     v->shift = 53 - two;
     v->even = m % 2 == 0;
     v->exponent = (int)floor(log10(value));
-    if (m == (uint64_t)1 << 52 ||
-        v->shift <= 0) /* Neighbours at unequal distances; large numbers. */
+    if (m == (uint64_t)1 << 52 || v->shift <= 0) /* Not supported: a double whose neighbours have
+                                                    unequal distances, and large numbers. */
         return false;
-    for (int tries = 0; tries < 3; tries++) { /* The logarithm may be off by one. */
+    /* The estimate of the exponent by the logarithm may be off by one. */
+    for (int tries = 0; tries < 3; tries++) {
         if (v->exponent < -4 || v->exponent > 14)
             return false;
         v->ten = power_of_ten(16 - v->exponent);
@@ -78,7 +82,7 @@ static bool scale_to_integer(double value, struct scaled *v)
     return false;
 }
 
-/* Round to `count` digits, half to even. */
+/* Rounds the number to the given number of digits, half to even. */
 static uint64_t rounded_digits(const struct scaled *v, int digits)
 {
     uint64_t unit = tens[17 - digits], whole = v->head / unit, part = v->head % unit;
@@ -95,12 +99,12 @@ static bool reads_back(const struct scaled *v, uint64_t digits, int count)
     return 2 * off < v->ten || (2 * off == v->ten && v->even);
 }
 
-/* Write digits like %g without an exponent: no zeros at the end. */
+/* Writes digits as %g does, without an exponent and without zeros at the end. */
 static void write_digits(uint64_t number, int count, int exponent, char *text)
 {
     char digits[24];
 
-    if (number == tens[count]) { /* 9.99… was rounded to 10. */
+    if (number == tens[count]) { /* The rounding gave a power of ten: 9.99… became 10. */
         number /= 10;
         exponent++;
     }
@@ -138,7 +142,7 @@ bool hm__shortest(double value, char *text)
         return false;
     while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
-    if (v.exponent == 14 && digits == tens[count]) /* An exponent is needed now. */
+    if (v.exponent == 14 && digits == tens[count]) /* %g would write 1e+15. */
         return false;
     write_digits(digits, count, v.exponent, text);
     return true;

@@ -8,8 +8,8 @@ enum { HM_SHORTEST = 40 };
 
 /*
  * Write a number into text[HM_SHORTEST] as %.15g, %.16g or %.17g do, with the fewest digits that
- * read back as the same double. False for numbers that are not supported: below 1e-4, from 1e15
- * on, and powers of two.
+ * read back as the same double. Returns false for numbers that are not supported: those below 1e-4,
+ * those from 1e15 on, and powers of two.
  */
 bool hm__shortest(double value, char *text);
 

@@ -132,7 +132,10 @@ static char fold_case(char c)
     return c == '_' || c == ' ' ? '-' : c;
 }
 
-/* Edit distance with transpositions (optimal string alignment); ignores case and - against _. */
+/*
+ * Returns the edit distance with transpositions (optimal string alignment). It ignores case and the
+ * difference between - and _.
+ */
 static size_t edit_distance(const char *a, size_t la, const char *b, size_t lb)
 {
     size_t rows[3][SUGGEST_MAX + 1];
@@ -188,7 +191,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Small powers come from a table, because tables of runs have millions of numbers. */
+/* Small powers come from a table for speed, because tables of runs may have millions of numbers. */
 static long double power_of_ten(int exponent)
 {
     static const long double small[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
@@ -199,8 +202,9 @@ static long double power_of_ten(int exponent)
 }
 
 /*
- * mantissa * 10^exponent. A mantissa up to 2^53 and a power of ten up to 10^22 are exact doubles,
- * so the result is correctly rounded. Otherwise a long double gives an error below one ulp.
+ * Returns mantissa * 10^exponent. A mantissa up to 2^53 and a power of ten up to 10^22 are exact
+ * doubles, so the result is correctly rounded. Otherwise a long double gives an error below one
+ * ulp.
  */
 static double scale_by_ten(uint64_t mantissa, int exponent)
 {
@@ -224,7 +228,8 @@ static double scale_by_ten(uint64_t mantissa, int exponent)
  */
 size_t hm__number_read(const char *text, double *ret_value)
 {
-    const uint64_t full = 1000000000000000000u; /* Below this, one more digit fits. */
+    const uint64_t full = 1000000000000000000u; /* One more digit fits into a mantissa below this
+                                                   limit. */
     const char *p = text;
     uint64_t mantissa = 0;
     int point = 0, digits = 0, exponent = 0;

@@ -4,33 +4,42 @@
 
 #include "howmany.h"
 
-/* A growing text. Initialise it with {0}. After a failed allocation `failed` stays true. */
+/*
+ * A growing text. Initialise it with {0}. If an allocation fails, `failed` becomes true and stays
+ * true.
+ */
 struct hm_text {
-    char *data; /* Owned, ends with NUL; NULL while empty. */
+    char *data; /* Owned; ends with NUL; NULL if the text is empty. */
     size_t length, room;
-    bool failed; /* An allocation failed: the text is not complete. */
+    bool failed; /* An allocation failed, so the text is not complete. */
 };
 
 void hm__text_add(struct hm_text *text, const char *piece);
 void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
-/* Add the beginning of a piece, at most `columns` wide; returns the columns it takes. */
+/*
+ * Add the beginning of a piece, at most `columns` columns wide; returns the columns that were
+ * added.
+ */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
-/* Remove blanks at the end and start a new line. */
+/* Remove spaces at the end of the text and add a line break. */
 void hm__text_end_line(struct hm_text *text);
 void hm__text_release(struct hm_text *text);
 /* Give the text to the caller, who frees it with hm_text_free; fails if it is not complete. */
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
 /*
- * The candidate most similar to word, if word looks like a typing error; otherwise NULL.
- * next(context, i) returns candidate i, and NULL after the last.
+ * Returns the candidate most similar to `word`, if `word` looks like a typing error of it;
+ * otherwise NULL. next(context, i) returns candidate i, and NULL after the last.
  */
 const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
                         const void *context);
 
-/* Read a decimal number; returns the characters used, 0 if there is no number. */
+/*
+ * Read a decimal number at the start of text; returns the number of characters used, 0 if there is
+ * no number.
+ */
 size_t hm__number_read(const char *text, double *ret_value);
 /* As hm__number_read, with an optional + or - before the number. */
 size_t hm__signed_read(const char *text, double *ret_value);
@@ -38,8 +47,8 @@ size_t hm__signed_read(const char *text, double *ret_value);
 /* Whether a text ends with `end` and is longer than it. */
 bool hm__text_ends(const char *text, const char *end);
 /*
- * Length of the UTF-8 sequence at text, where `left` bytes remain; 0 if it is not valid UTF-8,
- * which includes overlong sequences and surrogates.
+ * Returns the length of the UTF-8 sequence at the start of text, of which `left` bytes remain; 0 if
+ * it is not valid UTF-8. Overlong sequences and surrogates are not valid.
  */
 size_t hm__utf8_length(const char *text, size_t left);
 /* Width of a UTF-8 text on a terminal; each code point counts as one column. */

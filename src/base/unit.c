@@ -2,9 +2,9 @@
  * Units and dimensions.
  *
  * Internally all quantities are in SI units, with the byte for information: 1 bit is 1/8 byte, 1
- * Gbit/s is 125e6 byte/s. Decimal prefixes are powers of 1000 and KiB, MiB, GiB, TiB powers of
- * 1024. The case of b (bit) and B (byte) matters; "GFLOPS" and "Tflops" mean flop per second, as on
- * data sheets, "Gflop" a number of operations.
+ * Gbit/s is 125e6 byte/s. Decimal prefixes are powers of 1000; KiB, MiB, GiB and TiB are powers of
+ * 1024. The case of b (bit) and B (byte) matters. "GFLOPS" and "Tflops" mean flop per second, as on
+ * data sheets; "Gflop" is a number of operations.
  */
 #include "unit.h"
 

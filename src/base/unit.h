@@ -1,4 +1,6 @@
-/* Units: conversion of texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI, and dimensions. */
+/*
+ * Units: conversion of texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI units, and dimensions.
+ */
 #ifndef HM_UNIT_H
 #define HM_UNIT_H
 
@@ -24,20 +26,25 @@ bool hm__dim_equal(struct hm_dim a, struct hm_dim b);
 bool hm__dim_plain(struct hm_dim dim);
 /* Write a dimension ("s", "byte/s", "flop*s^2") into text[HM_DIM_TEXT]; returns text. */
 const char *hm__dim_name(struct hm_dim dim, char *text);
-/* An example of a value of the dimension, for hints: "a rate such as 1 Gbit/s". */
+/* Returns an example of a value of the dimension, for hints: "a rate such as 1 Gbit/s". */
 const char *hm__dim_example(struct hm_dim dim);
 
-/* Find a unit by the first `length` characters of name: its factor to SI and its dimension. */
+/*
+ * Find a unit by the first `length` characters of name; returns its factor to SI units and its
+ * dimension.
+ */
 bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
 
 /*
- * Read a text that is a quantity of the wanted dimension: "[$]number [unit[/unit]]", or "%" and "x"
- * after plain numbers. A number without a unit is accepted only if it is 0 or if a plain number is
- * wanted.
+ * Read a quantity of the wanted dimension from a text: "[$]number [unit[/unit]]". A plain number
+ * may be followed by "%" or "x". A number without a unit is accepted only if it is 0 or if a plain
+ * number is wanted.
  */
 int hm__quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
                        struct hm_err *err);
-/* Read a text that is a quantity of any dimension; *has_unit: it has a unit or a $. */
+/*
+ * Read a quantity of any dimension from a text. *has_unit says whether the text has a unit or a $.
+ */
 int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
                       struct hm_err *err);
 

@@ -1,10 +1,10 @@
 /*
- * Building a program node by node. Dimensions are checked here, and constants are folded.
+ * Building a program node by node, with checks of dimensions and folding of constants.
  *
  * Rules for dimensions: the operands of +, -, comparisons, min, max and the two results of ?: must
- * have the same dimension, except that a literal 0 fits every dimension. * and / add and subtract
- * exponents. Logarithms, exp, conditions and exponents need plain numbers. A power of a quantity
- * with a unit needs a constant whole exponent.
+ * have the same dimension, except that a literal 0 fits every dimension. Multiplication adds the
+ * exponents of the units, and division subtracts them. Logarithms, exp, conditions and exponents
+ * need plain numbers. A power of a quantity with a unit needs a constant whole exponent.
  */
 #include "program.h"
 
@@ -101,7 +101,7 @@ double hm__apply(enum hm__op op, double a, double b, double c)
         return floor(a);
     case HM__OP_ABS:
         return fabs(a);
-    case HM__OP_MIN: /* NaN on either side gives NaN. */
+    case HM__OP_MIN: /* If an operand is NaN, the result is NaN. */
         return isnan(a) || a < b ? a : b;
     case HM__OP_MAX:
         return isnan(a) || a > b ? a : b;
@@ -148,7 +148,9 @@ int hm__build_symbol(struct hm_formula *f, int symbol, struct hm_dim dim, bool v
     return node_append(f, &node, err);
 }
 
-/* dim = a + times * b in exponents; false when an exponent is out of range. */
+/*
+ * Adds `times` times the unit exponents of b to those of a; false if an exponent is out of range.
+ */
 static bool dim_combine(struct hm_dim a, struct hm_dim b, int times, struct hm_dim *dim)
 {
     const int e[4] = {a.time + times * b.time, a.bytes + times * b.bytes, a.flop + times * b.flop,
@@ -213,7 +215,10 @@ static int sqrt_dim(const struct hm__node *x, struct hm_dim *dim, struct hm_err 
     return 0;
 }
 
-/* The dimension of the result of an operation, or an error if the operands do not fit. */
+/*
+ * Gets the dimension of the result of an operation, or fails if the dimensions of the operands do
+ * not fit.
+ */
 static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm__node *b,
                       const struct hm__node *c, struct hm_dim *dim, struct hm_err *err)
 {

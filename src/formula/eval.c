@@ -1,5 +1,5 @@
 /*
- * Evaluating a compiled formula over a vector of n.
+ * Evaluating a compiled formula for a vector of values of n.
  *
  * The vector is processed in blocks that fit into the first-level cache. Nodes that do not depend
  * on n are computed once. Each operation is a plain loop over a block, so the compiler can
@@ -15,7 +15,7 @@
 
 enum { BLOCK = 256 };
 
-/* A workspace holds one row of BLOCK values for each node. */
+/* Returns the row of a node in a workspace, which holds BLOCK values for each node. */
 static double *node_row(double *space, int node)
 {
     return space + (size_t)node * BLOCK;
@@ -27,7 +27,10 @@ static double *node_row(double *space, int node)
             out[i] = (expression);                                                                 \
     } while (0)
 
-/* Frequent operations have their own loop; the others call hm__apply. */
+/*
+ * Evaluates a node for one block. Frequent operations have their own loop; the others call
+ * hm__apply.
+ */
 static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
 {
     const double *a = node_row(space, node->operand[0]);
@@ -72,7 +75,7 @@ static double scale_of(const struct hm_formula *f, const struct hm__node *node,
     return scaled->factor;
 }
 
-/* The value of a node that does not depend on n. */
+/* Returns the value of a node that does not depend on n. */
 static double node_constant(const struct hm_formula *f, const struct hm__node *node, double *space,
                             const double *symbols, const struct hm_scaled *scaled)
 {
@@ -143,7 +146,10 @@ int hm__formula_eval_columns(const struct hm_formula *f, const double *const *co
     return formula_eval(f, NULL, NULL, columns, count, values, err);
 }
 
-/* The derivative of an operation from its operands x, their derivatives d and its value v. */
+/*
+ * Returns the derivative of an operation, given its operands x, their derivatives d and its value
+ * v.
+ */
 static double op_derivative(enum hm__op op, const double *x, const double *d, double v)
 {
     switch (op) {
@@ -181,7 +187,7 @@ static double op_derivative(enum hm__op op, const double *x, const double *d, do
     case HM__OP_MAX:
         return x[0] > x[1] ? d[0] : d[1];
     default:
-        return 0; /* Constants, steps and comparisons have derivative 0. */
+        return 0; /* The derivative of constants, steps and comparisons is 0. */
     }
 }
 
@@ -226,7 +232,7 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
     return false;
 }
 
-/* The node of constant definition number `quantity`; -1 after the last. */
+/* Returns the node of the constant definition with this number; -1 after the last. */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {
     for (size_t k = 0; k < f->node_count; k++)

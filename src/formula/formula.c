@@ -1,4 +1,7 @@
-/* The public functions of formulas: compiling over named variables, and one value at a time. */
+/*
+ * The public functions of formulas: compiling over named variables, and evaluating one value at a
+ * time.
+ */
 #include "formula.h"
 
 #include <stdio.h>
@@ -30,7 +33,10 @@ static int check_names(const char *const *names, size_t count, struct hm_err *er
     return 0;
 }
 
-/* The dimension of a unit such as "s" or "byte/s". Its factor must be 1: results are in SI. */
+/*
+ * Reads the dimension of a unit such as "s" or "byte/s". Its factor must be 1, because results are
+ * in SI units.
+ */
 static int read_unit(const char *unit, struct hm_dim *ret_dim, struct hm_err *err)
 {
     struct hm_err ignored = {0};

@@ -8,13 +8,13 @@
 #include "howmany.h"
 #include "unit.h"
 
-/* A quantity whose value the caller gives at evaluation. The first symbol of a scope is n. */
+/* A named quantity whose value the caller gives at evaluation. The first symbol of a scope is n. */
 struct hm_symbol {
     const char *name;
     struct hm_dim dim;
 };
 
-/* A formula with a name: an entry of `where:` in a job. */
+/* A named formula: an entry of the section `where:` of a job. */
 struct hm_definition {
     const char *name, *text;
     int line;
@@ -22,14 +22,17 @@ struct hm_definition {
 
 enum { HM_DEFINITIONS_MAX = 256 };
 
-/* The names that a formula may use. Borrowed during the call of hm__formula_new only. */
+/*
+ * The names that a formula may use. The scope is borrowed only during the call of hm__formula_new.
+ */
 struct hm_scope {
-    const char *source; /* File name for messages; may be NULL. */
+    const char *source; /* Name of the file in error messages; may be NULL. */
     const struct hm_symbol *symbols;
     size_t symbol_count;
-    const struct hm_definition *definitions; /* They hide symbols of the same name. */
+    const struct hm_definition *definitions; /* A definition hides a symbol of the same name. */
     size_t definition_count;
-    bool columns; /* Every symbol varies, not only n; for hm__formula_eval_columns. */
+    bool columns; /* Every symbol may vary between evaluations, not only n; for
+                     hm__formula_eval_columns. */
 };
 
 /*
@@ -40,7 +43,10 @@ struct hm_scope {
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
-/* Whether the formula was compiled by hm__formula_new for these symbols, of which only n varies. */
+/*
+ * Whether hm__formula_new compiled the formula for these symbols, with n as the only one that
+ * varies.
+ */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
 /* Compile every definition of a scope, even if no formula uses it. */
@@ -51,32 +57,39 @@ bool hm__formula_is_name(const char *text);
 /* Whether the formula uses the symbol at this index of the scope. */
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
-/* The constant definitions that the formula uses; their names are borrowed. */
+/* The number and names of the constant definitions that the formula uses; names are borrowed. */
 size_t hm__formula_quantity_count(const struct hm_formula *formula);
 const char *hm__formula_quantity_name(const struct hm_formula *formula, size_t quantity);
 
-/* Multiply the definition `name` by a factor; NULL: change nothing. */
+/*
+ * Multiplies the value of the definition `name` by a factor; name NULL: no definition is changed.
+ */
 struct hm_scaled {
     const char *name;
     double factor;
 };
 
 /*
- * values[i] = the formula at n[i]. symbols[k] is the value of symbol k of the scope; symbols[0] is
- * not used. Values may be infinite or NaN; the caller must check them.
+ * Evaluates the formula at each n[i] and stores the result in values[i]. symbols[k] is the value of
+ * symbol k of the scope; symbols[0] is not used. Results may be infinite or NaN; the caller must
+ * check them.
  */
 int hm__formula_eval(const struct hm_formula *formula, const double *symbols,
                      const struct hm_scaled *scaled, const double *n, size_t count, double *values,
                      struct hm_err *err);
 
-/* As hm__formula_eval, for a scope with columns: columns[k][i] is symbol k of evaluation i. */
+/*
+ * As hm__formula_eval, for a scope with `columns` set: columns[k][i] is the value of symbol k in
+ * evaluation i.
+ */
 int hm__formula_eval_columns(const struct hm_formula *formula, const double *const *columns,
                              size_t count, double *values, struct hm_err *err);
 
 /*
- * Value and derivative at one n, by forward differentiation, with respect to the definition or
- * symbol `name`, or to its relative change (q * df/dq). Steps (ceil, floor, comparisons) have
- * derivative 0; min, max and abs have the derivative of the operand that they return.
+ * Computes the value at one n and its derivative with respect to the definition or symbol `name`,
+ * or to its relative change (q * df/dq), by forward differentiation. Steps (ceil, floor,
+ * comparisons) have derivative 0; min, max and abs have the derivative of the operand that they
+ * return.
  */
 int hm__formula_derive(const struct hm_formula *formula, const double *symbols, double n,
                        const char *name, bool relative, double *ret_value, double *ret_derivative,

@@ -25,7 +25,7 @@ struct parser {
     const char *text, *at;
     const struct hm_scope *scope;
     struct hm_formula *formula;
-    int *nodes; /* The node of each definition; -1: not yet used, -2: being compiled. */
+    int *nodes; /* The node of each definition; -1: not yet used, -2: being compiled now. */
     int depth;
     struct hm_err *err;
 };
@@ -138,7 +138,7 @@ static int parse_definition(struct parser *p, int index)
     return node;
 }
 
-/* Every name for suggestions: definitions, symbols, functions. */
+/* Returns name i of all definitions, symbols and functions, for suggestions. */
 static const char *known_name(const void *context, size_t i)
 {
     const struct hm_scope *scope = context;
@@ -209,8 +209,9 @@ static int parse_name(struct parser *p)
 }
 
 /*
- * Whether a name after "Gbit/" is part of the unit. "1 Gbit/s" and "$3/h" are always rates. Other
- * units of time give way to a definition of the same name ("1 GB/d" with d in where:).
+ * Whether a name after "Gbit/" is part of the unit. "1 Gbit/s" and "$3/h" are always rates. Another
+ * unit of time is read as a definition if there is one of the same name ("1 GB/d" with d in
+ * where:).
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {
@@ -223,7 +224,7 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
             (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
 
-/* Read a unit at p->at, if there is one, and a "/s" or similar directly after it. */
+/* Reads a unit at p->at, if there is one, and a "/s" or similar part directly after it. */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
     size_t micro = strncmp(p->at, "\xc2\xb5", 2) == 0 || strncmp(p->at, "\xce\xbc", 2) == 0 ? 2 : 0;
@@ -322,7 +323,7 @@ struct binary {
     int level;
 };
 
-/* A token that begins with another token comes before it. */
+/* A longer token comes before a shorter one that it begins with, such as <= before <. */
 static const struct binary binaries[] = {
     {"||", HM__OP_OR, 0}, {"&&", HM__OP_AND, 1}, {"==", HM__OP_EQ, 2}, {"!=", HM__OP_NE, 2},
     {"<=", HM__OP_LE, 3}, {">=", HM__OP_GE, 3},  {"<", HM__OP_LT, 3},  {">", HM__OP_GT, 3},
@@ -420,7 +421,7 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     return HM_E_UNIT;
 }
 
-/* Add the text of the formula to a message about units that does not quote it. */
+/* Adds the text of the formula to an error message about units that does not quote it. */
 static void quote_formula(const struct parser *p, int code)
 {
     struct hm_err *err = p->err;
@@ -431,7 +432,7 @@ static void quote_formula(const struct parser *p, int code)
     snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
 }
 
-/* Compile a formula; wanted NULL accepts any dimension. */
+/* Compiles a formula; if `wanted` is NULL, the result may have any dimension. */
 static int compile_formula(const char *text, const struct hm_scope *scope,
                            const struct hm_dim *wanted, struct hm_formula **ret_formula,
                            struct hm_err *err)

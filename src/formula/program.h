@@ -1,4 +1,4 @@
-/* A compiled formula, for the parser, the builder and the evaluator. */
+/* The compiled form of a formula, shared by the parser, the builder and the evaluator. */
 #ifndef HM_PROGRAM_H
 #define HM_PROGRAM_H
 
@@ -8,7 +8,7 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* The value of a definition: operand 0, which can be scaled. */
+    HM__OP_DEFINE, /* The value of a definition, which is operand 0; it can be scaled. */
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -37,16 +37,16 @@ enum hm__op {
     HM__OP_MAX,
 };
 
-/* One operation of the program. Its operands have smaller indices. */
+/* One operation of the program. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* Indices of nodes; -1: unused. */
-    int symbol;     /* HM__OP_SYMBOL: index in the scope. */
-    int definition; /* HM__OP_DEFINE: index in names; otherwise -1. */
-    double value;   /* HM__OP_CONST: the constant. */
+    int operand[3]; /* Indices of the nodes of the operands; -1: unused. */
+    int symbol;     /* HM__OP_SYMBOL: index of the symbol in the scope. */
+    int definition; /* HM__OP_DEFINE: index of the definition in names; otherwise -1. */
+    double value;   /* HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
     bool varies; /* The value depends on n. */
-    bool zero;   /* The literal 0, which fits every dimension. */
+    bool zero;   /* The node is the literal 0, which fits every dimension. */
 };
 
 enum { HM__NODES_MAX = 4096 };
@@ -59,22 +59,28 @@ struct hm_formula {
     size_t name_count;
     char **symbols; /* Names of the symbols of the scope. Owned. */
     size_t symbol_count;
-    bool columns; /* Every symbol varies, not n alone. */
+    bool columns; /* Every symbol may vary between evaluations, not only n. */
 };
 
-/* Append a node, fold constants and check dimensions; returns its index or a negative code. */
+/*
+ * Append a node, fold constants and check dimensions; returns the index of the node or a negative
+ * code.
+ */
 int hm__build(struct hm_formula *formula, enum hm__op op, int a, int b, int c, struct hm_err *err);
 int hm__build_const(struct hm_formula *formula, double value, struct hm_dim dim,
                     struct hm_err *err);
 int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, bool varies,
                      struct hm_err *err);
 
-/* The operation of a function and its number of arguments; -1 if the name is unknown. */
+/*
+ * Find a function by name; returns its operation, and its number of arguments in *ret_arity; -1 if
+ * the name is unknown.
+ */
 int hm__function_find(const char *name, size_t length, int *ret_arity);
-/* The name of function i, NULL after the last. */
+/* Returns the name of function i, NULL after the last. */
 const char *hm__function_name(const void *unused, size_t i);
 
-/* The result of one operation. */
+/* Returns the result of one operation. */
 double hm__apply(enum hm__op op, double a, double b, double c);
 
 #endif

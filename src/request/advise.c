@@ -1,4 +1,7 @@
-/* advise: which algorithm on how many workers, for a loss, a time or a budget. */
+/*
+ * The verb advise: which algorithm to use on how many workers, for a target loss, a time limit or a
+ * budget.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +14,8 @@ struct hm_advise_request {
     int goal;
     struct hm_numbers m;
     struct hm_documents times, jobs;
-    struct hm_job_fields job; /* on, network and set; its job is each of `jobs` in turn */
+    struct hm_job_fields job; /* Fields on, network and set; the job is taken from each of `jobs`
+                                 in turn. */
     double price, switch_cost;
     bool adaptive, all, json, csv;
 };
@@ -87,12 +91,12 @@ static const struct hm_request_field fields[] = {
 
 enum { PACES_MAX = 64 };
 
-/* What advice is made of, on its way. */
+/* Everything that is loaded and computed for an advice. */
 struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s; /* NaN: unknown */
+    double price_per_s; /* Money per second of one worker; NaN: unknown. */
     struct hm_advice *advice;
 };
 
@@ -117,7 +121,10 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
     return false;
 }
 
-/* "cocoa=FILE" where there are traces of cocoa; otherwise the whole is the name of a file. */
+/*
+ * Splits "cocoa=FILE" into algorithm and file if there are traces of cocoa; otherwise the whole
+ * text is a file name.
+ */
 static int split_source(struct hm_call *call, const struct advice_parts *p,
                         const struct hm_document *source, struct hm_document *ret_document,
                         struct hm_err *err)
@@ -137,7 +144,10 @@ static int split_source(struct hm_call *call, const struct advice_parts *p,
     return 0;
 }
 
-/* Times of traces without a name apply to all algorithms; at least one must be used. */
+/*
+ * Times whose algorithm has no name apply to all algorithms. At least one of the times must belong
+ * to an algorithm with traces.
+ */
 static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
                        struct hm_err *err)
 {
@@ -157,7 +167,7 @@ static int check_times(const struct advice_parts *p, const char *file, struct hm
     return HM_E_NAME;
 }
 
-/* A table with iterations holds traces; any other table holds runs. */
+/* Adds times from a table: a table with iterations holds traces; any other table holds runs. */
 static int add_times(struct hm_call *call, const struct hm_advise_request *r,
                      const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
 {
@@ -232,7 +242,7 @@ static int load_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc;
 }
 
-/* Without a price of its own, the price of a worker of `on`. */
+/* Without the field `price`, the price of a worker is that of the machine in `on`. */
 static int load_price(struct hm_call *call, const struct hm_advise_request *r,
                       struct advice_parts *p, struct hm_err *err)
 {

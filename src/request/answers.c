@@ -1,5 +1,5 @@
 /*
- * The members of every JSON answer: the schemas of OpenAPI and the types of the page come from
+ * The members of every JSON answer. The OpenAPI schemas and the types of the web page are made from
  * these tables, and tests check real answers against them.
  */
 #include "schemas.h"
@@ -8,7 +8,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .help = HELP                                       \
     }
-#define KNOWN(NAME, HELP) /* A number, or null where it is not known. */                           \
+#define KNOWN(NAME, HELP) /* A number, or null if unknown. */                                      \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .nullable = true, .help = HELP                     \
     }
@@ -89,7 +89,7 @@ static const struct hm_member help[] = {
     NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),
     NUMBER("gain", "times faster than the answer")};
 
-/* Members that an answer has when a platform is asked for. */
+/* Members that an answer has if the request names platforms. */
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL, "allreduce, driver or server"),                                  \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
@@ -253,7 +253,7 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* Further members are the quantities of the question, in SI units. */
+/* The object has further members: the quantities of the question, in SI units. */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,

@@ -1,4 +1,6 @@
-/* catalog list, show and import: machines, fabrics and neural networks that are known by name. */
+/*
+ * The verbs catalog list, show and import: machines, fabrics and neural networks that have a name.
+ */
 #include <string.h>
 
 #include "catalog_render.h"
@@ -13,7 +15,9 @@ static const char kinds[] = "machines fabrics networks accelerators";
 /* ---- one entry ---------------------------------------------------------------------------------
  */
 
-/* A neural network of the catalog, counted; *ret_counts is NULL where the job must give the input.
+/*
+ * Counts a neural network of the catalog; *ret_counts is NULL if the input shape is missing and a
+ * job must give it.
  */
 static int count_network(const struct hm_catalog *catalog, const char *name,
                          struct hm_job **ret_job, struct hm_counts **ret_counts, struct hm_err *err)
@@ -69,7 +73,7 @@ static int put_fabric(const struct hm_catalog *catalog, const char *name, struct
     return rc;
 }
 
-/* whole: every figure on a line of its own. */
+/* Writes a machine; if `whole` is true, every figure is on a line of its own. */
 static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const char *name, struct hm_json *json, struct hm_text *out, bool whole,
                        struct hm_err *err)
@@ -87,7 +91,7 @@ static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind ki
     return rc;
 }
 
-/* An entry as JSON where json is not NULL, else as text. */
+/* Writes an entry as JSON if json is not NULL, otherwise as text. */
 static int put_entry(const struct hm_catalog *catalog, enum hm_catalog_kind kind, const char *name,
                      struct hm_json *json, struct hm_text *out, bool whole, struct hm_err *err)
 {
@@ -245,7 +249,8 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    if (r->kind < 0 && hm_catalog_machine(catalog, r->name, &none, err)) /* It suggests a name. */
+    /* The error of hm_catalog_machine suggests a similar name. */
+    if (r->kind < 0 && hm_catalog_machine(catalog, r->name, &none, err))
         return HM_E_NAME;
     char kind[32] = "";
     hm__choice_name(kinds, (size_t)r->kind, kind, sizeof(kind));
@@ -329,12 +334,12 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a SkyPilot vms.csv");
         return HM_E_MISSING;
     }
-    /* Hardware comes from the built-in catalog, not from an earlier import. */
+    /* Hardware data come from the built-in catalog, not from an earlier import. */
     int rc = hm_catalog_new(&built_in, err);
     if (rc)
         return rc;
     rc = call->context->files->prices(built_in, r->file, r->region, r->spot, &report, err);
-    if (rc == 0) /* What is written must be readable again. */
+    if (rc == 0) /* Check that the written text can be read again. */
         rc = hm_catalog_add(built_in, report.text, strlen(report.text), "import", err);
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);

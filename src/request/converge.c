@@ -1,4 +1,7 @@
-/* converge: learn how the loss depends on iterations and workers, and show how well. */
+/*
+ * The verb converge: learn how the loss depends on iterations and workers, and show how good the
+ * fit is.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +50,7 @@ static const struct hm_request_field fields[] = {
 /* ---- prediction of traces that were held out ---------------------------------------------------
  */
 
-/* leave_out: a number of workers, or "each". */
+/* Reads the field leave_out: a number of workers, or "each", which gives 0. */
 static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
 {
     size_t used = hm__number_read(text, ret_m);
@@ -119,12 +122,12 @@ static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_
 
 enum { PLOT_POINTS = 60, PLOT_CURVES = 256 };
 
-/* The curve of one algorithm on m workers. */
+/* The plotted curve of one algorithm on m workers: iterations, losses and their intervals. */
 struct plot_points {
     double x[PLOT_POINTS], y[PLOT_POINTS], low[PLOT_POINTS], high[PLOT_POINTS];
 };
 
-/* The fit along the iterations that were measured on m workers. */
+/* Predicts the loss for the range of iterations that were measured on m workers. */
 static int predict_curve(const struct hm_convergence *c, size_t algorithm, double m,
                          struct plot_points *points, struct hm_err *err)
 {

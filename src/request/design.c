@@ -1,4 +1,4 @@
-/* design: which few runs are worth making. */
+/* The verb design: choose the few runs that are worth making. */
 #include <math.h>
 #include <string.h>
 
@@ -155,7 +155,7 @@ static int add_varied(struct hm_call *call, struct design_axes *a, const char *t
     return add_axis(a, "vary", name, &values, err);
 }
 
-/* Every combination of the values that could be run. */
+/* Makes the table of candidates: every combination of the given values. */
 static int make_candidates(const struct hm_design_request *r, struct hm_call *call,
                            struct hm_runs **ret_candidates, struct hm_err *err)
 {
@@ -184,7 +184,10 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
 /* ---- the budget --------------------------------------------------------------------------------
  */
 
-/* A cost in its own units, machine time, or money where the machine has a price. */
+/*
+ * Reads the budget: a cost in the units of the cost formula, machine time, or money if the machine
+ * has a price.
+ */
 static int read_budget(const struct hm_design_request *r, const struct hm_loaded_job *job,
                        double *ret_budget, struct hm_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Reading the fields of a request. Each kind has a reader for text, as the command line writes it,
- * and a reader for a tree, as JSON and YAML bodies bring it. A scalar of a tree is read as text, so
- * both accept the same units and ranges.
+ * Reading the fields of a request. Each kind of field has a reader for text, as on the command
+ * line, and a reader for a tree, as in JSON and YAML bodies. A scalar of a tree is read as text, so
+ * both readers accept the same units and ranges.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -25,13 +25,13 @@ int hm__request_fail(struct hm_err *err, const char *field, int code, const char
     return code;
 }
 
-/* Where a member of the struct is. */
+/* Returns the address of the member of the struct that belongs to a field. */
 static void *member_of(const struct hm_request_field *field, void *values)
 {
     return (char *)values + field->offset;
 }
 
-/* Make room for one more item of a growing list in the arena; NULL when out of memory. */
+/* Makes room for one more item of a growing list in the arena; NULL when out of memory. */
 static void *list_grow(struct hm_arena *arena, void *items, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -79,7 +79,7 @@ static int check_range(const struct hm_request_field *f, const char *text, doubl
                             text, f->least);
 }
 
-/* Add the field to an error that reading a quantity made. */
+/* Adds the name of the field to an error that occurred while reading a quantity. */
 static int place_error(const struct hm_request_field *f, struct hm_err *err, int code)
 {
     hm__err_field(err, f->name);
@@ -95,9 +95,10 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     size_t used = hm__signed_read(text, &value);
     bool bare = used > 0 && text[used] == '\0';
 
-    if (f->least >= 0 && bare && value < 0) /* A quantity has no sign: say which range is wanted. */
+    /* hm__quantity_parse accepts no sign, so the range of a negative number is reported here. */
+    if (f->least >= 0 && bare && value < 0)
         return check_range(f, text, value, err);
-    if (f->least < 0) { /* Any sign, and no unit. */
+    if (f->least < 0) { /* The number may have any sign, but no unit. */
         if (!bare)
             return hm__request_fail(err, f->name, HM_E_TYPE, "'%.80s' is not a number", text);
     } else {
@@ -146,7 +147,7 @@ bool hm__choice_name(const char *choices, size_t i, char *text, size_t room)
     return false;
 }
 
-/* "time, cost or balance" */
+/* Writes the choices as a phrase: "time, cost or balance". */
 static void choices_text(const char *choices, struct hm_text *out)
 {
     char name[64], next[64];
@@ -211,7 +212,10 @@ static void choices_add(struct hm_choices *choices, int index)
 /* ---- lists -------------------------------------------------------------------------------------
  */
 
-/* Call take for each piece between commas; those inside parentheses do not count where nested. */
+/*
+ * Calls take for each piece between commas. If `nested` is true, commas inside parentheses do not
+ * separate pieces.
+ */
 static int each_piece(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       const char *text, bool nested,
                       int (*take)(struct hm_arena *arena, const struct hm_request_field *f,
@@ -303,7 +307,7 @@ static int pair_add(struct hm_arena *arena, const struct hm_request_field *f, vo
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-/* The unit of a quantity that runs differ in, by its name. */
+/* Returns the unit of a quantity of runs, given its name. */
 static struct hm_dim place_unit(const char *name)
 {
     if (strcmp(name, "latency") == 0)
@@ -316,7 +320,8 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
 {
     double value;
     size_t used = hm__number_read(text, &value);
-    bool bare = used > 0 && text[used] == '\0'; /* In SI units, as in a column of runs. */
+    bool bare = used > 0 && text[used] == '\0'; /* A number without a unit is in SI units, as in a
+                                                   column of runs. */
 
     if (place->count == HM_PLACE_MAX)
         return hm__request_fail(err, f->name, HM_E_LIMIT, "more than %d quantities", HM_PLACE_MAX);
@@ -334,7 +339,7 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
     return 0;
 }
 
-/* "64" is n; "size=1" names its quantity. */
+/* Reads one quantity: "64" is n, and "size=1" has a name. */
 static int place_take(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       char *piece, struct hm_err *err)
 {
@@ -482,7 +487,7 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *f,
     }
 }
 
-/* A value of a body as a document: a text is its contents, a map or a list is the tree. */
+/* Reads a document from a value of a body: a text is the contents, a map or a list is the tree. */
 static int read_document(struct hm_arena *arena, const struct hm_request_field *f, void *values,
                          struct hm_value *value, struct hm_err *err)
 {
@@ -521,7 +526,10 @@ static int fail_type(const struct hm_request_field *f, const struct hm_value *va
     return HM_E_TYPE;
 }
 
-/* {"batch": 256} as batch=256; a list of values is joined by commas. */
+/*
+ * Reads an object such as {"batch": 256} as the pair batch=256; a list of values is joined by
+ * commas.
+ */
 static int read_pairs(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       const struct hm_value *map, struct hm_err *err)
 {
@@ -561,7 +569,7 @@ static int read_place(const struct hm_request_field *f, struct hm_place *place,
     return rc;
 }
 
-/* Each number of a list; a text in it may be a range. */
+/* Reads a list of numbers; a text in the list may be a range. */
 static int read_numbers(struct hm_arena *arena, const struct hm_request_field *f,
                         struct hm_numbers *numbers, const struct hm_value *list, struct hm_err *err)
 {

@@ -1,4 +1,7 @@
-/* Files of this machine: the only file of this module that names functions which open any. */
+/*
+ * Access to files of this machine. This is the only source file of the module that names functions
+ * which open files.
+ */
 #include "files.h"
 
 #include <string.h>

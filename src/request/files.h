@@ -1,11 +1,11 @@
-/* The functions that open files. A request reaches them through its context alone. */
+/* The functions that open files. A request can reach them only through its context. */
 #ifndef HM_FILES_H
 #define HM_FILES_H
 
 #include "howmany_request.h"
 
 struct hm_files {
-    /* Whole contents of a specification; "-" is standard input. */
+    /* Reads the whole contents of a specification; "-" is standard input. */
     int (*read)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
     int (*runs)(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
     int (*traces)(const char *const *paths, size_t count, const struct hm_traces_settings *settings,

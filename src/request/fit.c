@@ -1,4 +1,4 @@
-/* fit: learn how the time depends on n from a few runs, and predict with intervals. */
+/* The verb fit: learn from a few runs how the time depends on n, and predict with intervals. */
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +86,9 @@ static int check_request(const struct hm_fit_request *r, struct hm_err *err)
     return 0;
 }
 
-/* Where to predict without `predict`: n of the target, or doubling from 1 to four times the runs.
+/*
+ * Chooses where to predict if the field `predict` is not given: n of the target, or powers of 2 up
+ * to four times the largest n of the runs.
  */
 static size_t default_places(double target_n, double n_max, double n[PLACES_MAX])
 {
@@ -102,7 +104,7 @@ static size_t default_places(double target_n, double n_max, double n[PLACES_MAX]
     return count;
 }
 
-/* Quantities of the target besides n. */
+/* Copies the quantities of the target other than n. */
 static size_t other_quantities(const struct hm_place *target, struct hm_at *at)
 {
     size_t count = 0;
@@ -113,7 +115,7 @@ static size_t other_quantities(const struct hm_place *target, struct hm_at *at)
     return count;
 }
 
-/* A smooth curve for the picture, from 1 to the largest n of interest. */
+/* Adds a plot of the predictions from n = 1 to the largest n of the runs and the predictions. */
 static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
                     const struct hm_numbers *places, struct hm_call *call, struct hm_err *err)
 {
@@ -128,7 +130,7 @@ static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
         most = fmax(most, places->values[i]);
     for (size_t i = 0; i < PLOT_POINTS; i++) {
         n[i] = pow(most, (double)i / (PLOT_POINTS - 1));
-        if (fit->from_sheet) /* A sheet knows whole workers only. */
+        if (fit->from_sheet) /* The model of a job is defined only for whole numbers of workers. */
             n[i] = round(n[i]);
     }
     int rc = hm_fit_predict(fit, at, at_count, n, PLOT_POINTS, points, err);

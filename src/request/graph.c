@@ -1,4 +1,4 @@
-/* graph: how a graph splits over workers, and what that does to the speedup. */
+/* The verb graph: how a graph is split among workers, and how the split limits the speedup. */
 #include <math.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ static int get_graph(const struct hm_graph_request *r, struct hm_call *call,
                                        r->degrees_only, ret_graph, err);
 }
 
-/* Split for one number of workers at a time, so that progress can be shown. */
+/* Splits the graph for one number of workers at a time, so that progress can be shown. */
 static int split_each(const struct hm_graph_request *r, const struct hm_graph *g,
                       enum hm_split split, const struct hm_numbers *n, struct hm_parts *parts,
                       struct hm_call *call, struct hm_err *err)
@@ -139,7 +139,10 @@ static int split_each(const struct hm_graph_request *r, const struct hm_graph *g
     return rc;
 }
 
-/* The splits that are asked for; of `all`, those that cannot be made here are left out. */
+/*
+ * Makes all splits that the request names. If it names `all`, splits that are not possible here are
+ * left out.
+ */
 static int split_all(const struct hm_graph_request *r, const struct hm_graph *g,
                      const struct hm_choices *splits, const struct hm_numbers *n,
                      struct hm_split_table *tables, size_t *ret_count, struct hm_call *call,

@@ -1,4 +1,4 @@
-/* Loading a job and its machines. */
+/* Loading a job and the machines that it runs on. */
 #include "load.h"
 
 #include <string.h>
@@ -7,7 +7,9 @@
 #include "files.h"
 #include "readers.h"
 
-/* The contents of a document that only has a name; freed with hm_text_free. */
+/*
+ * Reads the contents of a document that only has a name; the caller frees them with hm_text_free.
+ */
 static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
                       size_t *ret_length, struct hm_err *err)
 {
@@ -21,8 +23,10 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
 /* ---- the job -----------------------------------------------------------------------------------
  */
 
-/* Overrides of the job: every assignment of `set`, and the network where the job's own cluster is
- * used. */
+/*
+ * Sets the overrides of the job: every assignment of the field `set` and, if the cluster of the job
+ * is used, the field `network`.
+ */
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
 {
@@ -44,7 +48,7 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
-/* A job of which only the fields of `set` are known. */
+/* Makes an empty job, whose fields all come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
     struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
@@ -91,7 +95,7 @@ static bool names_file(const char *name)
            hm__text_ends(name, ".json") || strchr(name, '/') != NULL;
 }
 
-/* {machine: name} as a tree, so that keys of `set` can change the machine. */
+/* Makes the tree {machine: name}, so that keys of the field `set` can change the machine. */
 static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
 {
     struct hm_value *map = hm__arena_alloc(arena, 1, sizeof(*map));
@@ -107,7 +111,10 @@ static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
     return map;
 }
 
-/* Keys of `set` that begin with "cluster.", and the network. */
+/*
+ * Sets the overrides of a machine: the keys of the field `set` that begin with "cluster.", and the
+ * field `network`.
+ */
 static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f,
                              struct hm_spec *spec, struct hm_err *err)
 {
@@ -156,7 +163,8 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
         rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
     hm_text_free(text);
     if (rc == 0 && file)
-        (*ret_cluster)->name = machine->name; /* A ranking tells clusters apart by their files. */
+        (*ret_cluster)->name = machine->name; /* A ranking shows the file name, to distinguish
+                                                 clusters. */
     return rc;
 }
 

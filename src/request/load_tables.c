@@ -59,7 +59,7 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
 {
     struct hm_store_filter filter = {.where = where ? where->items : NULL,
                                      .where_count = where ? where->count : 0,
-                                     .sort = "id"}; /* Oldest first. */
+                                     .sort = "id"}; /* The oldest runs come first. */
     size_t most = call->context->limits.runs;
     int64_t count = 0;
     int rc = hm_store_count(store, &filter, &count, err);
@@ -84,7 +84,7 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     if (rc == 0)
         rc = read_stored_runs(call, store, where, ret_runs, err);
     if (rc == 0 && !call->context->files)
-        (*ret_runs)->source = "the store"; /* Its address does not concern the caller. */
+        (*ret_runs)->source = "the store"; /* A caller without files must not see the address. */
     hm__call_store_close(call, store, rc, err);
     return rc;
 }
@@ -142,7 +142,7 @@ int hm__load_fit(struct hm_call *call, const struct hm_document *d,
     return fail_file("fit", d->name, err);
 }
 
-/* Several documents of traces: files together, or one with contents. */
+/* Loads traces from several files, or from one document with contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err)
@@ -166,8 +166,9 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
                               const char *record, struct hm_traces **ret_traces, struct hm_err *err)
 {
+    /* The oldest runs come first. */
     struct hm_store_filter filter = {
-        .where = f->where.items, .where_count = f->where.count, .sort = "id"}; /* Oldest first. */
+        .where = f->where.items, .where_count = f->where.count, .sort = "id"};
     struct hm_store *store = NULL;
 
     if (f->measure || f->epochs)
@@ -197,7 +198,7 @@ static bool is_listed(const struct hm_texts *texts, const char *text)
     return false;
 }
 
-/* Keep the traces of the algorithms that are asked for; each name must be that of a trace. */
+/* Keeps the traces of the algorithms that the request names; each name must be that of a trace. */
 static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
                            struct hm_err *err)
 {
@@ -251,7 +252,7 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
     return rc;
 }
 
-/* Whether the one document is a stored fit: a file .json, or one object. */
+/* Whether the only document is a stored fit: a file .json, or an object with algorithms. */
 static bool is_fit(const struct hm_trace_fields *f)
 {
     const struct hm_document *d = f->traces.count == 1 ? &f->traces.items[0] : NULL;
@@ -262,7 +263,7 @@ static bool is_fit(const struct hm_trace_fields *f)
                    : hm__text_ends(d->name, ".json");
 }
 
-/* What decided about a fit when it was made cannot be changed afterwards. */
+/* Refuses fields that would change how a stored fit was made from its traces. */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
     const char *given = !isnan(f->best)  ? "best"

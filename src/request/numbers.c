@@ -26,13 +26,16 @@ static int numbers_add(struct hm_arena *arena, struct hm_numbers *n, double valu
     return 0;
 }
 
-/* A number or a fraction such as "4/256"; returns the characters used, 0 if there is none. */
+/*
+ * Reads a number or a fraction such as "4/256"; returns the number of characters used, 0 if there
+ * is none.
+ */
 static size_t fraction_read(const char *text, double *value)
 {
     double below;
     size_t used = hm__number_read(text, value), more;
 
-    /* "2..32" begins like the number "2."; the second point belongs to the range. */
+    /* In "2..32" the number is 2: the point after it belongs to the range. */
     if (used > 1 && text[used - 1] == '.' && text[used] == '.')
         used--;
     if (used == 0 || text[used] != '/' || (more = hm__number_read(text + used + 1, &below)) == 0)
@@ -48,7 +51,10 @@ static int fail_range(const char *text, struct hm_err *err)
     return hm__fail(err, HM_E_SYNTAX, "'%.60s' is not a range such as 2..32 or 4..64:4", text);
 }
 
-/* Add from..to in steps, or, spread, that many values at even distances. */
+/*
+ * Adds the numbers from..to with the given step or, if `spread` is true, `step` evenly spaced
+ * numbers.
+ */
 static int numbers_add_range(struct hm_arena *arena, struct hm_numbers *n, double from, double to,
                              double step, bool spread, const char *text, struct hm_err *err)
 {
@@ -64,7 +70,10 @@ static int numbers_add_range(struct hm_arena *arena, struct hm_numbers *n, doubl
     return rc;
 }
 
-/* One piece between commas: a number, from..to, or from..to:step (spread: from..to:count). */
+/*
+ * Reads one piece between commas: a number, from..to, or from..to:step (with spread:
+ * from..to:count).
+ */
 static int numbers_add_piece(struct hm_arena *arena, struct hm_numbers *n, const char **at,
                              const char *text, bool spread, struct hm_err *err)
 {

@@ -1,4 +1,7 @@
-/* plan: how many machines, how long, how much and why; from a sheet, from runs, or from both. */
+/*
+ * The verb plan: how many machines, how long, how much and why; from a model, from runs, or from
+ * both.
+ */
 #include "plan.h"
 
 #include <math.h>
@@ -113,7 +116,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* What a plan is made of, on its way. */
+/* Everything that is loaded and computed for a plan. */
 struct plan_parts {
     struct hm_loaded_job job;
     struct hm_plan_ways ways;
@@ -167,8 +170,10 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
     return 0;
 }
 
-/* Assignments of vertices and edges that all splits of the job's graph take, for n = 1..most. METIS
- * refines a split several times. */
+/*
+ * Estimates how many vertices and edges are assigned to workers by all splits of the job's graph,
+ * for n = 1 to `most`. METIS refines a split several times.
+ */
 static double split_work(const struct hm_job *job, double most)
 {
     double trials = hm_split_is_random(job->split) ? job->trials : 1;
@@ -182,7 +187,7 @@ static double split_work(const struct hm_job *job, double most)
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    double n = most > 0 ? most : 64; /* As many as a plan of a graph considers without a limit. */
+    double n = most > 0 ? most : 64; /* A plan without a limit considers up to 64 workers. */
 
     if (!job->graph || !(context->limits.split_work > 0) ||
         !(split_work(job, n) > context->limits.split_work))
@@ -196,7 +201,7 @@ static int check_graph(const struct hm_context *context, const struct hm_job *jo
     return HM_E_LIMIT;
 }
 
-/* Refuse curves that are longer than the context allows. */
+/* Refuses a plan that considers more workers than the context allows. */
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
 {
@@ -214,7 +219,7 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                             context->limits.max_n);
 }
 
-/* The fit takes the place of the model, or corrects it. */
+/* Fits the runs. The fit replaces the model of the job, or corrects it. */
 static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                     struct hm_question *q, struct hm_err *err)
 {

@@ -1,13 +1,14 @@
-/* The request of plan, and the platforms it compares. */
+/* The fields of the verb plan, and the platforms that it compares. */
 #ifndef HM_REQUEST_PLAN_H
 #define HM_REQUEST_PLAN_H
 
 #include "load.h"
 
-/* Platforms and consistencies as the fields of plan give them. */
+/* The fields of plan that describe platforms and consistencies. */
 struct hm_platform_fields {
     struct hm_choices platform, consistency;
-    double staleness, servers, backups; /* NaN: not given */
+    double staleness, servers, backups; /* Bound of the staleness, numbers of servers and of backup
+                                           workers; NaN: not given. */
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -33,7 +34,10 @@ struct hm_plan_ways {
     size_t count;
 };
 
-/* The ways that the fields ask for: platforms, consistencies, what staleness costs. */
+/*
+ * Make the list of platforms to compare from the fields: platforms, consistencies and the cost of
+ * staleness.
+ */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
 

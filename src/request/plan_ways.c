@@ -1,6 +1,7 @@
 /*
- * From the platform fields of a plan to the ways it compares. Without `consistency`, all of them
- * are compared where all platforms are asked for; otherwise the other fields imply one.
+ * Makes the list of platforms that a plan compares from its fields. If the field `consistency` is
+ * missing and all platforms are asked for, all consistencies are compared; otherwise the other
+ * fields imply one consistency.
  */
 #include <math.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "err.h"
 #include "plan.h"
 
-enum { WAYS_STALENESS = 3 }; /* Clocks of SSP, where none are given. */
+enum { WAYS_STALENESS = 3 }; /* Default bound of the staleness for SSP, in steps. */
 
 static bool has_choice(const struct hm_choices *choices, int index)
 {
@@ -18,7 +19,10 @@ static bool has_choice(const struct hm_choices *choices, int index)
     return false;
 }
 
-/* The choices of the field `platform` begin with all-reduce; the enum with "as the job says". */
+/*
+ * The choices of the field `platform` begin with all-reduce, but the enum begins with
+ * HM_PLATFORM_JOB.
+ */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
     return has_choice(&f->platform, (int)platform - (int)HM_PLATFORM_ALLREDUCE);
@@ -40,7 +44,7 @@ static bool has_stale_cost(const struct hm_platform_fields *f)
     return !isnan(f->stale_cost.value) || f->stale_cost.from.name;
 }
 
-/* The first field that only parameter servers have; NULL: none is given. */
+/* Returns the first given field that applies only to parameter servers; NULL: none is given. */
 static const char *server_field(const struct hm_platform_fields *f)
 {
     return f->consistency.count   ? "consistency"
@@ -120,7 +124,9 @@ static const char *algorithm_name(const void *context, size_t i)
     return i < c->count ? c->algorithms[i].algorithm : NULL;
 }
 
-/* The algorithm of that name; without a name, the only one that has stale traces. */
+/*
+ * Finds the algorithm of that name or, without a name, the only one that has traces with staleness.
+ */
 static int find_algorithm(const struct hm_convergence *c, const char *name, size_t *ret_index,
                           struct hm_err *err)
 {
@@ -155,7 +161,9 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
     return HM_E_MISSING;
 }
 
-/* Set the factors of the stale ways; an error where the fit knows none of them. */
+/*
+ * Sets the cost factors of platforms with staleness. It is an error if the fit knows none of them.
+ */
 static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
                       struct hm_err *err)
 {
@@ -181,7 +189,10 @@ static int take_costs(const struct hm_convergence *c, size_t algorithm, struct h
     return hm__request_fail(err, "stale_cost", why.code, "%s", why.message);
 }
 
-/* ALGORITHM=FILE, or a document with its algorithm. */
+/*
+ * Reads the costs of staleness from a fit, given as ALGORITHM=FILE or as a document with an
+ * algorithm.
+ */
 static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
                           struct hm_plan_ways *w, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* recommend: how many workers, from runs that were measured. */
+/* The verb recommend: how many workers to use, based on measured runs. */
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +88,10 @@ static int place_add(struct hm_place *place, const char *field, const char *name
     return 0;
 }
 
-/* A known name has its unit; any other quantity is taken as it is written, as in a column. */
+/*
+ * Reads a value. Latency and bandwidth have their units; other quantities are read as in a column
+ * of runs.
+ */
 static int value_read(const char *name, const char *text, double *ret_value, struct hm_err *err)
 {
     struct hm_dim dim;

@@ -1,4 +1,7 @@
-/* A request from its first field to its reply. */
+/*
+ * The public functions of requests: setting fields, reading a body, checking limits, running and
+ * replying.
+ */
 #include "request.h"
 
 #include <stdio.h>
@@ -7,7 +10,7 @@
 #include "err.h"
 #include "files.h"
 
-enum { FIELDS_MAX = 64 }; /* Most fields of a verb. */
+enum { FIELDS_MAX = 64 }; /* Largest number of fields of a verb. */
 
 struct hm_request {
     const struct hm_verb *verb;
@@ -27,7 +30,7 @@ const struct hm_verb *hm__verb_find(const char *name)
     return NULL;
 }
 
-/* Compare names; a dash counts as an underscore, as the command line writes max-n. */
+/* Compares names; a dash equals an underscore, because the command line writes max-n for max_n. */
 static bool is_name(const char *name, const char *written)
 {
     while (*name && (*name == *written || (*name == '_' && *written == '-'))) {
@@ -58,7 +61,9 @@ static const char *field_name(const void *context, size_t i)
     return i < verb->field_count ? verb->fields[i].name : NULL;
 }
 
-/* The field of that name; NULL with an error that suggests a near one. */
+/*
+ * Finds the field of that name; otherwise returns NULL with an error that suggests a similar name.
+ */
 static const struct hm_request_field *find_field(struct hm_request *r, const char *name,
                                                  struct hm_err *err)
 {
@@ -157,7 +162,7 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
     return f ? hm__field_read(r->arena, f, r->values, value, err) : HM_E_KEY;
 }
 
-/* Whether the body is the main document itself rather than an object of fields. */
+/* Whether the body is the main document itself instead of an object of fields. */
 static bool is_bare(const struct hm_verb *verb, const struct hm_value *root)
 {
     if (!verb->bare)
@@ -195,7 +200,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* What the field holds, where it is a list; 0 for others. */
+/* Returns the number of elements of a field that is a list; 0 for other fields. */
 static size_t list_length(const struct hm_request_field *f, const void *values)
 {
     const void *member = (const char *)values + f->offset;
@@ -215,7 +220,7 @@ static size_t list_length(const struct hm_request_field *f, const void *values)
     }
 }
 
-/* Refuse fields that the caller may not use, and lists that are too long. */
+/* Refuses fields that the context does not allow, and lists that are too long. */
 static int check_context(const struct hm_request *r, const struct hm_context *c, struct hm_err *err)
 {
     for (size_t i = 0; i < r->verb->field_count; i++) {
@@ -246,7 +251,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Hand the answer over to a reply of its own. */
+/* Moves the answer into a new reply. */
 static int make_reply(struct hm_call *call, struct hm_reply **ret_reply, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();

@@ -1,4 +1,4 @@
-/* runs list, show, export and delete: what the store holds. */
+/* The verbs runs list, show, export and delete, which read and delete runs of the store. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static const struct hm_request_field show_fields[] = {
 
 #undef T
 
-/* "id=7" as a condition. */
+/* Writes the condition that selects one run, such as "id=7". */
 static int id_condition(double id, char text[64], struct hm_err *err)
 {
     if (!(id >= 1 && id <= 9e15) || id != floor(id))
@@ -274,7 +274,7 @@ static void export_one(struct hm_text *out, enum export_form form, const struct 
     }
 }
 
-/* Lines are written page by page. */
+/* Exports runs page by page, one line for each run or sample. */
 static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
                         enum export_form form, struct hm_err *err)
 {
@@ -302,7 +302,7 @@ static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_
     return rc;
 }
 
-/* The header of a CSV of runs depends on all of them. */
+/* Exports runs as CSV. All runs are read first, because the header depends on all of them. */
 static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
                       struct hm_err *err)
 {
@@ -342,7 +342,7 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     int rc = choose_form(r, &form, err);
 
     if (!filter.sort)
-        filter.sort = "id"; /* In the order in which they were added. */
+        filter.sort = "id"; /* Runs are exported in the order in which they were added. */
     if (rc == 0)
         rc = hm__call_store_open(call, r->record, &store, err);
     if (rc == 0)

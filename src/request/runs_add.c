@@ -1,4 +1,4 @@
-/* runs add and import, and the named documents of the store. */
+/* The verbs runs add and import, and those for named documents of the store. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,10 @@
 /* ---- the writer --------------------------------------------------------------------------------
  */
 
-/* Batches go through the context, which may have a thread that writes for many requests. */
+/*
+ * Receives batches of runs and adds them through the context, which may use one writer thread for
+ * many requests.
+ */
 struct call_sink {
     const struct hm_store_access *access;
     const char *record;
@@ -37,7 +40,7 @@ static int open_sink(struct hm_call *call, struct call_sink *sink, const char *r
     return HM_E_UNSUPPORTED;
 }
 
-/* {"runs": 3, "traces": 0, "added": 2, "ids": [7, 8, 5]} */
+/* Writes an answer such as {"runs": 3, "traces": 0, "added": 2, "ids": [7, 8, 5]}. */
 static void added_json(struct hm_call *call, const struct hm_added *added, size_t runs,
                        size_t traces)
 {
@@ -82,7 +85,7 @@ static const struct hm_request_field add_fields[] = {
 
 #undef T
 
-/* One row as a tree, so that names and units mean what they mean in tables. */
+/* Makes a tree of one row, so that names and units have the same meaning as in tables. */
 static int make_row(struct hm_call *call, const struct hm_runs_add_request *r,
                     struct hm_value *ret_row, struct hm_err *err)
 {
@@ -180,13 +183,13 @@ static const struct hm_request_field import_fields[] = {
 
 #undef T
 
-/* What an import has done so far. */
+/* Numbers of runs and traces that an import has added so far. */
 struct import_counts {
     struct hm_added added;
     size_t runs, traces;
 };
 
-/* A table with iterations holds traces; any other table holds runs. */
+/* Imports one table: a table with iterations holds traces; any other table holds runs. */
 static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
                         const struct hm_document *d, const struct hm_run_sink *sink,
                         struct import_counts *done, struct hm_err *err)
@@ -223,7 +226,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a table of runs or traces, CSV or JSON lines");
         return HM_E_MISSING;
     }
-    /* The rows of a second table would get the keys of the first. */
+    /* With several tables, rows of different tables would get the same keys. */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
     int rc = open_sink(call, &writer, r->record, err);
@@ -338,7 +341,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* A list of documents on its way to text or JSON. */
+/* The output of a list of documents, as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

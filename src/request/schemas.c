@@ -1,4 +1,4 @@
-/* JSON Schema from the tables of fields and of answers. */
+/* JSON Schema, made from the tables of fields and of answers. */
 #include "schemas.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static void put_ref(struct hm_json *json, const char *name)
     hm__json_put_text(json, "$ref", path);
 }
 
-/* A job is described by its own schema; other documents are text or rows. */
+/* Writes the schema of a document. A job has its own schema; other documents are texts or rows. */
 static void put_document(struct hm_json *json, const struct hm_request_field *f)
 {
     bool job = strcmp(f->name, "job") == 0;
@@ -66,7 +66,10 @@ static void put_document(struct hm_json *json, const struct hm_request_field *f)
     hm__json_close(json);
 }
 
-/* Ranges hold for plain numbers only: "6h" is a text. */
+/*
+ * Writes the allowed range of a field. Only plain numbers have one, because a quantity such as "6h"
+ * is a text.
+ */
 static void put_range(struct hm_json *json, const struct hm_request_field *f)
 {
     if (!hm__dim_plain(f->dim) || !isfinite(f->least))

@@ -1,4 +1,4 @@
-/* JSON Schema of requests and answers, from their tables. */
+/* JSON Schema of requests and answers, made from their tables. */
 #ifndef HM_SCHEMAS_H
 #define HM_SCHEMAS_H
 
@@ -12,8 +12,8 @@ enum hm_member_kind {
     HM_MEMBER_NUMBER,
     HM_MEMBER_TEXT,
     HM_MEMBER_BOOL,
-    HM_MEMBER_OBJECT,  /* Of the schema `of`. */
-    HM_MEMBER_LIST,    /* Of objects of the schema `of`. */
+    HM_MEMBER_OBJECT,  /* An object of the schema `of`. */
+    HM_MEMBER_LIST,    /* A list of objects of the schema `of`. */
     HM_MEMBER_NUMBERS, /* A list of numbers. */
     HM_MEMBER_TEXTS,   /* A list of texts. */
     HM_MEMBER_ANY,     /* Numbers, texts or objects of any shape. */
@@ -24,8 +24,8 @@ struct hm_member {
     const char *name;
     enum hm_member_kind kind;
     const char *of;
-    bool nullable; /* It may be null. */
-    bool optional; /* It may be missing. */
+    bool nullable; /* The value may be null. */
+    bool optional; /* The member may be missing. */
     const char *help;
 };
 
@@ -33,23 +33,23 @@ struct hm_answer_schema {
     const char *name;
     const struct hm_member *members;
     size_t count;
-    bool open; /* Further members are allowed. */
+    bool open; /* Objects may have further members. */
 };
 
-/* All schemas of answers; an entry without a name is after the last. */
+/* All schemas of answers. The last entry has no name. */
 extern const struct hm_answer_schema hm__answer_schemas[];
 const struct hm_answer_schema *hm__answer_schema(const char *name);
 
-/* Write every schema of answers as members of an open object. */
+/* Write all schemas of answers as members of the object that is open in `json`. */
 void hm__answer_schemas_json(struct hm_json *json);
 
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Write the schema of a field as the members of an open object. */
+/* Write the schema of a field as members of the object that is open in `json`. */
 void hm__field_schema_json(struct hm_json *json, const struct hm_request_field *field);
 
-/* Check a JSON value against a schema of answers; an error names the member. */
+/* Check a JSON value against a schema of answers; the error names the member. */
 int hm__schema_check(const struct hm_value *value, const char *schema, struct hm_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The field rows that converge and advise share. */
+/* Rows of the field tables that converge and advise share. */
 #ifndef HM_REQUEST_TRACES_H
 #define HM_REQUEST_TRACES_H
 

@@ -1,4 +1,4 @@
-/* The verbs, in the order of the help. */
+/* All verbs, in the order in which the help shows them. */
 #include "verbs.h"
 
 const struct hm_verb *const hm__verbs[] = {&hm__verb_plan,           &hm__verb_fit,

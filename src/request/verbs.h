@@ -12,12 +12,13 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_runs_add, hm__verb_runs_import, hm__verb_runs_export, hm__verb_runs_delete,
     hm__verb_documents_put, hm__verb_documents_get, hm__verb_documents_list;
 
-static const double HM_SEED_MAX = 9007199254740991; /* Whole numbers that a double holds. */
+/* Up to this number, a double holds every whole number. */
+static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])
 
 /* ---- rows --------------------------------------------------------------------------------------
- * Each takes the struct, its member and, where verbs differ, the help.
+ * Each macro takes the type of the struct, its member and, if verbs differ in it, the help text.
  */
 
 #define HM_ROW_FLAG(type, member, NAME, LETTER, GROUP, HELP)                                       \
@@ -35,7 +36,7 @@ static const double HM_SEED_MAX = 9007199254740991; /* Whole numbers that a doub
         .name = NAME, .kind = HM_REQUEST_DOCUMENT, .offset = offsetof(type, member),               \
         .group = GROUP, .argument = ARGUMENT, .choices = "@file", .help = HELP                     \
     }
-/* A number above 0. */
+/* A field that is a number above 0. */
 #define HM_ROW_POSITIVE(type, member, NAME, LETTER, DIM, GROUP, ARGUMENT, HELP)                    \
     {                                                                                              \
         .name = NAME, .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),                 \

@@ -1,6 +1,6 @@
 /*
- * Checks of public structs. Each check names the field, the value and the allowed range, and
- * returns 0 or the code of the error.
+ * Checks of public structs. Each check returns 0, or the code of an error that names the field, its
+ * value and the allowed range.
  */
 #ifndef HM_CHECKS_H
 #define HM_CHECKS_H
@@ -10,48 +10,55 @@
 /* Whether an optional quantity of a job or a cluster has a value: it is neither 0 nor NaN. */
 bool hm__is_given(double value);
 
-/* A pointer that the caller must pass; name is the name of the parameter. */
+/* Check that a required pointer is not NULL; `name` is the name of the parameter. */
 int hm__check_pointer(const void *pointer, const char *name, struct hm_err *err);
 /*
- * Pointers that the caller must pass: pairs of a name and a pointer, then NULL. A NULL pointer is
- * the error that names it.
+ * Check that several required pointers are not NULL. The arguments are pairs of a name and a
+ * pointer, followed by NULL. The error names the first NULL pointer.
  */
 int hm__check_pointers(struct hm_err *err, ...) __attribute__((sentinel));
-/* An array of `count` elements: NULL is allowed only if count is 0. */
+/* Check an array of `count` elements: it may be NULL only if count is 0. */
 int hm__check_array(const void *array, size_t count, const char *name, struct hm_err *err);
-/* A finite number from min to max, both included. */
+/* Check that a number is finite and in min..max, both included. */
 int hm__check_range(const char *field, double value, double min, double max, struct hm_err *err);
-/* A finite number above min, and at most max. */
+/* Check that a number is finite, above min, and at most max. */
 int hm__check_above(const char *field, double value, double min, double max, struct hm_err *err);
-/* As hm__check_range, and a whole number. */
+/* As hm__check_range; the number must also be whole. */
 int hm__check_whole(const char *field, double value, double min, double max, struct hm_err *err);
-/* A value of an enumeration, 0 to count - 1. */
+/* Check that a value is one of an enumeration: 0 to count - 1. */
 int hm__check_enum(const char *field, int value, int count, struct hm_err *err);
 /* As hm__check_enum, for the format of a rendered result. */
 int hm__check_format(enum hm_format format, struct hm_err *err);
 
-/* As hm_cluster_check; the names of fields begin with `prefix`, such as "cluster.". */
+/*
+ * As hm_cluster_check; the error adds `prefix`, such as "cluster.", before the name of the field.
+ */
 int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, struct hm_err *err);
-/* Layers with an input shape, or totals; every field of every layer that its kind reads. */
+/*
+ * Check a network: it must have layers with an input shape, or totals. For each layer, the fields
+ * that its kind reads are checked.
+ */
 int hm__network_check(const struct hm_network *network, const char *source, struct hm_err *err);
-/* A graph that can be split. */
+/* Check that a graph can be split. */
 int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
-/* An answer of hm_plan: points, and indices that are in range. */
+/* Check an answer of hm_plan: it must have points, and its indices must be in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
-/* A fit of hm_fit_new; one that the caller made up has nothing inside. */
+/*
+ * Check that a fit comes from hm_fit_new; a struct that the caller filled in has no internal data.
+ */
 int hm__fit_check(const struct hm_fit *fit, struct hm_err *err);
-/* As hm_traces_check; without need_loss, losses may be NaN. */
+/* As hm_traces_check; if need_loss is false, losses may be NaN. */
 int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_err *err);
-/* A fit of g that has at least one algorithm. */
+/* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
-/* A cluster of machines with one worker each; every other quantity is unknown. */
+/* Initialise a cluster of machines with one worker each; every other quantity is unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
-/* The defaults of hm_job_new; memory is an arena, which the job owns. */
+/* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */
 void hm__job_init(struct hm_job *job, void *memory);
-/* A job with a network and without communication: assume the best all-reduce of gradients. */
+/* If a job has a network and no communication, assume the best all-reduce of gradients. */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
-/* The line of a row in its file; 0 where lines are unknown. */
+/* Returns the line of a row in its file; 0 if lines are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);
 
 #endif

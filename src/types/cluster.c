@@ -1,4 +1,4 @@
-/* Clusters: defaults, checks and freeing. */
+/* Clusters: setting defaults, checking and freeing. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 enum { FIELD_TEXT = 128 };
 
-/* The most that a quantity may be where nothing else limits it. */
+/* Largest allowed value of a quantity that has no other limit. */
 static const double MOST = 1e30;
 
 void hm__cluster_init(struct hm_cluster *cluster)
@@ -53,13 +53,13 @@ void hm_cluster_free(struct hm_cluster *cluster)
         hm__arena_free(cluster->memory);
 }
 
-/* One number of a cluster. */
+/* The name, value and allowed range of one number of a cluster. */
 struct cluster_number {
     const char *name;
     double value, min, max;
     bool whole;
-    bool optional; /* 0 and NaN mean that it is unknown. */
-    bool nan;      /* NaN alone means that it is unknown. */
+    bool optional; /* Both 0 and NaN mean that the number is unknown. */
+    bool nan;      /* NaN means that the number is unknown; 0 is a value. */
 };
 
 static int check_numbers(const struct cluster_number *numbers, size_t count, const char *prefix,
@@ -79,7 +79,7 @@ static int check_numbers(const struct cluster_number *numbers, size_t count, con
     return rc;
 }
 
-/* A factor of slow iterations or machines: above 1, or 0 where there are none. */
+/* Checks a factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
 static int check_factor(const char *name, double value, bool needed, const char *prefix,
                         struct hm_err *err)
 {

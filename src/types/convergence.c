@@ -1,4 +1,6 @@
-/* Data of howmany_advise.h: names and sizes of the forms of g, and freeing. */
+/*
+ * Data of howmany_advise.h: names and numbers of parameters of the forms of g(i, m), and freeing.
+ */
 #include "convergence.h"
 
 #include "memory.h"
@@ -20,7 +22,7 @@ size_t hm__g_form_size(enum hm_g_form form)
     return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
 }
 
-/* Paces that are part of a convergence have no memory of their own. */
+/* Paces that are part of a convergence have no memory of their own, so nothing is freed. */
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)

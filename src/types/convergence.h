@@ -1,4 +1,7 @@
-/* Forms of g(i, m): definitions that the reader and the writer of stored files share. */
+/*
+ * Forms of the loss curve g(i, m): definitions that the reader and the writer of stored files
+ * share.
+ */
 #ifndef HM_CONVERGENCE_H
 #define HM_CONVERGENCE_H
 
@@ -10,7 +13,7 @@ enum { HM_CONVERGENCE_VERSION = 2 };
 /* Names of the forms in the order of enum hm_g_form; NULL after the last. */
 extern const char *const hm__g_form_names[HM_G_FORMS + 1];
 
-/* Number of parameters of a form; 0 for HM_G_TERMS, which has one per term. */
+/* Number of parameters of a form; 0 for HM_G_TERMS, whose number depends on the terms. */
 size_t hm__g_form_size(enum hm_g_form form);
 
 #endif

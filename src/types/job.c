@@ -1,4 +1,4 @@
-/* Jobs made in memory: defaults, setters that need no catalog, and the check of every field. */
+/* Jobs made in memory: defaults, setters that need no catalog, and checks of every field. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ void hm_job_free(struct hm_job *job)
 
 /* ---- setters --------------------------------------------------------------------------------- */
 
-/* A setter needs a job of hm_job_new or of a reader, which has memory to put things into. */
+/* A setter needs a job from hm_job_new or from a reader, because these jobs have an arena. */
 static int check_settable(const struct hm_job *job, struct hm_err *err)
 {
     int rc = hm__check_pointer(job, "job", err);
@@ -85,7 +85,7 @@ static void release_formula(void *formula)
     hm_formula_free(formula);
 }
 
-/* Compile a formula over n and the quantities of a job; NULL gives no formula. */
+/* Compiles a formula over n and the quantities of a job; without a text, there is no formula. */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
 {
@@ -117,7 +117,7 @@ int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *er
                          err);
 }
 
-/* Copy the steps, without an assumed one, and add room for one more. */
+/* Copies the communication steps, except an assumed one, and adds room for one more. */
 static struct hm_transfer *add_step(struct hm_job *job)
 {
     size_t kept = job->communicate_assumed ? 0 : job->communicate_count;
@@ -275,7 +275,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* A formula of hm_formula_new has other variables than those of a job. */
+/* Refuses formulas of hm_formula_new, because their variables are not those of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))
@@ -286,7 +286,10 @@ static int check_formula(const struct hm_formula *f, const char *field, struct h
     return HM_E_FORMULA;
 }
 
-/* What a message consists of must be known: its size comes from there. */
+/*
+ * A job must have the network or graph whose data a step sends, because it determines the size of
+ * the message.
+ */
 static int check_payload(const struct hm_job *j, const struct hm_transfer *t, const char *field,
                          struct hm_err *err)
 {
@@ -353,7 +356,7 @@ static int fail_parts(int code, const char *field, const char *message, const ch
     return code;
 }
 
-/* Parts that need or exclude each other. */
+/* Checks fields of a job that need or exclude each other. */
 static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;

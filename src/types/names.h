@@ -1,8 +1,8 @@
 /*
- * Names of the public enumerations that have no public function of their own. Each enumeration has
- * one table of names; commands, readers and renderers all use it.
+ * Names of the public enumerations that have no public function for them. Each enumeration has one
+ * table of names; commands, readers and renderers all use it.
  *
- * hm__X_name returns "?" for a value outside the enumeration.
+ * Functions whose names end in _name return "?" for a value outside the enumeration.
  */
 #ifndef HM_NAMES_H
 #define HM_NAMES_H
@@ -11,19 +11,22 @@
 #include "howmany_advise.h"
 #include "howmany_fit.h"
 
-const char *hm__status_name(enum hm_status status);    /* "ok", "no-speedup", "unreached" */
-const char *hm__goal_name(enum hm_goal goal);          /* "auto", "time", "cost", "balance" */
-const char *hm__scaling_name(enum hm_scaling scaling); /* "strong", "weak" */
-const char *hm__errors_name(enum hm_errors errors);    /* "auto", "equal", "relative" */
-const char *hm__recommend_way_name(enum hm_recommend_way way); /* "rows", "fit", "model", "none" */
-const char *hm__advise_why_name(enum hm_advise_why why);       /* "best", "iterations", … */
+const char *hm__status_name(enum hm_status status); /* Returns "ok", "no-speedup" or "unreached". */
+const char *hm__goal_name(enum hm_goal goal); /* Returns "auto", "time", "cost" or "balance". */
+const char *hm__scaling_name(enum hm_scaling scaling); /* Returns "strong" or "weak". */
+const char *hm__errors_name(enum hm_errors errors);    /* Returns "auto", "equal" or "relative". */
+const char *hm__recommend_way_name(enum hm_recommend_way way); /* Returns "rows", "fit", ... */
+const char *hm__advise_why_name(enum hm_advise_why why); /* Returns "best", "iterations", ... */
 
-/* Names of enum hm_recipe_kind in its order; ends with NULL. */
+/* Names of enum hm_recipe_kind, in the order of the enumeration; ends with NULL. */
 extern const char *const hm__recipe_names[];
-/* Names of enum hm_payload in its order, without HM_PAYLOAD_BYTES; ends with NULL. */
+/*
+ * Names of enum hm_payload, in the order of the enumeration, without HM_PAYLOAD_BYTES; ends with
+ * NULL.
+ */
 extern const char *const hm__payload_names[];
 
-/* The name of a payload, including "bytes". */
+/* Returns the name of a payload, including "bytes". */
 const char *hm__payload_name(enum hm_payload payload);
 
 #endif

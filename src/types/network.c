@@ -5,12 +5,12 @@
 #include "checks.h"
 #include "err.h"
 
-/* Layers inside layers; a network that nests deeper is not one that a person made. */
+/* Largest depth of nested layers (no real network is deeper), and size of a field name. */
 enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
 
-/* Name the layer in an error: its kind of field, the name and the line. */
+/* Adds the name and the line of a layer to an error. */
 static int name_layer(const struct hm_layer *l, const char *source, int code, struct hm_err *err)
 {
     if (err && l->name)
@@ -19,7 +19,7 @@ static int name_layer(const struct hm_layer *l, const char *source, int code, st
     return code;
 }
 
-/* Which sizes a kind of layer reads; those must be whole numbers from 1 on. */
+/* Checks the sizes that a kind of layer reads: whole numbers, >= 1. */
 static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 {
     bool window = l->kind == HM_LAYER_CONV || (l->kind == HM_LAYER_POOL && !l->global);
@@ -52,7 +52,10 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
     return rc;
 }
 
-/* A residual has one branch, and a second one for its shortcut; a concat has at least one. */
+/*
+ * A residual layer has one branch, and a second one if it has a shortcut; a concat has at least
+ * one.
+ */
 static int check_branches(const struct hm_layer *l, struct hm_err *err)
 {
     size_t needed = l->kind == HM_LAYER_CONCAT     ? 1

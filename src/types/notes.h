@@ -12,15 +12,16 @@
 
 #include "memory.h"
 
-enum { HM_NOTES_MAX = 64 }; /* Further notes are dropped. */
+enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
 struct hm_notes {
     struct hm_arena *arena; /* Owns the list and its texts. */
-    const char ***list;     /* The field of the result; *list is NULL before the first note. */
+    const char ***list;     /* Address of the field `notes` of the result; *list is NULL before the
+                               first note. */
     size_t *count;
 };
 
-/* Appends a note made by printf; returns 0, or HM_E_NOMEM. */
+/* Appends a note that is formatted as by printf; returns 0, or HM_E_NOMEM. */
 int hm__notes_add(struct hm_notes notes, struct hm_err *err, const char *format, ...)
     HM_PRINTF(3, 4);
 

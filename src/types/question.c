@@ -1,4 +1,4 @@
-/* The check of a question. */
+/* Checking a question. */
 #include <math.h>
 
 #include "checks.h"
@@ -7,7 +7,7 @@
 
 static const double MOST = 1e15;
 
-/* The settings of one platform: their ranges, and what contradicts each other. */
+/* Checks the settings of one platform: their ranges, and settings that contradict each other. */
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
@@ -40,7 +40,10 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
     return 0;
 }
 
-/* Weights of 0 give every n the same value; this is how a question set to all zeros is found. */
+/*
+ * Weights of 0 give every n the same value. This check also finds a question that was set to zeros
+ * instead of HM_QUESTION_INIT.
+ */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {
     bool balance = q->goal == HM_GOAL_BALANCE || q->goal == HM_GOAL_AUTO;

@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-/* Make room for `more` rows: labels and, in sparse rows, the ends of their entries. */
+/* Makes room for `more` rows: labels and, in sparse rows, offsets. */
 static bool reserve_rows(struct hm_rows *rows, size_t more)
 {
     if (rows->labels && rows->count + more <= rows->row_room)
@@ -30,7 +30,7 @@ static bool reserve_rows(struct hm_rows *rows, size_t more)
     return true;
 }
 
-/* Make room for `more` values and, in sparse rows, their columns. */
+/* Makes room for `more` values and, in sparse rows, their columns. */
 static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
 {
     if (more > SIZE_MAX / 4 - used)
@@ -40,7 +40,7 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     size_t room = rows->value_room ? rows->value_room : 256;
     while (rows->sparse && room < used + more)
         room *= 2;
-    if (!rows->sparse) /* Dense rows grow by whole rows, or by one large block. */
+    if (!rows->sparse) /* Dense arrays grow by whole rows, or by one large block. */
         room = used + (more > rows->features ? more : more + used);
     double *values = hm__realloc(rows->values, room, sizeof(*values));
     if (!values)

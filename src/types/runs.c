@@ -1,4 +1,7 @@
-/* Tables of runs: made from arrays, checked, searched, filtered, and made by combining values. */
+/*
+ * Tables of runs: making them from arrays or as combinations of values, checking, searching and
+ * filtering.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +35,9 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* The values that a column of numbers may have. Others may have any finite value. */
+/*
+ * The allowed range of a column of numbers. Columns that are not listed may have any finite value.
+ */
 struct column_range {
     const char *name;
     double min;
@@ -200,7 +205,7 @@ static const char *column_name(const void *context, size_t i)
     return i < runs->column_count ? runs->columns[i].name : NULL;
 }
 
-/* Whether a cell has the value; numbers are compared with a small tolerance. */
+/* Whether a cell has the given value; numbers are compared with a small tolerance. */
 static bool cell_has_value(const struct hm_column *column, size_t row, const char *text,
                            double number)
 {
@@ -306,7 +311,7 @@ static int cross_size(const struct hm_axis *axes, size_t count, size_t *ret_rows
     return 0;
 }
 
-/* Fill the columns; the values of the first axis change slowest. */
+/* Fills the columns with all combinations; the values of the first axis change slowest. */
 static int cross_fill(struct hm_runs *runs, const struct hm_axis *axes, struct hm_err *err)
 {
     size_t repeat = runs->count;

@@ -1,4 +1,4 @@
-/* The table of the columns of a stored run, and look-ups in it. */
+/* The table of the columns of a stored run, and functions that search it. */
 #include "stored.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* The columns of a stored run: one table to check, write, read, filter and sort by. */
+/*
+ * The columns of a stored run: one table that the check, the writer, the reader, filters and
+ * sorting use.
+ */
 #ifndef HM_STORED_H
 #define HM_STORED_H
 
@@ -8,12 +11,12 @@
 enum hm_store_kind { HM_STORE_ID, HM_STORE_TEXT, HM_STORE_NUMBER };
 
 struct hm_store_column {
-    const char *name; /* Name of the field of struct hm_stored and of the column. */
+    const char *name; /* Name of the column, and of the field of struct hm_stored. */
     enum hm_store_kind kind;
     size_t offset;     /* Offset of the field in struct hm_stored. */
-    struct hm_dim dim; /* Dimension of a number. */
+    struct hm_dim dim; /* Dimension of the unit, for a number. */
     double min;
-    bool above; /* The value must be above min. */
+    bool above; /* The value must be greater than min, not equal to it. */
     bool whole;
     bool label; /* The column is also part of tables of runs. */
 };
@@ -23,9 +26,9 @@ enum { HM_STORE_COLUMNS = 25 };
 /* The first column is id, the last one `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
-/* The column of that name, or NULL. */
+/* Returns the column of that name, or NULL. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* The name of column i, NULL after the last; for hm__suggest. */
+/* Returns the name of column i, NULL after the last; for hm__suggest. */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
@@ -50,7 +53,7 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
-/* Whether a status means success, as in tables of runs; NULL and "" do. */
+/* Whether a status means success; NULL and "" do. Tables of runs use the same rule. */
 bool hm__stored_is_ok(const char *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Traces of training runs: the check of traces that a caller made, and freeing. */
+/* Traces of training runs: checking traces that a caller made, and freeing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int check_trace(const struct hm_trace *t, bool need_loss, struct hm_err *
 
     if (rc == 0)
         rc = hm__check_range("m", t->m, 1, HM_M_MOST, err);
-    if (rc == 0 && !(t->staleness >= 0)) /* It may be infinite. */
+    if (rc == 0 && !(t->staleness >= 0)) /* Any staleness from 0 on is valid, including infinity. */
         rc = hm__check_range("staleness", t->staleness, 0, HM_M_MOST, err);
     if (rc == 0 && t->count == 0)
         rc = hm__fail(err, HM_E_MISSING, "the trace has no points");

@@ -1,4 +1,4 @@
-/* Names of enumerations, the quantities of a job, and freeing of graphs and answers. */
+/* Names of enumerations, the symbols of a job, and functions that free graphs and answers. */
 #include <string.h>
 
 #include "memory.h"
