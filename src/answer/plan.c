@@ -589,7 +589,7 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                                      "platforms"
                                    : "a platform has its own schemes: give platform or scheme, not "
                                      "both");
-    if (rc == 0 && question->fit && cluster_count * (scheme_count ? scheme_count : 1) > 1)
+    if (rc == 0 && question->fit && (cluster_count > 1 || scheme_count > 1))
         rc = hm__fail(err, HM_E_CONFLICT,
                       "the runs were made on one machine with one scheme: they cannot compare "
                       "several");

@@ -93,7 +93,6 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
         if (stage_add_layer(&costs->stages[costs->messages], &cost))
             costs->messages++;
     }
-    costs->stage_count = costs->messages + 1;
     return 0;
 }
 

@@ -32,8 +32,7 @@ struct hm_layer_costs {
     struct hm_layer_cost *layers; /* Layers in order; equal layers are merged into one entry. */
     size_t count;
     struct hm_stage *stages; /* Stages in the order of the backward pass. */
-    size_t stage_count;
-    size_t messages; /* Number of layers that have a gradient to send. */
+    size_t messages;         /* Number of layers that have a gradient to send. */
 };
 
 /*
