@@ -96,7 +96,7 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    const char **terms; /* Formulas in the variable n, which stands for the number of workers m. */
+    const char **terms;    /* Formulas in the variable n, which is the number of workers m. */
     size_t term_count;
     double *theta; /* Coefficient of each term. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k

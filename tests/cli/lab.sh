@@ -85,7 +85,8 @@ left() {
   ls -d /run/netns/"$1"-* "/run/howmany/$1" 2>/dev/null
   grep -laF -f "$work/pattern" /proc/[0-9]*/cmdline 2>/dev/null
 }
-is_gone() { local l; l=$(left "$1"); [ -z "$l" ] || { echo "left: $l"; return 1; }; }
+nothing_left() { [ -z "$(left "$1")" ]; }
+is_gone() { wait_for 5 nothing_left "$1" || { echo "left: $(left "$1")"; return 1; }; } # a killed process ends a moment later
 links() { ip -o link | awk '{print $2}' | sort; }
 before=$(links)
 

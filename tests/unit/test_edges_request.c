@@ -614,7 +614,7 @@ static void answers_have_schemas(void **state)
         {"plan.properties.plateau.$ref", .text = "#/components/schemas/range_of_n"},
         {"plan.properties.best.anyOf.0.$ref", .text = "#/components/schemas/point"},
         {"plan.properties.best.anyOf.1.type", .text = "null"},
-        {"plan.properties.notes.items.type.0", .text = "string"},
+        {"plan.properties.notes.items.type", .text = "string"},
         {"added.properties.ids.items.type.0", .text = "number"},
     };
 

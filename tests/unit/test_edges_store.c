@@ -134,10 +134,10 @@ static void runs_are_listed(void **state)
           {"runs.0.id", 7, NULL}, {"runs.0.n", 16, NULL}, {"next", NAN, NULL});
     struct hm_reply *reply = run(verb_with("runs list", "limit", "3"), &with_store);
     assert_true(reply->from_store);
-    next = strstr(reply->text, "more: --after ");
+    next = strstr(reply->text, "more runs: give after = ");
     assert_non_null(next);
     char cursor[100];
-    snprintf(cursor, sizeof(cursor), "%.*s", (int)strcspn(next + 14, "\n"), next + 14);
+    snprintf(cursor, sizeof(cursor), "%.*s", (int)strcspn(next + 24, "\n"), next + 24);
     hm_reply_free(reply);
     gives(verb_with("runs list", "after", cursor), &with_store, {"runs", 4, NULL},
           {"runs.0.id", 4, NULL});
