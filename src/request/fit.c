@@ -68,7 +68,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-enum { PLACES_MAX = 64, PLOT_POINTS = 80 };
+enum { PLOT_POINTS = 80 };
 
 static int check_request(const struct hm_fit_request *r, struct hm_err *err)
 {
@@ -86,42 +86,13 @@ static int check_request(const struct hm_fit_request *r, struct hm_err *err)
     return 0;
 }
 
-/*
- * Chooses where to predict if the field `predict` is not given: n of the target, or powers of 2 up
- * to four times the largest n of the runs.
- */
-static size_t default_places(double target_n, double n_max, double n[PLACES_MAX])
-{
-    double most = 4 * fmax(n_max, 4);
-    size_t count = 0;
-
-    if (!isnan(target_n)) {
-        n[0] = target_n;
-        return 1;
-    }
-    for (double at = 1; at <= most && count < PLACES_MAX; at *= 2)
-        n[count++] = at;
-    return count;
-}
-
-/* Copies the quantities of the target other than n. */
-static size_t other_quantities(const struct hm_place *target, struct hm_at *at)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < target->count; i++)
-        if (strcmp(target->at[i].name, "n") != 0)
-            at[count++] = target->at[i];
-    return count;
-}
-
 /* Adds a plot of the predictions from n = 1 to the largest n of the runs and the predictions. */
 static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
                     const struct hm_numbers *places, struct hm_call *call, struct hm_err *err)
 {
     const struct hm_style style = {.file = r->plot};
     struct hm_at at[HM_PLACE_MAX];
-    size_t at_count = other_quantities(&r->target, at);
+    size_t at_count = hm__place_others(&r->target, at);
     struct hm_prediction points[PLOT_POINTS];
     double n[PLOT_POINTS], most = fmax(fit->n_max, 2);
     char *script;
@@ -146,16 +117,17 @@ static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
 static int predict_times(const struct hm_fit_request *r, const struct hm_fit *fit,
                          struct hm_call *call, struct hm_err *err)
 {
-    double n[PLACES_MAX];
+    double n[HM_PLACE_COUNTS];
     struct hm_numbers places = r->predict;
     struct hm_style style = call->context->style;
     struct hm_at at[HM_PLACE_MAX];
-    size_t at_count = other_quantities(&r->target, at);
+    size_t at_count = hm__place_others(&r->target, at);
     enum hm_format format;
     char *text;
 
     if (places.count == 0)
-        places = (struct hm_numbers){n, default_places(r->target.n, fit->n_max, n), PLACES_MAX};
+        places =
+            (struct hm_numbers){n, hm__place_counts(r->target.n, fit->n_max, n), HM_PLACE_COUNTS};
     struct hm_prediction *predictions =
         hm__arena_alloc(call->arena, places.count, sizeof(*predictions));
     int rc = predictions ? 0 : hm__fail_nomem(err);

@@ -89,7 +89,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
 /* ---- machines ----------------------------------------------------------------------------------
  */
 
-static bool names_file(const char *name)
+bool hm__is_cluster_file(const char *name)
 {
     return hm__text_ends(name, ".yaml") || hm__text_ends(name, ".yml") ||
            hm__text_ends(name, ".json") || strchr(name, '/') != NULL;
@@ -141,7 +141,8 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err)
 {
-    bool contents = machine->text || machine->tree, file = !contents && names_file(machine->name);
+    bool contents = machine->text || machine->tree,
+         file = !contents && hm__is_cluster_file(machine->name);
     struct hm_spec spec = {.text = machine->text,
                            .length = machine->length,
                            .source = contents || file ? machine->name : "on",

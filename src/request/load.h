@@ -39,6 +39,8 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *fields, bool 
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
+/* Whether a name in `on` is that of a cluster file, not of a machine of the catalog. */
+bool hm__is_cluster_file(const char *name);
 void hm__loaded_job_release(struct hm_loaded_job *job);
 /* Returns the first cluster of `on`, or else the cluster of the job, or NULL if there is none. */
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);

@@ -167,6 +167,13 @@ int hm__field_read(struct hm_arena *arena, const struct hm_request_field *field,
 /* Add a document with contents to a field whose kind is a document. */
 int hm__field_document(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                        struct hm_document document, struct hm_err *err);
+/* Copy the quantities of a place other than n to ret_at, which has room for HM_PLACE_MAX; returns
+ * their number. */
+size_t hm__place_others(const struct hm_place *place, struct hm_at *ret_at);
+enum { HM_PLACE_COUNTS = 64 };
+/* The numbers of workers to predict for: target_n, or, if it is NaN, powers of 2 up to four times
+ * the largest number of workers n_max of the runs. Returns how many there are. */
+size_t hm__place_counts(double target_n, double n_max, double ret_n[HM_PLACE_COUNTS]);
 /*
  * Read numbers such as "2..32", "4..64:4", "1,2,4" or "4/256..32/256:20". If `spread` is true,
  * a..b:k means k evenly spaced values.

@@ -227,18 +227,18 @@ static void wait_ms(long ms)
 }
 
 /* Checks that each reported key is stored once; returns the number of runs. */
-static size_t check_told(struct hm_store *store, FILE *told)
+static size_t check_told(struct hm_store *store, FILE *reported)
 {
     char line[64], condition[80];
     size_t count = 0;
 
-    while (fgets(line, sizeof(line), told)) {
+    while (fgets(line, sizeof(line), reported)) {
         if (!strchr(line, '\n'))
             break; /* The last key was cut off by the kill. */
         line[strcspn(line, "\n")] = '\0';
         snprintf(condition, sizeof(condition), "key=%s", line);
         if (count_where(store, condition) != 1)
-            fail_msg("%s was told to be kept", line);
+            fail_msg("%s was reported to be kept", line);
         count++;
     }
     return count;
@@ -277,7 +277,7 @@ static void acknowledged_runs_survive_a_kill(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store = open_store(where);
-    size_t told = 0;
+    size_t reported = 0;
     int64_t before = 0;
 
     (void)state;
@@ -305,7 +305,7 @@ static void acknowledged_runs_survive_a_kill(void **state)
          * still be committing the addition of the round before. */
         assert_in_range(now - before, here, here + (store_server() ? 8 : 4));
         before = now;
-        told += here;
+        reported += here;
         for (int k = 1; k <= 4; k++) { /* Additions are stored completely or not at all. */
             char condition[16];
             snprintf(condition, sizeof(condition), "n=%d", k);
@@ -316,7 +316,7 @@ static void acknowledged_runs_survive_a_kill(void **state)
         if (!store_server())
             check_file(where);
     }
-    assert_true(told > 0); /* Their number depends on the speed of the machine. */
+    assert_true(reported > 0); /* The number of errors depends on the speed of the machine. */
 }
 
 /* ---- versions ------------------------------------------------------------------------------- */

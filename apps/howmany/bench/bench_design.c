@@ -118,7 +118,7 @@ static double target_uncertainty(const struct bench_session *s, const struct hm_
 {
     struct hm_at at[HM_PLACE_MAX];
     struct hm_prediction p;
-    size_t count = cli_target_others(&s->target, at);
+    size_t count = hm__place_others(&s->target.place, at);
 
     if (!fit->intervals || hm_fit_predict(fit, at, count, &s->target.place.n, 1, &p, NULL))
         return INFINITY;

@@ -64,13 +64,14 @@ static int show_table(const struct bench_session *s, const struct hm_runs *runs)
 
 static int show_fit(const struct bench_session *s, const struct hm_fit *fit)
 {
-    struct hm_prediction predictions[CLI_PLACES_MAX];
+    struct hm_prediction predictions[HM_PLACE_COUNTS];
     struct hm_style style = cli_style();
     struct hm_err err = {0};
     struct hm_at at[HM_PLACE_MAX];
-    double n[CLI_PLACES_MAX];
-    size_t at_count = cli_target_others(&s->target, at);
-    size_t count = cli_target_places(&s->target, fit->n_max, n);
+    double n[HM_PLACE_COUNTS];
+    double target_n = s->target.place.count > 0 ? s->target.place.n : NAN;
+    size_t at_count = hm__place_others(&s->target.place, at);
+    size_t count = hm__place_counts(target_n, fit->n_max, n);
     char *text;
 
     if (hm_fit_predict(fit, at, at_count, n, count, predictions, &err) ||

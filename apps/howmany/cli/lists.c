@@ -104,30 +104,6 @@ void cli_target_release(struct cli_target *t)
     *t = (struct cli_target){0};
 }
 
-size_t cli_target_others(const struct cli_target *t, struct hm_at *at)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < t->place.count; i++)
-        if (strcmp(t->place.at[i].name, "n") != 0)
-            at[count++] = t->place.at[i];
-    return count;
-}
-
-size_t cli_target_places(const struct cli_target *t, double n_max, double *n)
-{
-    double most = 4 * fmax(n_max, 4);
-    size_t count = 0;
-
-    if (t->place.count > 0 && !isnan(t->place.n)) {
-        n[0] = t->place.n;
-        return 1;
-    }
-    for (double at = 1; at <= most && count < CLI_PLACES_MAX; at *= 2)
-        n[count++] = at;
-    return count;
-}
-
 /* ---- axes --------------------------------------------------------------------------------------
  */
 

@@ -6,7 +6,7 @@
 #include "howmany_fit.h"
 #include "request.h"
 
-enum { CLI_LIST_MAX = 64, CLI_AXES_MAX = 16, CLI_PLACES_MAX = 64 };
+enum { CLI_LIST_MAX = 64, CLI_AXES_MAX = 16 };
 
 /* A list of numbers, from "2..32", "4..64:4" or "1,2,4". Zero-initialise. */
 struct cli_range {
@@ -38,11 +38,6 @@ struct cli_target {
 
 int cli_target_parse(struct cli_target *target, const char *text);
 void cli_target_release(struct cli_target *target);
-/* Copy the quantities of the target other than n into ret_at. Returns their number. */
-size_t cli_target_others(const struct cli_target *target, struct hm_at *ret_at);
-/* Write the values of n to predict: the n of the target if it has one; otherwise 1, 2, 4, … up to
- * four times n_max (the largest n of the runs) and at least 16. Returns their number. */
-size_t cli_target_places(const struct cli_target *target, double n_max, double *ret_n);
 
 /* Quantities and the list of values of each. Zero-initialise. */
 struct cli_axes {

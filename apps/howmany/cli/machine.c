@@ -6,12 +6,6 @@
 #include "load.h"
 #include "text.h"
 
-bool cli_is_cluster_file(const char *name)
-{
-    return hm__text_ends(name, ".yaml") || hm__text_ends(name, ".yml") ||
-           hm__text_ends(name, ".json") || strchr(name, '/') != NULL;
-}
-
 int cli_machine_set(struct cli_machine *m, const char *assignment)
 {
     static const struct hm_request_field field = {

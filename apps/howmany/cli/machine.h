@@ -12,8 +12,6 @@ struct cli_machine {
     struct hm_catalog *catalog; /* Loaded together with the machine, which borrows from it. */
 };
 
-/* Whether a name is a file name and not the name of a machine in the catalog. */
-bool cli_is_cluster_file(const char *name);
 /* Add an assignment such as network.latency=1ms, with or without "cluster." before it. */
 int cli_machine_set(struct cli_machine *machine, const char *assignment);
 /* Load the machine or cluster file with that name and apply all assignments. */

@@ -5,6 +5,7 @@
  * the limits of each run.
  */
 #include "study_commands.h"
+#include "load.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -309,7 +310,7 @@ int study_commands_prepare(struct study_commands *w, const struct hm_study_spec 
     rc = rc ? rc : find_data_files(w);
     rc = rc ? rc : check_options(w, &made);
     if (rc == 0 && spec->simulate) {
-        bool file = cli_is_cluster_file(spec->simulate);
+        bool file = hm__is_cluster_file(spec->simulate);
         w->simulate = file ? path_beside_file(w, spec->simulate) : spec->simulate;
         rc = w->simulate ? 0 : cli_complain("out of memory");
     }
@@ -454,7 +455,7 @@ int study_commands_identity(const struct study_commands *w, struct hm_text *ret_
     hm__text_add(ret_text, "\nbest ");
     hm__json_number(ret_text, spec->best);
     hm__text_addf(ret_text, "\niterations %.0f\n", spec->iterations);
-    if (w->simulate && cli_is_cluster_file(w->simulate)) {
+    if (w->simulate && hm__is_cluster_file(w->simulate)) {
         cluster = cli_read(w->simulate, &length, &err);
         if (!cluster)
             return cli_report(&err);
