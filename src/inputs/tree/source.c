@@ -1,6 +1,6 @@
 /*
- * Plain and gzip files (RFC 1952) as one stream of bytes. This is the only file that uses zlib; a
- * build without it reads plain files and refuses gzip files with a hint.
+ * Reads plain and gzip files (RFC 1952) as a stream of bytes. This is the only file that uses zlib;
+ * a build without it reads plain files and refuses gzip files with a hint.
  */
 #include "source.h"
 
@@ -74,7 +74,7 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
         return source_fail(s, err,
                            code == Z_BUF_ERROR ? "the compressed file is cut short"
                            : code == Z_ERRNO   ? strerror(errno)
-                           : colon             ? colon + 2 /* Skip zlib's file name and colon. */
+                           : colon             ? colon + 2 /* Skip the "name: " that zlib adds. */
                                                : text);
     *ret_length = (size_t)got;
     return 0;
