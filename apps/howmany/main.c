@@ -64,8 +64,8 @@ static int dispatch_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* After this, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
-     * instead of a signal. */
+    /* From here on, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
+     * instead of ending the program by a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)
