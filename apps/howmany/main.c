@@ -77,8 +77,8 @@ static void open_standard_files(void)
 int main(int argc, char **argv)
 {
     open_standard_files();
-    /* After this, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
-     * instead of a signal. */
+    /* From here on, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
+     * instead of ending the program by a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)

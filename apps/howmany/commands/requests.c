@@ -1,5 +1,7 @@
-/* Commands that are requests. Each command lists its verbs; options and help come from the fields
- * of the verbs. */
+/*
+ * The commands that are requests. Each command lists its verbs; its options and help come from the
+ * fields of the verbs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Create the parent folders of a file; path is modified during the call and restored. */
+/* Create the parent folders of a file. `path` is modified during the call, but restored. */
 static bool make_folders(char *path)
 {
     for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
@@ -24,8 +26,8 @@ static bool make_folders(char *path)
     return true;
 }
 
-/* Make the default output path of an import: a file with the name of the input in the user's
- * catalog. */
+/* Make the default output path of an import: a file in the user's catalog folder, with the name of
+ * the input file. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
@@ -66,7 +68,8 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* Open the output file of an export before it runs, because a long export is written in parts. */
+/* Open the output file of an export before the export runs, because a long export is written in
+ * parts. */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;
