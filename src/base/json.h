@@ -1,6 +1,6 @@
 /*
- * One writer of JSON. It keeps track of objects and lists that are open, so that commas, quotes and
- * line breaks are decided in one place:
+ * The writer of JSON that all modules use. It keeps track of open objects and lists, so that
+ * commas, quotes and line breaks are decided in one place:
  *
  *     struct hm_json json = {.out = &text};
  *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
@@ -10,7 +10,7 @@
  *     hm__json_close(&json);
  *     hm__json_close(&json);
  *
- * Running out of memory is remembered in out->failed.
+ * If memory runs out, out->failed becomes true.
  */
 #ifndef HM_JSON_H
 #define HM_JSON_H

@@ -26,7 +26,9 @@ size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
 /* Remove spaces at the end of the text and add a line break. */
 void hm__text_end_line(struct hm_text *text);
 void hm__text_release(struct hm_text *text);
-/* Give the text to the caller, who frees it with hm_text_free; fails if it is not complete. */
+/*
+ * Give the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
+ */
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
 /*
@@ -41,14 +43,14 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
  * no number.
  */
 size_t hm__number_read(const char *text, double *ret_value);
-/* As hm__number_read, with an optional + or - before the number. */
+/* Same as hm__number_read, with an optional + or - before the number. */
 size_t hm__signed_read(const char *text, double *ret_value);
 
-/* Whether a text ends with `end` and is longer than it. */
+/* Whether a text ends with `end` and is longer than `end`. */
 bool hm__text_ends(const char *text, const char *end);
 /*
- * Returns the length of the UTF-8 sequence at the start of text, of which `left` bytes remain; 0 if
- * it is not valid UTF-8. Overlong sequences and surrogates are not valid.
+ * Returns the length of the UTF-8 sequence at the start of text, which has `left` bytes; 0 if the
+ * sequence is not valid UTF-8. Overlong sequences and surrogates are not valid.
  */
 size_t hm__utf8_length(const char *text, size_t left);
 /* Width of a UTF-8 text on a terminal; each code point counts as one column. */

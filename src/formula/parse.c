@@ -421,7 +421,10 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     return HM_E_UNIT;
 }
 
-/* Adds the text of the formula to an error message about units that does not quote it. */
+/*
+ * Adds the text of the formula to an error message about units, unless the message quotes it
+ * already.
+ */
 static void quote_formula(const struct parser *p, int code)
 {
     struct hm_err *err = p->err;

@@ -8,7 +8,8 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* The value of a definition, which is operand 0; it can be scaled. */
+    HM__OP_DEFINE, /* Value of a definition, which is operand 0; an evaluation may multiply it by
+                      a factor. */
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -40,7 +41,7 @@ enum hm__op {
 /* One operation of the program. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* Indices of the nodes of the operands; -1: unused. */
+    int operand[3]; /* Indices of the nodes that are the operands; -1: unused. */
     int symbol;     /* HM__OP_SYMBOL: index of the symbol in the scope. */
     int definition; /* HM__OP_DEFINE: index of the definition in names; otherwise -1. */
     double value;   /* HM__OP_CONST: value of the constant. */

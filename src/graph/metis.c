@@ -14,8 +14,8 @@
 #include "memory.h"
 
 /*
- * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs,
- * which it reports on standard output.
+ * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs and
+ * prints messages about them on standard output.
  */
 #define HM__METIS_VERTICES 0.1
 

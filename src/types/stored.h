@@ -23,12 +23,12 @@ struct hm_store_column {
 
 enum { HM_STORE_COLUMNS = 25 };
 
-/* The first column is id, the last one `more`. */
+/* The table of columns; the first one is `id`, the last one is `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* Returns the column of that name, or NULL. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* Returns the name of column i, NULL after the last; for hm__suggest. */
+/* Returns the name of column i, or NULL after the last; for hm__suggest. */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
