@@ -110,8 +110,8 @@ struct hm_way {
                        own. */
     double backups; /* BSP only: number of backup workers. Each step does not wait for this many
                        of the slowest workers; 0 to 1000, and less than n. */
-    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the number of
-                           iterations on one worker, 1e-6 to 1e6; 0: stale gradients cost nothing. */
+    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the iterations
+                           on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
 };
@@ -167,8 +167,8 @@ struct hm_point {
                              unknown. */
     double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
     double speedup;     /* Speedup relative to the reference number of workers. */
-    double efficiency;  /* Parallel efficiency: speedup per worker, divided by that of the
-                           reference. */
+    double efficiency;  /* Parallel efficiency: speedup per worker, relative to the speedup per
+                           worker of the reference. */
     double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
                            hm_answer. */
     double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
@@ -178,7 +178,8 @@ struct hm_point {
                               0 to 1; NaN: there are no servers. */
     double imbalance;      /* Graph jobs: number of edges of the most loaded worker, divided by the
                               mean over all workers; NaN for other jobs. */
-    enum hm_scheme scheme; /* The all-reduce scheme that was chosen if the job does not name one. */
+    enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
+                              one. */
     bool fits; /* The memory is sufficient or unknown, and each worker has at least one sample. */
 };
 
@@ -202,8 +203,8 @@ struct hm_help {
     const char *what; /* Description of the change, such as "2x bandwidth" or "half of W". */
     double n;         /* Best number of workers after the change. */
     double time_s;    /* Seconds of one iteration on n workers after the change. */
-    double speedup;   /* Speedup over the reference number of workers, both after the change. */
-    double gain;      /* Factor by which the same work becomes faster than in the answer. */
+    double speedup;   /* Speedup over the reference number of workers, after the change. */
+    double gain;      /* Factor by which the change makes the same work faster. */
 };
 
 /* One candidate of a comparison: a machine, a scheme and a platform. */
@@ -227,8 +228,8 @@ struct hm_rank {
 enum hm_status {
     HM_STATUS_OK,
     HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
-    HM_STATUS_UNREACHED,  /* No number of workers meets the deadline, the budget, the wanted factor
-                             or the memory. */
+    HM_STATUS_UNREACHED,  /* No number of workers meets all of the deadline, the budget, the
+                             memory and the wanted factors `faster` and `work`. */
 };
 
 struct hm_answer {
@@ -238,16 +239,16 @@ struct hm_answer {
     const char *provenance; /* Source of the times: "model", "fit" or "model and runs". */
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
-    bool whole_job; /* True if total_s and cost are those of the whole job. If false, they are those
-                       of one iteration or, with weak scaling, of as many samples as one iteration
-                       at the reference has. */
-    bool priced;    /* The price of a machine is known. */
-    double reference;        /* Number of workers that speedups are relative to. */
-    double iterations;       /* Iterations of the whole job at the best number of workers; NaN:
-                                not given. */
-    double price_per_s;      /* Money per second of one machine; NaN: unknown. */
-    double accelerators;     /* Number of workers in one machine. */
-    double memory_bytes;     /* Bytes of memory of one worker; NaN: unknown. */
+    bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
+                            those of one iteration or, with weak scaling, of the samples that one
+                            iteration at the reference has. */
+    bool priced;         /* The price of a machine is known. */
+    double reference;    /* Number of workers that speedups are relative to. */
+    double iterations;   /* Iterations of the whole job at the best number of workers; NaN:
+                            not given. */
+    double price_per_s;  /* Money per second of one machine; NaN: unknown. */
+    double accelerators; /* Number of workers in one machine. */
+    double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
                                 order. */
     size_t point_count;
@@ -258,12 +259,12 @@ struct hm_answer {
     size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
     size_t faster, work; /* Indices of the points with the fewest workers that reach the factors
                             `faster` and `work` of the question; HM_NONE: there is none. */
-    size_t nearest; /* If no point meets a limit: index of the point that misses it least; otherwise
-                       HM_NONE. */
-    double nearest_gap; /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
-                           limit is missed. */
-    const char *missed; /* Name of the limit that is missed: "deadline", "budget", "memory",
-                           "speedup", ...; NULL: none. */
+    size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
+                            limit is missed. */
+    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
+                            limit is missed. */
+    const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
+                            "speedup", ...; NULL: none. */
     struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
                                      ask for `work`. */
     double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
@@ -311,9 +312,9 @@ struct hm_answer {
 /*
  * Answer a question. If clusters are given, they replace the cluster of the job; if schemes are
  * given, they replace the all-reduce of the job. All combinations are compared, and the answer
- * describes the best one in full. A limit that no n meets is not an error: see the field `status`.
- * clusters and schemes may be NULL with a count of 0. The answer copies the pointers of the
- * question but does not use them.
+ * describes the best one in full. A limit that no number of workers meets is not an error: see the
+ * field `status`. clusters and schemes may be NULL with a count of 0. The answer contains a copy of
+ * the question but does not use its pointers.
  */
 HM_API int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,

@@ -46,7 +46,7 @@ struct hm_trace {
     double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
                         are dropped. */
-    bool diverged;   /* The loss became infinite or NaN after the last point. */
+    bool diverged;   /* True if the loss became infinite or NaN after the last point. */
 };
 
 /* Training runs whose losses can be compared. */
@@ -144,7 +144,7 @@ enum hm_g_form {
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
 /*
- * Maximum numbers: of parameters (a constant and 32 terms), of random draws, and of points of a
+ * The maximum number of parameters (a constant and 32 terms), of random draws, and of points of a
  * curve.
  */
 enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
@@ -175,7 +175,7 @@ struct hm_g_curve {
     bool diverged;
 };
 
-/* One term or parameter of a form. */
+/* One term or parameter of a form of the loss curve. */
 struct hm_g_parameter {
     const char *text; /* The term, such as "i/m", or the name of a parameter, such as "a" or
                          "c0". */
@@ -191,7 +191,7 @@ struct hm_g_parameter {
 struct hm_g_error {
     double m;
     size_t points;      /* Number of points that were predicted. */
-    double median, rms; /* Median absolute error, and root mean square error. */
+    double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
     double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
     bool inside;        /* The fit used traces of fewer and of more than m workers. */
 };
@@ -306,8 +306,8 @@ struct hm_g_prediction {
 };
 
 /*
- * Predict the losses of the algorithm at index `algorithm` on m workers after each of the
- * iterations; ret_predictions has `count` elements.
+ * Predict the losses of the algorithm at index `algorithm` on m workers after each of the given
+ * numbers of iterations; ret_predictions has `count` elements.
  */
 HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size_t algorithm,
                                   double m, const double *iterations, size_t count,
@@ -330,10 +330,12 @@ struct hm_holdout_settings {
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
-    double ahead;   /* Distance of predictions ahead in iterations; 0: no such predictions. */
-    double ahead_s; /* Distance of predictions ahead in seconds; 0: no such predictions. */
-    double window;  /* Number of latest iterations that each prediction ahead is fitted to; 0
-                       means 50. */
+    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double window;  /* Number of the last known iterations to which each prediction ahead is
+                       fitted; 0 means 50. */
 };
 
 /*
@@ -357,11 +359,11 @@ struct hm_g_holdout {
                        out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of all predictions ahead; NaN: none. */
+    double ahead_median; /* Median absolute error of all predictions ahead; NaN: there are none. */
 };
 
 struct hm_holdout {
-    bool left_out;                 /* Each number of workers was held out in turn. */
+    bool left_out;                 /* True if each number of workers was held out in turn. */
     double ahead, ahead_s, window; /* Copies of the settings with the same names. */
     struct hm_g_holdout *algorithms;
     size_t count;
@@ -406,8 +408,8 @@ struct hm_advise_question {
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
     bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
     double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;       /* Coverage probability of the intervals, in (0, 1); 0: the probability
-                           that the fit of the loss curves used. */
+    double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
+                           probability as in the fit of the loss curves. */
     double seed;        /* Seed of the random draws that give the intervals. */
 };
 
@@ -421,8 +423,8 @@ enum hm_advise_why {
     HM_WHY_BEST,       /* The candidate is the first one, which is the best. */
     HM_WHY_ITERATION,  /* Each iteration takes longer than that of the first candidate. */
     HM_WHY_ITERATIONS, /* The candidate needs more iterations than the first one. */
-    HM_WHY_BOTH,       /* The candidate needs more iterations than the first one, and each takes
-                          longer. */
+    HM_WHY_BOTH,       /* The candidate needs more iterations than the first one, and each
+                          iteration takes longer. */
     HM_WHY_PRICE,      /* The candidate costs more than the first one. */
     HM_WHY_NEVER,      /* The candidate is not expected to reach the target loss. */
     HM_WHY_LOSS,       /* The candidate reaches a larger loss than the first one within the time
@@ -438,8 +440,9 @@ struct hm_candidate {
     const char *algorithm;
     double m;
     bool measured; /* There are traces of this algorithm on m workers. */
-    double iterations, iterations_low, iterations_high;    /* Iterations until the target loss is
-                                                              reached, or within the time limit. */
+    double iterations, iterations_low, iterations_high;    /* Number of iterations until the
+                                                              target loss is reached, or until
+                                                              the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
     double time_s, time_low_s, time_high_s;                /* Expected seconds of the run. */
     double cost, cost_low, cost_high;                      /* Money for the run. */
@@ -448,8 +451,9 @@ struct hm_candidate {
     double reaches;     /* Probability that the candidate reaches the target loss within the time
                            limit and the budget. */
     double probability; /* Probability that this candidate is the best. */
-    double beyond_m, beyond_i; /* Factors by which m and the number of iterations lie outside the
-                                  range of the traces; 1 inside the range. */
+    double beyond_m, beyond_i; /* Factors by which the number of workers and the number of
+                                  iterations lie outside the range of the traces; 1 inside the
+                                  range. */
     enum hm_advise_why why;
 };
 
@@ -518,8 +522,8 @@ struct hm_advice {
 
 /*
  * Answer the question. The seconds f(m) of an iteration come from the last element of `paces` that
- * has the algorithm; if none has it, they come from the convergence. paces may be NULL with a count
- * of 0.
+ * covers the algorithm; if none covers it, they come from `convergence`. paces may be NULL with a
+ * count of 0.
  */
 HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *const *paces,
                      size_t pace_count, const struct hm_advise_question *question,

@@ -1,8 +1,9 @@
 /*
  * howmany: learning f(n), the seconds of an iteration on n workers, from measured runs.
  *
- * This header has tables of runs, fits with intervals, designs (which runs are worth making), and
- * recommendations straight from runs. It includes howmany.h, where the conventions are described.
+ * This header declares tables of runs, fits with intervals, designs (which runs are worth making),
+ * and recommendations that come directly from runs. It includes howmany.h, where the conventions
+ * are described.
  *
  *     const double n[] = {1, 2, 4, 8}, seconds[] = {10, 5.5, 3.4, 2.7}, at[] = {64};
  *     struct hm_runs *runs = NULL;
@@ -42,8 +43,9 @@ struct hm_column {
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
-    size_t failed;      /* Number of rows without a time, because the run failed. */
-    bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
+    size_t failed;      /* Number of rows whose run failed, so that they have no time. */
+    bool relative;      /* True if only speedups were given; seconds are then in units of the
+                           reference time. */
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -74,7 +76,7 @@ HM_API void hm_runs_free(struct hm_runs *runs);
 HM_API const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name);
 /*
  * Keep only the rows in which a column has the given value: "machine=m5.large", "size=1". If no row
- * has it, this is an error and the table is unchanged.
+ * has the value, this is an error and the table is unchanged.
  */
 HM_API int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *err);
 
@@ -93,8 +95,9 @@ HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_run
 
 /* How the error of a run depends on its time. */
 enum hm_errors {
-    HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it uses
-                           EQUAL if the terms are given and RELATIVE if it chooses the terms itself. */
+    HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it
+                           uses EQUAL if the terms are given and RELATIVE if it chooses the
+                           terms. */
     HM_ERRORS_EQUAL,    /* All runs have the same error in seconds. */
     HM_ERRORS_RELATIVE, /* All runs have the same error in per cent. */
 };
@@ -121,8 +124,8 @@ struct hm_fit_settings {
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
 
 /*
- * One term of a fit, which adds value * term to the seconds. With a job, the terms include the
- * parts of its model, such as compute.
+ * One term of a fit; value * term is a part of the predicted seconds. With a job, the terms include
+ * the parts of its model, such as compute.
  */
 struct hm_term {
     const char *text; /* Text of the term, such as "size/n", "compute" or "broadcast". */
@@ -143,7 +146,8 @@ struct hm_residual {
                           runs. */
     double leverage;   /* Influence of the run on its own fitted value, 0 to 1. */
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
-    bool outlier;      /* The residual is larger than chance explains (5 % level over all runs). */
+    bool outlier;      /* The residual is an outlier: it is larger than chance explains, at the 5
+                          % level over all runs. */
     bool elsewhere;    /* The run differs in size, batch or another quantity from the default
                           values of predictions. */
 };
@@ -152,8 +156,8 @@ struct hm_residual {
 struct hm_alternative {
     const char *text;      /* The terms, such as "1 + size/n + ln(n)". */
     double left_out_error; /* Root mean square of the relative leave-one-out errors. */
-    double weight;         /* Weight of this set of terms when intervals average over all sets; the
-                              weights of all sets add up to 1. */
+    double weight;         /* Weight of this set of terms in the intervals, which average over
+                              all sets; the weights of all sets add up to 1. */
 };
 
 struct hm__fit; /* Internal data of a fit. */
@@ -179,7 +183,7 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
+    struct hm_residual *residuals; /* Residuals: one element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */
     size_t alternative_count;
@@ -276,29 +280,29 @@ struct hm_design_settings {
     bool fill;   /* Spend the rest of the budget on additional runs. */
 };
 
-/* One candidate of a design whose share is above 0. */
+/* One candidate of a design; its share is above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
     double cost;    /* Cost of the run. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
-    double share;      /* Share of this candidate in the optimal design before rounding to whole
-                          runs, 0 to 1. */
+    double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
+                          are rounded to whole runs. */
     bool made;         /* True: the run is to be made. False: its share was rounded down. */
     double after;      /* Value of the criterion after this run and all runs before it in the
-                          list; INFINITY: too few runs; NaN: not computed. */
+                          list; INFINITY: there are too few runs; NaN: not computed. */
     double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
                           job. */
 };
 
 struct hm_design {
-    double objective; /* Smallest value of the criterion that fractional shares of runs can
-                         reach. */
+    double objective; /* Smallest value of the criterion that is possible if runs may have
+                         fractional shares. */
     double gap;       /* Upper bound on the difference between `objective` and the true optimum. */
     double rounded;   /* Value of the criterion for the runs to make. */
-    double before;    /* Value of the criterion for the runs already measured; INFINITY: too few
-                         runs. */
+    double before;    /* Value of the criterion for the runs already measured; INFINITY: there
+                         are too few runs. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
@@ -325,7 +329,7 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* ---- recommendations from measured runs ------------------------------------------------------ */
 
-/* Source of a recommendation, in order of preference. */
+/* Source of a recommendation; the first source that suffices is used. */
 enum hm_recommend_way {
     HM_RECOMMEND_ROWS,  /* Runs that match the question exactly. */
     HM_RECOMMEND_FIT,   /* A fit of the runs. */
@@ -339,7 +343,7 @@ struct hm_recommend_question {
                                SI units. */
     size_t at_count;
     const char *algorithm, *machine; /* Use only runs of this algorithm and on this machine;
-                                        NULL: any. */
+                                        NULL: no restriction. */
     const double *n;                 /* Numbers of workers to consider; NULL: those of the runs. */
     size_t n_count;
     enum hm_goal goal;
@@ -359,7 +363,8 @@ struct hm_recommend_question {
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
-    double time_s, low_s, high_s; /* Seconds, and the ends of their interval; NaN: unknown. */
+    double time_s, low_s, high_s; /* Seconds, and both ends of the interval of the seconds; NaN:
+                                     unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t rows;                  /* Number of runs that match the question exactly. */

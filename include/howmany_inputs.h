@@ -54,7 +54,7 @@ enum hm_layer_kind {
     HM_LAYER_RESIDUAL,   /* Residual block: output = children(input) + shortcut(input). */
     HM_LAYER_CONCAT,     /* Parallel branches whose output channels are concatenated. */
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
-    HM_LAYER_REPEAT,     /* The children in sequence, repeated `times` times. */
+    HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
 };
 
 enum hm_bias {
@@ -73,15 +73,16 @@ struct hm_layer {
     enum hm_layer_kind kind;
     int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
     const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
-    double units; /* dense: number of outputs; conv: number of feature maps; embedding, recurrent:
-                     width; >= 1. */
-    double kernel_h;   /* conv, pool: height of the window, >= 1. */
-    double kernel_w;   /* conv, pool: width of the window, >= 1. */
-    double stride;     /* conv, pool: step of the window, >= 1. */
-    double border_h;   /* conv, pool: rows of padding, top and bottom together, >= 0. */
-    double border_w;   /* conv, pool: columns of padding, left and right together, >= 0. */
-    double groups;     /* conv: number of groups, >= 1. */
-    double depth;      /* conv: input maps that each filter reads; 0: all maps of its group. */
+    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: number of feature
+                         maps; embedding, recurrent: width. */
+    double kernel_h;  /* conv, pool: height of the window, >= 1. */
+    double kernel_w;  /* conv, pool: width of the window, >= 1. */
+    double stride;    /* conv, pool: step of the window, >= 1. */
+    double border_h;  /* conv, pool: rows of padding, top and bottom together, >= 0. */
+    double border_w;  /* conv, pool: columns of padding, left and right together, >= 0. */
+    double groups;    /* conv: number of groups, >= 1. */
+    double depth;     /* conv: number of input maps that each filter reads; 0: all maps of its
+                         group. */
     double vocabulary; /* embedding: number of rows of the table, >= 1. */
     double positions;  /* embedding: number of rows of a learned position table, >= 0. */
     double heads;      /* attention: number of heads, >= 1. */
@@ -124,13 +125,13 @@ struct hm_network {
                                       given. */
 };
 
-/* The sizes of one layer, for the forward pass of one sample. */
+/* The sizes of one layer in the forward pass of one sample. */
 struct hm_count {
     const char *name;     /* Name of the layer, borrowed from the network. */
     struct hm_shape out;  /* Shape of the output. */
     double parameters;    /* Number of trained parameters. */
-    double multiply_adds; /* Multiply-adds of matrix products and convolutions; 0 for other
-                             layers. */
+    double multiply_adds; /* Number of multiply-adds in matrix products and convolutions; 0 for
+                             other layers. */
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
 };
@@ -145,7 +146,10 @@ struct hm_counts {
                             given. */
 };
 
-/* A training step costs as much as three forward passes, because the backward pass costs two. */
+/*
+ * A training step costs as much as three forward passes, because the backward pass costs as much as
+ * two.
+ */
 #define HM_TRAINING_PASSES 3
 
 /*
@@ -231,9 +235,9 @@ enum hm_split {
         HM_SPLIT_COUNT
 };
 
-/* Returns the name of a method of splitting; "?" for a number out of range. */
+/* Returns the name of a splitting method; "?" for a number out of range. */
 HM_API const char *hm_split_name(enum hm_split split);
-/* Returns the method of splitting with that name, or -1 if there is none. */
+/* Returns the splitting method of that name, or -1 if there is none. */
 HM_API int hm_split_find(const char *name);
 /* Whether the method needs the edges of the graph, not only its degrees. */
 HM_API bool hm_split_needs_edges(enum hm_split split);
@@ -242,10 +246,10 @@ HM_API bool hm_split_cuts_vertices(enum hm_split split);
 /* Whether the method depends on a seed. */
 HM_API bool hm_split_is_random(enum hm_split split);
 
-/* The sizes of a split of a graph among n workers. */
+/* The result of splitting a graph among n workers. */
 struct hm_parts {
     double n;          /* Number of workers. */
-    double edges_max;  /* Number of edges of the most loaded worker; a mean over the random
+    double edges_max;  /* Number of edges of the most loaded worker, averaged over the random
                           trials. */
     double edges_mean; /* Mean number of edges per worker. */
     double imbalance;  /* Ratio edges_max / edges_mean. */
@@ -289,8 +293,8 @@ enum hm_scheme {
 #define HM_SCHEME_ENUM(name, text, allreduce) HM_SCHEME_##name,
     HM_SCHEME_MAP(HM_SCHEME_ENUM)
 #undef HM_SCHEME_ENUM
-        HM_SCHEME_BEST, /* The library chooses, for each n, the fastest all-reduce that needs no
-                           servers. */
+        HM_SCHEME_BEST, /* The library chooses the fastest all-reduce that needs no servers, for
+                           each number of workers. */
     HM_SCHEME_COUNT = HM_SCHEME_BEST
 };
 
@@ -309,8 +313,8 @@ enum hm_payload {
 };
 
 /*
- * One communication step of an iteration, given by a message and a scheme or by a formula of its
- * time.
+ * One communication step of an iteration. It is given by a message and a scheme, or by a formula of
+ * its time.
  */
 struct hm_transfer {
     enum hm_payload what;
@@ -318,8 +322,9 @@ struct hm_transfer {
     double servers; /* Number of servers, >= 1, for HM_SCHEME_PARAMETER_SERVER; other schemes ignore
                        it. */
     double times;   /* Number of times the step happens in one iteration, > 0. */
-    struct hm_formula *bytes; /* Size of the message for HM_PAYLOAD_BYTES; otherwise NULL. */
-    struct hm_formula *time;  /* Formula of the seconds of the step; if it is not NULL, the other
+    struct hm_formula *bytes; /* Formula of the size of the message for HM_PAYLOAD_BYTES;
+                                 otherwise NULL. */
+    struct hm_formula *time;  /* Formula of the seconds of the step. If it is not NULL, all other
                                  fields are ignored. */
     int line; /* Line of the step in the file, for error messages; 0 if there is no file. */
 };
@@ -327,14 +332,15 @@ struct hm_transfer {
 enum hm_overlap {
     HM_OVERLAP_NONE,   /* No overlap: the time is compute + communicate. */
     HM_OVERLAP_NORM,   /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
-    HM_OVERLAP_LAYERS, /* The all-reduce of each layer starts when its gradient is ready. */
+    HM_OVERLAP_LAYERS, /* Overlap by layer: the all-reduce of each layer starts when its gradient
+                          is ready. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
-    double latency_s;             /* Seconds until a message arrives, >= 0. */
+    double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
 };
 
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
@@ -362,7 +368,8 @@ struct hm_slowness {
     double chance;  /* Probability that one iteration of one worker is slow, 0 to 1. */
     double factor;  /* Factor on the time of a slow iteration, > 1; 0: no factor. */
     double pause_s; /* Seconds that are added to a slow iteration, >= 0. */
-    double slow_nodes; /* Number of machines that are always slow: the last ones of those in use. */
+    double slow_nodes;    /* Number of machines that are always slow; they are the last machines in
+                             use. */
     double slow_factor;   /* Factor on the time of the slow machines, > 1; 0 if there are none. */
     const double *speeds; /* Relative speeds of the first machines, > 0; all other machines have
                              speed 1. */
@@ -408,8 +415,8 @@ struct hm_measured {
 /* A figure that hm_validate must reproduce; see docs/job.md. */
 struct hm_expect {
     const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
-                         absolute percentage error of the speedups), mape_without_reference, or
-                         mape_random and mape_random_spread (mean and spread of mape over 20
+                         absolute percentage error of the speedups), mape_without_reference,
+                         mape_random or mape_random_spread (mean and spread of mape over 20
                          random splits of the graph). */
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other figures. */
     double value;     /* Expected value of the figure. */
@@ -431,10 +438,10 @@ struct hm_job {
                                          iteration; NULL: computed from the network or the graph. */
     struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;
                                          NULL: computed from the network. */
-    int compute_line, memory_line; /* Lines of the two formulas in the file, for error messages; 0
-                                      without a file. */
-    struct hm_network *network;    /* Neural network to train; NULL: none. */
-    struct hm_graph *graph;        /* Graph for message passing; NULL: none. */
+    int compute_line, memory_line;    /* Lines of the formulas `compute` and `memory_needed` in the
+                                         file, for error messages; 0 without a file. */
+    struct hm_network *network;       /* Neural network to train; NULL: none. */
+    struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */
@@ -527,8 +534,8 @@ struct hm_override {
 };
 
 /*
- * Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled and every
- * value is checked; names are looked up in the built-in catalog.
+ * Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
+ * value is checked, and names are looked up in the built-in catalog.
  */
 HM_API int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                        struct hm_job **ret_job, struct hm_err *err);
@@ -596,7 +603,7 @@ HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name
 HM_API int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name,
                              struct hm_link *ret_link, struct hm_err *err);
 
-/* The result of an import. */
+/* The result of importing machines. */
 struct hm_import {
     char *text;         /* Text of a catalog file. The caller frees it with hm_text_free. */
     size_t rows;        /* Number of rows that were read. */

@@ -36,8 +36,8 @@ struct hm_request; /* A request. Only one thread at a time may use it, and it is
 struct hm_files;   /* The functions that open files by name; opaque to the caller. */
 
 /*
- * Returns functions that open the files of this machine; for the field `files` of struct
- * hm_context.
+ * Returns the functions that open files of this machine. They are meant for the field `files` of
+ * struct hm_context.
  */
 HM_API const struct hm_files *hm_local_files(void);
 
@@ -46,7 +46,7 @@ HM_API const struct hm_files *hm_local_files(void);
  * negative error code.
  */
 struct hm_store_access {
-    void *data; /* Passed to each function as its first argument. */
+    void *data; /* Pointer that is passed to each function as its first argument. */
     /*
      * Open a connection for reading. `where` is the field `record` of the request; NULL: the
      * default store.
@@ -76,17 +76,19 @@ struct hm_limits {
 struct hm_context {
     const struct hm_files *files;        /* Functions that open files; NULL: the request cannot name
                                             files. */
-    const struct hm_store_access *store; /* Access to the store; NULL: there is no store. */
+    const struct hm_store_access *store; /* Access to the store of runs; NULL: there is no store. */
     const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
     struct hm_limits limits;
     struct hm_style style; /* Style of text answers. */
     /*
-     * Receives a long answer in pieces, instead of the text of the reply; may be NULL. It returns
-     * 0, or a negative code that ends the request.
+     * Function that receives a long answer in pieces, which are then not part of the reply; may be
+     * NULL. It returns 0, or a negative code that ends the request.
      */
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
-    /* Reports progress: called from time to time during long work; may be NULL. */
+    /*
+     * Function that is called from time to time during long work, to report progress; may be NULL.
+     */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
 };
@@ -135,8 +137,8 @@ HM_API int hm_request_read(struct hm_request *request, const char *text, size_t 
                            const char *source, struct hm_err *err);
 
 /*
- * Run the request. If no number of workers meets the limits, this is an answer and not an error:
- * see hm_reply.answered.
+ * Run the request. If no number of workers meets the limits, the result is an answer and not an
+ * error: see hm_reply.answered.
  */
 HM_API int hm_request_run(struct hm_request *request, const struct hm_context *context,
                           struct hm_reply **ret_reply, struct hm_err *err);

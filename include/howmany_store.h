@@ -43,8 +43,8 @@ struct hm_stored {
     int64_t id;      /* Identifier that the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
                         NULL: no key. */
-    const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". NULL in a run to
-                            be added means now. */
+    const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". When a run is
+                            added, NULL means now. */
     const char *status;  /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means
                             ok. */
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
@@ -82,9 +82,9 @@ HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_stalenes
                                struct hm_err *err);
 
 /*
- * Add all of the runs, or none if one fails. When this returns 0, they are on disk. A run whose key
- * exists already is not added. ret_ids has `count` elements and gets the id of each run, new or
- * existing; *ret_added gets the number of new runs. Both may be NULL.
+ * Add all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A
+ * run whose key exists already is not added. ret_ids has `count` elements and gets the id of each
+ * run, new or existing; *ret_added gets the number of new runs. Both may be NULL.
  */
 HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                         int64_t *ret_ids, size_t *ret_added, struct hm_err *err);
@@ -111,7 +111,7 @@ struct hm_store_filter {
     const char *sort;          /* Name of the column to sort by; a "-" before it sorts in descending
                                   order. NULL means "-id". */
     size_t limit;              /* Maximum number of runs on a page; 0: no limit. */
-    const char *after;         /* The field `next` of the previous page; NULL: the first page. */
+    const char *after;         /* Value of `next` of the previous page; NULL: the first page. */
     bool samples;              /* Also read the samples of each run. */
 };
 
@@ -152,8 +152,8 @@ HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter 
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
 /*
- * Called once for each document; the texts are valid during the call. A return value other than 0
- * ends the listing and becomes the result of hm_store_documents.
+ * Function that is called once for each document; the texts are valid during the call. A return
+ * value other than 0 ends the listing and becomes the result of hm_store_documents.
  */
 typedef int hm_store_document(void *context, const char *kind, const char *name,
                               const char *made_at);

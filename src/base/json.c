@@ -8,7 +8,7 @@
 
 #include "shortest.h"
 
-/* Number of ASCII characters at the start of text that need no escape. */
+/* Returns the number of ASCII characters at the start of text that need no escape. */
 static size_t json_plain_length(const char *text)
 {
     size_t length = 0;
@@ -74,7 +74,7 @@ void hm__json_number(struct hm_text *out, double value)
     hm__text_add(out, text);
 }
 
-/* Write the separator before the next member, and its key. */
+/* Write the separator before the next member, and the key of that member. */
 static void json_begin_member(struct hm_json *json, const char *key)
 {
     if (json->depth > 0) {

@@ -41,7 +41,10 @@ void hm__json_close(struct hm_json *json);
 
 /* Add a member whose value is a text, or null if text is NULL; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
-/* Add a number as the shortest decimal that reads back as the same double; null if not finite. */
+/*
+ * Add a number as the shortest decimal that reads back as the same double; null if the number is
+ * not finite.
+ */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);

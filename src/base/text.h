@@ -9,7 +9,7 @@
  * true.
  */
 struct hm_text {
-    char *data; /* Owned; ends with NUL; NULL if the text is empty. */
+    char *data; /* The text, which is owned and ends with NUL; NULL if the text is empty. */
     size_t length, room;
     bool failed; /* An allocation failed, so the text is not complete. */
 };
@@ -19,8 +19,8 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add the beginning of a piece, at most `columns` columns wide; returns the columns that were
- * added.
+ * Add the beginning of a piece, at most `columns` columns wide; returns the number of columns that
+ * were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
 /* Remove spaces at the end of the text and add a line break. */
@@ -53,7 +53,7 @@ bool hm__text_ends(const char *text, const char *end);
  * sequence is not valid UTF-8. Overlong sequences and surrogates are not valid.
  */
 size_t hm__utf8_length(const char *text, size_t left);
-/* Width of a UTF-8 text on a terminal; each code point counts as one column. */
+/* Returns the width of a UTF-8 text on a terminal; each code point counts as one column. */
 size_t hm__text_columns(const char *text);
 
 #endif

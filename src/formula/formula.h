@@ -87,10 +87,10 @@ int hm__formula_eval_columns(const struct hm_formula *formula, const double *con
                              size_t count, double *values, struct hm_err *err);
 
 /*
- * Computes the value at one n and its derivative with respect to the definition or symbol `name`,
- * or to its relative change (q * df/dq), by forward differentiation. Steps (ceil, floor,
- * comparisons) have derivative 0; min, max and abs have the derivative of the operand that they
- * return.
+ * Computes the value at one n and its derivative by forward differentiation. The derivative is
+ * taken with respect to the definition or symbol q called `name` or, if relative is true, to its
+ * relative change (q * df/dq). Steps (ceil, floor, comparisons) have derivative 0; min, max and abs
+ * have the derivative of the operand that they return.
  */
 int hm__formula_derive(const struct hm_formula *formula, const double *symbols, double n,
                        const char *name, bool relative, double *ret_value, double *ret_derivative,

@@ -47,7 +47,7 @@ struct hm__node {
     double value;   /* HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
     bool varies; /* The value depends on n. */
-    bool zero;   /* The node is the literal 0, which fits every dimension. */
+    bool zero;   /* The node is the literal 0, which is accepted for every dimension. */
 };
 
 enum { HM__NODES_MAX = 4096 };
@@ -56,9 +56,9 @@ struct hm_formula {
     struct hm__node *nodes;
     size_t node_count, node_room;
     int result;
-    char **names; /* Names of the definitions. Owned. */
+    char **names; /* Names of the definitions; owned by the formula. */
     size_t name_count;
-    char **symbols; /* Names of the symbols of the scope. Owned. */
+    char **symbols; /* Names of the symbols of the scope; owned by the formula. */
     size_t symbol_count;
     bool columns; /* Every symbol may vary between evaluations, not only n. */
 };

@@ -2,10 +2,10 @@
  * Builds a graph from a list of edges.
  *
  * Vertex ids may be sparse and in any order. If the largest id is not much larger than the number
- * of edges, a table by id renumbers the vertices; otherwise the ids are sorted. Repeated edges (in
- * either direction: SNAP lists undirected graphs in both) are found by collecting the edges in one
- * row per vertex and sorting each row. The work is linear except for sorting the rows. Limit: 2^32
- * - 1 vertices.
+ * of edges, a table indexed by id renumbers the vertices; otherwise the ids are sorted. Repeated
+ * edges (in either direction: SNAP lists undirected graphs in both) are found by collecting the
+ * edges in one row per vertex and sorting each row. The work is linear except for sorting the rows.
+ * Limit: 2^32 - 1 vertices.
  */
 #include "graph_build.h"
 
@@ -124,7 +124,7 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
         /*
-         * Each row is filled from its end, so that at last starts[v + 1] is the index of the first
+         * Each row is filled from its end, so that starts[v + 1] is finally the index of the first
          * entry of row v.
          */
         if (a != b)

@@ -203,7 +203,7 @@ static double sorted_percentile(const double *sorted, size_t count, double share
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* Buffers for the trials, reused for every n. */
+/* Buffers for the trials, reused for every number of workers. */
 struct split_space {
     /*
      * found: the result of each trial. loads: the load of each worker, then the difference array of

@@ -1,7 +1,7 @@
 /*
  * Splits a graph whose edges are known. Either vertices are assigned to workers (dealt, random,
- * greedy, hash, METIS), with exact counts of the cut edges, or edges are assigned to workers, which
- * cuts vertices instead (edge-random, HDRF).
+ * greedy, hash, METIS), with exact counts of the cut edges, or edges are assigned to workers, so
+ * that vertices are cut instead (edge-random, HDRF).
  *
  * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
  * graphs, CIKM 2015): an edge goes to the worker with the best score. The score prefers workers
@@ -211,7 +211,7 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
                          struct hm_err *err)
 {
     double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
-    /* seen[w] is v + 1 if vertex v is the last vertex that was found to have a copy on worker w. */
+    /* seen[w] is v + 1 if v is the last vertex that was found to have a copy on worker w. */
     uint32_t *seen = hm__calloc(n, sizeof(*seen));
     int rc = edges && seen ? 0 : hm__fail_nomem(err);
 

@@ -34,7 +34,7 @@
 
 #include <math.h>
 
-/* ceil(log2 n) of a whole number n >= 1. */
+/* Returns ceil(log2 n) of a whole number n >= 1. */
 static double ceil_log2(double n)
 {
     unsigned long long below = (unsigned long long)n - 1;
@@ -44,8 +44,8 @@ static double ceil_log2(double n)
 static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
     /*
-     * A single worker sends nothing; return before the network is used, because the cluster may
-     * have none.
+     * A single worker sends nothing. Its time is returned before the network is used, because the
+     * cluster may have no network.
      */
     if (n == 1)
         return (struct hm_wire_time){0, 0};
@@ -76,8 +76,8 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
     if (n <= w->per_node)
         return (struct hm_server_load){0, 0, 0};
     /*
-     * The node of a worker holds one shard itself, and a server receives no message from its own
-     * node.
+     * A worker does not send the shard that its own node holds, and a server receives no message
+     * from its own node.
      */
     load.worker_s *= (w->servers - 1) / w->servers;
     load.server_s *= (n - here) / n;

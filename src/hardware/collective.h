@@ -12,8 +12,10 @@ struct hm_wires {
     struct hm_link link;    /* The link between workers of one node; unused when per_node is 1. */
     double per_node;
     double servers; /* Number of parameter servers; each holds one shard of the parameters. */
-    bool colocated; /* True: the servers run on the first nodes of the workers. */
-    /* True: servers or a driver run on separate nodes, so messages never use the inner link. */
+    bool colocated; /* True if the servers run on the first nodes of the workers. */
+    /*
+     * True if servers or a driver run on separate nodes, so that messages never use the inner link.
+     */
     bool outside;
 };
 

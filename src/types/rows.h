@@ -17,7 +17,8 @@ struct hm_rows {
     size_t features;   /* Number of columns. */
     double *values;    /* Dense: count x features values, row by row. Sparse: the values of the
                           entries, row by row. */
-    size_t *starts;    /* Sparse: count + 1 offsets into values and columns; NULL while empty. */
+    size_t *starts;    /* Sparse: count + 1 offsets into values and columns; NULL if there are no
+                          rows yet. */
     uint32_t *columns; /* Sparse: column of each entry, counted from 0, ascending within a row. */
     double *labels;    /* One label per row. */
     size_t row_room, value_room; /* Allocated sizes of the arrays, in rows and in values. */
@@ -44,9 +45,9 @@ bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
  * memory.
  */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
-/* Number of entries in all rows. */
+/* Returns the number of entries in all rows. */
 size_t hm__rows_entries(const struct hm_rows *rows);
-/* Number of bytes of the rows, without unused capacity. */
+/* Returns the number of bytes of the rows, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
 /* Remove all rows but keep the memory. */
 void hm__rows_clear(struct hm_rows *rows);

@@ -14,9 +14,9 @@ struct hm_store_column {
     const char *name; /* Name of the column, and of the field of struct hm_stored. */
     enum hm_store_kind kind;
     size_t offset;     /* Offset of the field in struct hm_stored. */
-    struct hm_dim dim; /* Dimension of the unit, for a number. */
+    struct hm_dim dim; /* Dimension of the unit, if the column holds numbers. */
     double min;
-    bool above; /* The value must be greater than min, not equal to it. */
+    bool above; /* The value must be greater than min; min itself is not allowed. */
     bool whole;
     bool label; /* The column is also part of tables of runs. */
 };
