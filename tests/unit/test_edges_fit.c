@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include "howmany_fit.h"
+#include "posterior.h"
 
 static struct hm_runs *parse_runs(const char *text)
 {
@@ -87,6 +88,149 @@ static void a_sheet_has_at_most_12_steps(void **state)
     }
 }
 
+/* ---- draws of coefficients -------------------------------------------------------------------
+ */
+
+enum { ROWS = 6, DRAWS = 20000 };
+
+static const double rows_z[ROWS] = {1, 2, 3, 4, 5, 6},
+                    rows_y[ROWS] = {5.2, 6.7, 9.4, 10.8, 13.1, 14.8};
+
+static struct hm_lsq line_problem(void)
+{
+    struct hm_lsq lsq;
+
+    hm__lsq_init(&lsq, 2);
+    for (size_t i = 0; i < ROWS; i++)
+        hm__lsq_add(&lsq, (double[HM_LSQ_SIDE]){1, rows_z[i], rows_y[i]});
+    return lsq;
+}
+
+/* Solve the normal equations of the line with extra weights and values on the diagonal. */
+static void solve_line(const double *weight, const double *value, double *theta)
+{
+    double a = weight[0], b = 0, d = weight[1], p = weight[0] * value[0], q = weight[1] * value[1];
+
+    for (size_t i = 0; i < ROWS; i++) {
+        a += 1;
+        b += rows_z[i];
+        d += rows_z[i] * rows_z[i];
+        p += rows_y[i];
+        q += rows_z[i] * rows_y[i];
+    }
+    theta[0] = (p * d - b * q) / (a * d - b * b);
+    theta[1] = (a * q - b * p) / (a * d - b * b);
+}
+
+static double line_residual(const double *theta)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < ROWS; i++)
+        sum += pow(rows_y[i] - theta[0] - theta[1] * rows_z[i], 2);
+    return sum;
+}
+
+/* Means of the draws: of theta, and of 1 / spread^2, which is free / sum for its distribution. */
+static void draw_means(const struct hm_prior *priors, struct hm_noise noise, double *theta,
+                       double *ret_precision)
+{
+    static struct hm_draw draws[DRAWS];
+    struct hm_lsq lsq = line_problem();
+    struct hm_random random;
+
+    hm__random_init(&random, 11, 0);
+    assert_true(hm__posterior_draw(&lsq, ROWS, priors, noise, &random, draws, DRAWS));
+    theta[0] = theta[1] = *ret_precision = 0;
+    for (size_t i = 0; i < DRAWS; i++) {
+        theta[0] += draws[i].theta[0] / DRAWS;
+        theta[1] += draws[i].theta[1] / DRAWS;
+        *ret_precision += 1 / (draws[i].spread * draws[i].spread) / DRAWS;
+    }
+}
+
+static void draws_follow_the_runs(void **state)
+{
+    const struct hm_noise noises[] = {{0, 0, 0}, {3, 0.5, 0}};
+    double wanted[2], theta[2], precision, spread, mode[HM_TERMS_MAX];
+    struct hm_lsq lsq = line_problem();
+
+    (void)state;
+    solve_line((double[]){0, 0}, (double[]){0, 0}, wanted);
+    for (size_t k = 0; k < 2; k++) {
+        double sum = noises[k].weight * 0.25 + line_residual(wanted), free = noises[k].weight + 4;
+        draw_means(NULL, noises[k], theta, &precision);
+        assert_near(theta[0], wanted[0], 0.01);
+        assert_near(theta[1], wanted[1], 0.01);
+        assert_near(precision, free / sum, 0.02);
+        hm__posterior_mode(&lsq, ROWS, NULL, noises[k], mode, &spread);
+        assert_near(mode[0], wanted[0], 1e-12);
+        assert_near(mode[1], wanted[1], 1e-12);
+        assert_near(spread, sqrt(sum / free), 1e-12);
+    }
+}
+
+/* With priors, coefficients and spread depend on each other; all runs count as free. */
+static void draws_follow_the_priors(void **state)
+{
+    const struct hm_prior priors[] = {{3, 0.2}, {2.5, 0.3}}, one[] = {{3, 0.2}, {7, INFINITY}};
+    const struct hm_noise noise = {3, 0.5, 0};
+    struct hm_lsq lsq = line_problem();
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        double wanted[2], theta[2], mode[HM_TERMS_MAX], precision, spread = 1, found;
+        for (int pass = 0; pass < 200; pass++) {
+            double weight[] = {pow(spread / 0.2, 2), k ? 0 : pow(spread / 0.3, 2)};
+            solve_line(weight, (double[]){3, 2.5}, wanted);
+            spread = sqrt((3 * 0.25 + line_residual(wanted)) / 9);
+        }
+        hm__posterior_mode(&lsq, ROWS, k ? one : priors, noise, mode, &found);
+        assert_near(mode[0], wanted[0], 1e-9);
+        assert_near(mode[1], wanted[1], 1e-9);
+        assert_near(found, spread, 1e-9);
+        draw_means(k ? one : priors, noise, theta, &precision);
+        assert_near(theta[0], wanted[0], 0.01);
+        assert_near(theta[1], wanted[1], 0.01);
+        assert_near(precision, 9 / (3 * 0.25 + line_residual(wanted)), 0.02);
+    }
+}
+
+/* With fewer than 4 degrees of freedom the spread is at least `least`; without any, no draws. */
+static void few_runs_may_agree_by_chance(void **state)
+{
+    const struct hm_noise noise = {0, 0, 0.1};
+
+    (void)state;
+    for (size_t rows = 2; rows <= 6; rows++) {
+        static struct hm_draw draws[DRAWS];
+        struct hm_random random;
+        struct hm_lsq lsq;
+        double free = (double)rows - 2, precision = 0;
+        hm__random_init(&random, 5, 0);
+        hm__lsq_init(&lsq, 2);
+        for (size_t i = 0; i < rows; i++)
+            hm__lsq_add(&lsq,
+                        (double[HM_LSQ_SIDE]){1, (double)i, 3 + 2 * (double)i + 1e-3 * (i == 1)});
+        bool drawn = hm__posterior_draw(&lsq, (double)rows, NULL, noise, &random, draws, DRAWS);
+        assert_int_equal(drawn, rows > 2);
+        for (size_t i = 0; drawn && i < DRAWS; i++)
+            precision += 1 / (draws[i].spread * draws[i].spread) / DRAWS;
+        if (drawn && free < 4)
+            assert_near(precision, 100, 0.04);
+        else if (drawn)
+            assert_true(precision > 1e6); /* The runs agree to 0.001. */
+    }
+    struct hm_lsq same;
+    struct hm_random random;
+    struct hm_draw draw;
+    hm__random_init(&random, 5, 0);
+    hm__lsq_init(&same, 2);
+    for (size_t i = 0; i < 6; i++)
+        hm__lsq_add(&same, (double[HM_LSQ_SIDE]){1, 2, (double)i});
+    assert_false(hm__posterior_draw(&same, 6, NULL, noise, &random, &draw, 1));
+}
+
 /* ---- recommendations -------------------------------------------------------------------------
  */
 
@@ -127,6 +271,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sheet_has_at_most_12_steps),
+        cmocka_unit_test(draws_follow_the_runs),
+        cmocka_unit_test(draws_follow_the_priors),
+        cmocka_unit_test(few_runs_may_agree_by_chance),
         cmocka_unit_test(repeats_have_an_interval),
         cmocka_unit_test(few_runs_are_noted),
     };
