@@ -8,12 +8,19 @@
 
 static struct hm_model *make(const struct hm_job *job, const struct hm_variant *variant)
 {
-    const struct hm_variant plain = HM_VARIANT_INIT;
+    static const double ns[] = {1, 2, 3, 4};
+    static struct hm_parts parts[4];
+    struct hm_variant v = HM_VARIANT_INIT;
     struct hm_model *model = NULL;
     struct hm_err err = {0};
 
-    if (hm__model_new(job, job->has_cluster ? &job->cluster : NULL, variant ? variant : &plain,
-                      &model, &err))
+    v = variant ? *variant : v;
+    if (job->graph) {
+        assert_int_equal(hm_graph_split(job->graph, HM_SPLIT_RANDOM, 2, 1, ns, 4, parts, &err), 0);
+        v.parts = parts;
+        v.part_count = 4;
+    }
+    if (hm__model_new(job, job->has_cluster ? &job->cluster : NULL, &v, &model, &err))
         fail_msg("%s: %s", err.field, err.message);
     return model;
 }

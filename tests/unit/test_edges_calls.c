@@ -1,0 +1,187 @@
+/*
+ * Boundaries of running requests: bodies and documents of the wrong shape, hints, files that are
+ * standard input, costs of staleness from a fit, and allocations that fail in each verb.
+ */
+#include "advise_samples.h"
+#include "request_testing.h"
+
+#include <unistd.h>
+
+#include "files.h"
+
+/* The body is refused with this code, field and part of the message. */
+static void body_fails(const char *verb, const char *body, int code, const char *field,
+                       const char *message)
+{
+    struct hm_request *request = new_request(verb);
+    struct hm_err err = {0};
+    int rc = hm_request_read(request, body, strlen(body), "body.json", &err);
+
+    if (rc != code || strcmp(err.field, field) != 0 || !strstr(err.message, message))
+        fail_msg("%s: %d, %s: '%s'", body, rc, err.field, err.message);
+    hm_request_free(request);
+}
+
+static void lists_hold_texts_and_numbers(void **state)
+{
+    (void)state;
+    body_fails("fit", "{\"terms\": [\"1\", {\"a\": 1}]}", HM_E_TYPE, "terms", "a text or a number");
+    body_fails("fit", "{\"terms\": [[1]]}", HM_E_TYPE, "terms", "a text or a number");
+    body_fails("converge", "{\"algorithms\": [\"gd\", [1]]}", HM_E_TYPE, "algorithms",
+               "a text or a number");
+    body_fails("plan", "[1]", HM_E_TYPE, "", "not an object");
+}
+
+/* No text at all is an empty body, but a length without a text is a wrong call. */
+static void bodies_may_be_absent(void **state)
+{
+    struct hm_request *request = new_request("plan");
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_request_read(request, NULL, 3, "body.json", &err), HM_E_MISSING);
+    assert_string_equal(err.message, "a request and a text are needed");
+    err = (struct hm_err){0};
+    hm_request_read(request, NULL, 0, "body.json", &err);
+    assert_string_not_equal(err.message, "a request and a text are needed");
+    assert_int_equal(hm_request_read(NULL, "{}", 2, "body.json", NULL), HM_E_MISSING);
+    hm_request_free(request);
+}
+
+/* Running fails with this hint. */
+static void run_hints(struct hm_request *request, const char *hint)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    assert_true(hm_request_run(request, NULL, &reply, &err) < 0);
+    assert_string_equal(err.hint, hint);
+    hm_request_free(request);
+}
+
+static void errors_have_hints(void **state)
+{
+    struct hm_request *request = new_request("design");
+
+    (void)state;
+    set(request, "n", "1..4");
+    set(request, "budget", "2h");
+    run_hints(request, "the job tells how long runs take");
+    request = with_document("design", "job", "compute: 100 s / n\ncommunicate: 1 s * n\n");
+    set(request, "n", "1..4");
+    set(request, "budget", "$1");
+    run_hints(request, "name one in `on`, or set cluster.price='$1/h'");
+}
+
+/* A quantity that is neither latency nor bandwidth has no unit, except one of a column. */
+static void places_have_units(void **state)
+{
+    static const char table[] = "n,seconds,batch,step\n1,10,64,2 ms\n2,6,64,2 ms\n4,4,64,3 ms\n";
+    struct hm_request *request = with_document("recommend", "runs", table);
+
+    (void)state;
+    set(request, "at", "step=2ms");
+    gives(request, NULL, {"best.n", 2, NULL});
+    request = with_document("recommend", "runs", table);
+    set(request, "at", "step=3ms");
+    gives(request, NULL, {"best.n", 4, NULL});
+    request = with_document("recommend", "runs", table);
+    set(request, "at", "batch=64 ms");
+    run_fails(request, NULL, HM_E_UNIT, "at", "64 ms");
+    request = with_document("recommend", "runs", table);
+    set(request, "at", "batch=64");
+    gives(request, NULL, {"best.n", 4, NULL});
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void a_dash_is_standard_input(void **state)
+{
+    char path[] = "/tmp/hm-calls-XXXXXX", *text = NULL;
+    int file = mkstemp(path), kept = dup(0);
+    size_t length = 0;
+    struct hm_err err = {0};
+    const struct hm_files *files = hm_local_files();
+
+    (void)state;
+    assert_true(file >= 0 && kept >= 0);
+    assert_int_equal(write(file, "a text\n", 7), 7);
+    close(file);
+    assert_non_null(freopen(path, "r", stdin));
+    assert_int_equal(files->read("-", &text, &length, &err), 0);
+    assert_int_equal(length, 7);
+    assert_memory_equal(text, "a text\n", 7);
+    hm_text_free(text);
+    dup2(kept, 0);
+    close(kept);
+    unlink(path);
+}
+
+/* ---- costs of staleness ---------------------------------------------------------------------- */
+
+/* Steps of 8/n seconds; the messages take next to no time. */
+static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
+                                "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
+                                "network: {bandwidth: 1 GB/s, latency: 0 s}}\n";
+
+/*
+ * The stored fit has async with level 0.2 and power 0.5, so async needs e^0.2 n^0.5 times the
+ * iterations: with 4 workers, 2 e^0.2 times 1000, rounded up.
+ */
+static void staleness_costs_iterations(void **state)
+{
+    static struct sample s;
+    static double draws[4];
+    static struct hm_stale_cost costs[] = {{INFINITY, 4, 2, NAN, NAN}};
+    struct hm_style style = {.table = true, .width = 80};
+    char *text = NULL;
+    double total[2];
+
+    (void)state;
+    sample_convergence(&s);
+    s.algorithms[0].async = (struct hm_g_stale){.traces = 2,
+                                                .level = 0.2,
+                                                .power = 0.5,
+                                                .exponent = 1,
+                                                .draws = draws,
+                                                .error = 0.02,
+                                                .without = 0.1,
+                                                .held_out = NAN,
+                                                .costs = costs,
+                                                .cost_count = 1};
+    assert_int_equal(
+        hm_convergence_render(&s.convergence, NULL, HM_FORMAT_JSON, &style, &text, NULL), 0);
+    for (int costly = 0; costly < 2; costly++) {
+        struct hm_request *request = with_document("plan", "job", stale_job);
+        struct hm_arena *arena = hm__arena_new();
+        struct hm_value *root = NULL;
+        set(request, "platform", "server");
+        set(request, "consistency", "async");
+        set(request, "servers", "1");
+        set(request, "max_n", "4");
+        set(request, "json", "true");
+        if (costly)
+            set_document(request, "stale_cost", text);
+        struct hm_reply *reply = run(request, NULL);
+        assert_int_equal(
+            hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, NULL), 0);
+        total[costly] = strtod(value_at(root, "curve.3.total_s")->text, NULL);
+        hm__arena_free(arena);
+        hm_reply_free(reply);
+    }
+    assert_near(total[1] / total[0], ceil(1000 * exp(0.2) * 2) / 1000, 1e-12);
+    hm_text_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_hold_texts_and_numbers),
+        cmocka_unit_test(bodies_may_be_absent),
+        cmocka_unit_test(errors_have_hints),
+        cmocka_unit_test(places_have_units),
+        cmocka_unit_test(a_dash_is_standard_input),
+        cmocka_unit_test(staleness_costs_iterations),
+    };
+    return cmocka_run_group_tests_name("edges_calls", tests, NULL, NULL);
+}
