@@ -221,6 +221,83 @@ static void ways_help_as_they_would(void **state)
     hm_answer_free(a);
 }
 
+/* ---- plans of several candidates -------------------------------------------------------------
+ */
+
+/* Every machine is combined with every scheme, once; the answer is the first of the ranking. */
+static void all_combinations_are_ranked(void **state)
+{
+    static const enum hm_scheme schemes[] = {HM_SCHEME_RING, HM_SCHEME_PARAMETER_SERVER,
+                                             HM_SCHEME_BEST};
+    static const char *const machines[] = {"p3.2xlarge", "p4d.24xlarge"};
+    struct hm_job *job = parse_job(trained);
+    const struct hm_question q = HM_QUESTION_INIT;
+    const struct hm_cluster *clusters[2];
+    struct hm_cluster *found[2];
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char text[80];
+        snprintf(text, sizeof(text), "machine: %s\nnetwork: 10gbe\n", machines[i]);
+        if (hm_cluster_parse(NULL, text, strlen(text), "cluster.yaml", NULL, 0, &found[i], &err))
+            fail_msg("%s", err.message);
+        clusters[i] = found[i];
+    }
+    if (hm_plan(job, clusters, 2, schemes, 3, &q, &a, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    assert_int_equal(a->rank_count, 6);
+    for (int m = 0; m < 2; m++)
+        for (int s = 0; s < 3; s++) {
+            int times = 0;
+            for (size_t k = 0; k < 6; k++)
+                times += strcmp(a->ranking[k].machine, machines[m]) == 0 &&
+                         strcmp(a->ranking[k].scheme, hm_scheme_name(schemes[s])) == 0;
+            assert_int_equal(times, 1);
+        }
+    for (size_t k = 1; k < 6; k++)
+        assert_true(a->ranking[k].total_s >= a->ranking[k - 1].total_s);
+    assert_near(a->points[a->best].total_s, a->ranking[0].total_s, 0);
+    assert_true(hm_plan(job, NULL, 2, NULL, 0, &q, &a, NULL) < 0);
+    assert_true(hm_plan(job, NULL, 0, NULL, 2, &q, &a, NULL) < 0);
+    hm_answer_free(a);
+    hm_cluster_free(found[0]);
+    hm_cluster_free(found[1]);
+    hm_job_free(job);
+}
+
+/* One server is enough for a message that takes no time. */
+static void one_server_may_be_enough(void **state)
+{
+    const struct hm_way way = {.platform = HM_PLATFORM_SERVER, .servers = 2};
+    struct hm_answer *a = plan("compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
+                               "iterations: 7\n" NET("1 GB/s", "0 s"),
+                               8, &way);
+
+    (void)state;
+    assert_near(a->servers_enough, 1, 0);
+    assert_near(a->iterations, 7, 0);
+    hm_answer_free(a);
+}
+
+static void weak_graphs_are_refused(void **state)
+{
+    struct hm_job *job =
+        parse_job("graph: {generate: power-law, vertices: 60, edges: 400, max_degree: 50}\n"
+                  "scaling: weak\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n");
+    const struct hm_question q = HM_QUESTION_INIT;
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_plan(job, NULL, 0, NULL, 0, &q, &a, &err), HM_E_CONFLICT);
+    assert_string_equal(err.hint, "leave out scaling: weak");
+    assert_string_equal(err.field, "scaling");
+    assert_string_equal(err.source, "test.yaml");
+    hm_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +308,9 @@ int main(void)
         cmocka_unit_test(hardware_helps_as_it_would),
         cmocka_unit_test(quantities_help_as_they_would),
         cmocka_unit_test(ways_help_as_they_would),
+        cmocka_unit_test(all_combinations_are_ranked),
+        cmocka_unit_test(one_server_may_be_enough),
+        cmocka_unit_test(weak_graphs_are_refused),
     };
     return cmocka_run_group_tests_name("edges_explain", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "howmany_fit.h"
 #include "posterior.h"
+#include "student.h"
 
 static struct hm_runs *parse_runs(const char *text)
 {
@@ -55,6 +56,84 @@ static void few_runs_are_noted(void **state)
                          i == 1 || i == 2);
         hm_fit_free(fit);
     }
+}
+
+/*
+ * Residuals of the line a + b/n through five runs, from the normal equations: leverage h, the
+ * prediction without the run, and Cook's distance e^2 h / (2 s^2 (1 - h)^2).
+ */
+static void residuals_follow_the_normal_equations(void **state)
+{
+    static const char *const terms[] = {"1", "1/n"};
+    const struct hm_fit_settings settings = {
+        .terms = terms, .term_count = 2, .errors = HM_ERRORS_EQUAL};
+    const double n[] = {1, 2, 4, 8, 16}, y[] = {11.2, 5.9, 3.6, 2.1, 1.7};
+    struct hm_fit *fit = fit_with("n,seconds\n1,11.2\n2,5.9\n4,3.6\n8,2.1\n16,1.7\n", &settings);
+    double sx = 0, sxx = 0, sy = 0, sxy = 0, sum = 0, squares = 0, left_out = 0;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        sx += 1 / n[i];
+        sxx += 1 / n[i] / n[i];
+        sy += y[i];
+        sxy += y[i] / n[i];
+    }
+    double det = 5 * sxx - sx * sx, b = (5 * sxy - sx * sy) / det, a = (sy - b * sx) / 5;
+    for (int i = 0; i < 5; i++)
+        sum += pow(y[i] - a - b / n[i], 2);
+    assert_near(fit->terms[0].value, a, 1e-9);
+    assert_near(fit->terms[1].value, b, 1e-9);
+    assert_int_equal(fit->residual_count, 5);
+    for (int i = 0; i < 5; i++) {
+        const struct hm_residual *r = &fit->residuals[i];
+        double x = 1 / n[i], h = (sxx - 2 * x * sx + 5 * x * x) / det, e = y[i] - a - b * x;
+        assert_int_equal(r->row, i);
+        assert_int_equal(r->line, i + 2);
+        assert_near(r->n, n[i], 0);
+        assert_near(r->seconds, y[i], 1e-12);
+        assert_near(r->fitted_s, y[i] - e, 1e-9);
+        assert_near(r->leverage, h, 1e-9);
+        assert_near(r->left_out_s, y[i] - e / (1 - h), 1e-9);
+        assert_near(r->influence, e * e * h / (2 * sum / 3 * (1 - h) * (1 - h)), 1e-6);
+        assert_false(r->outlier);
+        squares += pow(e / y[i], 2);
+        left_out += pow(e / (1 - h) / y[i], 2);
+    }
+    assert_near(fit->error, sqrt(squares / 5), 1e-9);
+    assert_near(fit->left_out_error, sqrt(left_out / 5), 1e-9);
+    /* Intervals on 3 workers: Student's t with 3 degrees of freedom, from random draws. */
+    const double at = 3;
+    struct hm_prediction p;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, &at, 1, &p, NULL), 0);
+    double h = (sxx - 2 * sx / 3 + 5. / 9) / det, t = hm__student_quantile(3, 0.95);
+    double s = sqrt(sum / 3), mean = t * s * sqrt(h), run = t * s * sqrt(1 + h);
+    assert_near(p.time_s, a + b / 3, 1e-9);
+    assert_near(p.speedup, (a + b) / (a + b / 3), 1e-9);
+    assert_near(p.mean_high - p.time_s, mean, 0.1);
+    assert_near(p.time_s - p.mean_low, mean, 0.1);
+    assert_near(p.high_s - p.time_s, run, 0.1);
+    assert_near(p.time_s - p.low_s, run, 0.1);
+    hm_fit_free(fit);
+}
+
+/* With relative errors, the interval of a run is as wide, in per cent, at every n. */
+static void relative_errors_scale_with_the_time(void **state)
+{
+    static const char *const terms[] = {"1/n"};
+    const struct hm_fit_settings settings = {
+        .terms = terms, .term_count = 1, .errors = HM_ERRORS_RELATIVE};
+    struct hm_fit *fit =
+        fit_with("n,seconds\n1,10.3\n2,4.9\n4,2.55\n8,1.22\n16,0.63\n32,0.31\n", &settings);
+    const double n[] = {1, 64};
+    struct hm_prediction p[2];
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 2, p, NULL), 0);
+    assert_near(p[0].time_s / p[1].time_s, 64, 1e-9);
+    assert_near(p[0].high_s / p[1].high_s, 64, 1e-6);
+    assert_near(p[0].low_s / p[1].low_s, 64, 1e-6);
+    assert_true(p[0].high_s > 1.03 * p[0].time_s && p[0].high_s < 1.12 * p[0].time_s);
+    hm_fit_free(fit);
 }
 
 /* Computing, 12 steps of communication and 3 overheads are 16 terms, as many as a fit may have. */
@@ -270,6 +349,8 @@ static void repeats_have_an_interval(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(residuals_follow_the_normal_equations),
+        cmocka_unit_test(relative_errors_scale_with_the_time),
         cmocka_unit_test(a_sheet_has_at_most_12_steps),
         cmocka_unit_test(draws_follow_the_runs),
         cmocka_unit_test(draws_follow_the_priors),

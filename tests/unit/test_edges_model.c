@@ -222,6 +222,31 @@ static void many_fast_speeds(void **state)
     hm__slow_free(slow);
 }
 
+/* Of 2000 workers, each is slow with probability 1/2: 2 s if more than `late` are slow, else 1 s.
+ */
+static void many_backups_follow_the_binomial(void **state)
+{
+    enum { WORKERS = 2000 };
+    const struct hm_slowness s = {.chance = 0.5, .factor = 2};
+    static double mass[WORKERS + 2];
+    struct hm_slow *slow = NULL;
+
+    (void)state;
+    memset(mass, 0, sizeof(mass));
+    mass[0] = 1;
+    for (int i = 0; i < WORKERS; i++)
+        for (int j = i + 1; j >= 0; j--)
+            mass[j] = (mass[j] + (j > 0 ? mass[j - 1] : 0)) / 2;
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
+    for (int late = 960; late <= 1000; late += 10) {
+        double few = 0;
+        for (int j = 0; j <= late; j++)
+            few += mass[j];
+        assert_near(hm__slow_order(slow, WORKERS, late, 1), 2 - few, 1e-9);
+    }
+    hm__slow_free(slow);
+}
+
 /* Without waiting, the rates of the workers add up; with proportional work, their speeds do. */
 static void rates_add_up(void **state)
 {
@@ -258,6 +283,7 @@ int main(void)
         cmocka_unit_test(layers_take_the_longer_of_products_and_traffic),
         cmocka_unit_test(orders_follow_the_distribution),
         cmocka_unit_test(many_fast_speeds),
+        cmocka_unit_test(many_backups_follow_the_binomial),
         cmocka_unit_test(rates_add_up),
     };
     return cmocka_run_group_tests_name("edges_model", tests, NULL, NULL);

@@ -261,6 +261,57 @@ static void the_model_is_checked_next(void **state)
     hm_job_free(job);
 }
 
+/* The model at other values of its quantities equals the model of a job with these values. */
+static void models_take_their_place(void **state)
+{
+    static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"
+                               "communicate: {bytes: 4 MB, scheme: ring}\ncluster: {max_nodes: 3, "
+                               "network: {bandwidth: %g MB/s, latency: %g ms}}\n";
+    static const struct {
+        struct hm_at at;
+        int batch;
+        double size, bandwidth, latency;
+    } rows[] = {{{"size", 3}, 64, 3, 10, 2},
+                {{"latency", 0.005}, 64, 1, 10, 5},
+                {{"bandwidth", 4e6}, 64, 1, 4, 2},
+                {{"batch", 128}, 128, 2, 10, 2}};
+    char table[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char own[400], changed[400];
+        snprintf(own, sizeof(own), text, 64, 1., 10., 2.);
+        snprintf(changed, sizeof(changed), text, rows[i].batch, rows[i].size, rows[i].bandwidth,
+                 rows[i].latency);
+        snprintf(table, sizeof(table), "n,%s,seconds\n1,77,10\n", rows[i].at.name);
+        struct hm_job *job = parse_job(own), *other = parse_job(changed);
+        const struct hm_recommend_question q = {.at = &rows[i].at, .at_count = 1, .job = job};
+        const struct hm_question plain = HM_QUESTION_INIT;
+        struct hm_recommendation *r = recommend(table, &q);
+        struct hm_answer *answer = ask(other, &plain);
+        assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+        assert_int_equal(r->candidate_count, 3);
+        for (size_t k = 0; k < 3; k++) {
+            const struct hm_recommended *c = &r->candidates[k];
+            assert_near(c->time_s, answer->points[(size_t)c->n - 1].time_s, 1e-9);
+        }
+        assert_null(find_note(r, "is ignored"));
+        hm_answer_free(answer);
+        hm_recommendation_free(r);
+        hm_job_free(job);
+        hm_job_free(other);
+    }
+    struct hm_job *job =
+        parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {max_nodes: 3}\n");
+    const struct hm_at at = {"bandwidth", 1e6};
+    const struct hm_recommend_question q = {.at = &at, .at_count = 1, .job = job};
+    struct hm_recommendation *r = recommend("n,bandwidth,seconds\n1,77,10\n", &q);
+    assert_non_null(
+        find_note(r, "the job's model has no bandwidth: bandwidth 8 Mbit/s is ignored"));
+    hm_recommendation_free(r);
+    hm_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +324,7 @@ int main(void)
         cmocka_unit_test(the_next_run_may_be_better),
         cmocka_unit_test(the_next_run_shows_how_time_depends_on_n),
         cmocka_unit_test(the_model_is_checked_next),
+        cmocka_unit_test(models_take_their_place),
     };
     return cmocka_run_group_tests_name("edges_recommend", tests, NULL, NULL);
 }
