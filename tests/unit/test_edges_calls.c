@@ -173,6 +173,69 @@ static void staleness_costs_iterations(void **state)
     hm_text_free(text);
 }
 
+/* ---- allocations that fail ------------------------------------------------------------------- */
+
+/* A request: a document and up to three fields. */
+struct call {
+    const char *verb, *document, *text, *fields[3][2];
+};
+
+static int run_call(const struct call *call)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_request *request = NULL;
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    int rc = hm_request_new(call->verb, &request, &err);
+
+    if (rc == 0 && call->document)
+        rc = hm_request_set_document(request, call->document, "d", call->text, strlen(call->text),
+                                     &err);
+    for (size_t i = 0; rc == 0 && i < 3 && call->fields[i][0]; i++)
+        rc = hm_request_set(request, call->fields[i][0], call->fields[i][1], &err);
+    if (rc == 0)
+        rc = hm_request_run(request, &context, &reply, &err);
+    if (rc == 0)
+        assert_true(reply->length == strlen(reply->text));
+    else
+        assert_int_equal(err.code, rc); /* Every failure is described. */
+    hm_reply_free(reply);
+    hm_request_free(request);
+    return rc;
+}
+
+/* Each of the first allocations fails, then every 7th and every 61st. */
+static void allocations_may_fail_in_any_verb(void **state)
+{
+    static const char runs[] = "n,seconds\n1,10\n2,6\n4,4\n8,3\n";
+    static const struct call calls[] = {
+        {"plan", "job", small_job, {{"plot", "a.svg"}, {"goal", "cost"}}},
+        {"plan", "job", stale_job, {{"platform", "server"}, {"consistency", "async"}}},
+        {"plan", "job", small_job, {{"on", "p3.2xlarge"}, {"network", "10gbe"}, {"csv", "true"}}},
+        {"fit", "runs", runs, {{"terms", "1,1/n"}, {"plot", "a.svg"}}},
+        {"design", "have", runs, {{"n", "1..4"}, {"terms", "1,1/n"}}},
+        {"recommend", "runs", runs, {{"json", "true"}}},
+        {"graph", NULL, NULL, {{"generate", "random"}, {"vertices", "30"}, {"edges", "60"}}},
+        {"catalog list", NULL, NULL, {{"json", "true"}}},
+        {"catalog show", NULL, NULL, {{"name", "p3.2xlarge"}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        int rc = run_call(&calls[i]);
+        if (rc)
+            fail_msg("%s: %d", calls[i].verb, rc);
+        rc = HM_E_NOMEM;
+        for (long after = 0; rc; after += after < 150 ? 1 : after < 500 ? 7 : 61) {
+            hm__alloc_fail_after(after);
+            rc = run_call(&calls[i]);
+            hm__alloc_fail_after(-1);
+            if (rc && rc != HM_E_NOMEM)
+                fail_msg("%s, allocation %ld: %d", calls[i].verb, after, rc);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +245,7 @@ int main(void)
         cmocka_unit_test(places_have_units),
         cmocka_unit_test(a_dash_is_standard_input),
         cmocka_unit_test(staleness_costs_iterations),
+        cmocka_unit_test(allocations_may_fail_in_any_verb),
     };
     return cmocka_run_group_tests_name("edges_calls", tests, NULL, NULL);
 }

@@ -6,8 +6,11 @@
 
 #include <unistd.h>
 
+#include "data.h"
 #include "howmany_advise.h"
+#include "memory.h"
 #include "uai.h"
+#include "value.h"
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
@@ -114,12 +117,147 @@ static void long_chains_are_read(void **state)
     hm__markov_free(m);
 }
 
+/* ---- specifications -------------------------------------------------------------------------- */
+
+/* The job is refused with this field, message and hint. */
+static void job_fails(const char *text, const char *field, const char *message, const char *hint)
+{
+    struct hm_job *job = NULL;
+    struct hm_err err = {0};
+
+    assert_true(hm_job_parse(text, strlen(text), "job.yaml", NULL, 0, &job, &err) < 0);
+    if (strcmp(err.field, field) != 0 || strcmp(err.message, message) != 0 ||
+        strcmp(err.hint, hint) != 0)
+        fail_msg("%s: '%s' (%s)", err.field, err.message, err.hint);
+    assert_string_equal(err.source, "job.yaml");
+    assert_true(err.line > 0);
+    assert_null(job);
+}
+
+#define JOB "compute: 1 s\ncommunicate: none\n"
+
+static void wrong_values_have_hints(void **state)
+{
+    (void)state;
+    job_fails(JOB "batch: 0\n", "batch", "'0' is out of range",
+              "it must be at least 1 and at most 1e+15");
+    job_fails(JOB "cluster: {efficiency: 1.5}\n", "cluster.efficiency", "'1.5' is out of range",
+              "it must be more than 0 and at most 1");
+    job_fails(JOB "cluster: {roofline: \"yes\"}\n", "cluster.roofline",
+              "'yes' is not true or false", "");
+    job_fails(JOB "cluster: {roofline: 1}\n", "cluster.roofline", "'1' is not true or false", "");
+    job_fails(JOB "cluster: {roofline: [true]}\n", "cluster.roofline", "a list is not allowed here",
+              "write true or false");
+    job_fails(JOB "bach: 3\n", "bach", "unknown key 'bach'", "did you mean batch?");
+    job_fails("network: {input: 9, layers: [conv: {filters: 2, kernel: {a: 1}}]}\n",
+              "network.layers.0.conv.kernel", "a map is not allowed here",
+              "write a number or [vertical, horizontal]");
+}
+
+/* Escapes of JSON: each digit, both cases, and a pair of surrogates. */
+static void escapes_are_decoded(void **state)
+{
+    static const struct {
+        const char *text, *wanted;
+    } rows[] = {{"\"\\u0041\\u00e9\\u00EF\"", "A\xc3\xa9\xc3\xaf"},
+                {"\"\\uFFFD\\uabcd\\u0faF\"", "\xef\xbf\xbd\xea\xaf\x8d\xe0\xbe\xaf"},
+                {"\"\\ud83D\\uDe00\"", "\xf0\x9f\x98\x80"},
+                {"\"\\u07ff\\u0800\\u007f\\u0080\"", "\xdf\xbf\xe0\xa0\x80\x7f\xc2\x80"},
+                {"\"\\n\\t\\r\\b\\f\\/\\\\\\\"\"", "\n\t\r\b\f/\\\""}};
+    static const char *const wrong[] = {"\"\\u00g0\"", "\"\\u00G0\"", "\"\\u12\"",   "\"\\u004",
+                                        "\"\\u00:0\"", "\"\\u00/0\"", "\"\\u00@0\"", "\"\\x\""};
+    struct hm_arena *arena = hm__arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_value *root = NULL;
+        struct hm_err err = {0};
+        if (hm__json_parse(arena, rows[i].text, strlen(rows[i].text), "x", &root, &err))
+            fail_msg("%s: %s", rows[i].text, err.message);
+        assert_string_equal(root->text, rows[i].wanted);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct hm_value *root = NULL;
+        if (hm__json_parse(arena, wrong[i], strlen(wrong[i]), "x", &root, NULL) == 0)
+            fail_msg("%s is read", wrong[i]);
+    }
+    hm__arena_free(arena);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+static struct hm_graph *load_graph(const char *text, bool degrees_only)
+{
+    char path[] = "/tmp/hm-edges-XXXXXX";
+    int file = mkstemp(path);
+    struct hm_graph *graph = NULL;
+    struct hm_err err = {0};
+
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    if (hm_graph_load(path, HM_GRAPH_AUTO, degrees_only, &graph, &err))
+        fail_msg("%d: %s", err.line, err.message);
+    unlink(path);
+    return graph;
+}
+
+/* Loops do not count, and repeats count only if the edges are not kept. */
+static void degrees_are_counted(void **state)
+{
+    (void)state;
+    for (int only = 0; only < 2; only++) {
+        struct hm_graph *g = load_graph("# a comment\n1 2\n1 3\n1 4\n\n2 1\n3 3\n70000 4\n"
+                                        "70000 900000\n",
+                                        only);
+        double sum = 0, vertices = 0;
+        assert_near(g->vertices, 6, 0); /* 1, 2, 3, 4, 70000 and 900000. */
+        assert_near(g->edges, 5 + only, 0);
+        assert_near(g->lines, 7, 0);
+        assert_near(g->self_loops, 1, 0);
+        assert_near(g->max_degree, 3 + only, 0);
+        for (size_t i = 0; i < g->degree_count; i++) {
+            sum += g->degrees[i].degree * g->degrees[i].count;
+            vertices += g->degrees[i].count;
+            if (i > 0)
+                assert_true(g->degrees[i].degree > g->degrees[i - 1].degree);
+        }
+        assert_near(sum, 10 + 2 * only, 0);
+        assert_near(vertices, 6, 0);
+        hm_graph_free(g);
+    }
+}
+
+/* ---- training data --------------------------------------------------------------------------- */
+
+/* The largest index of a feature is 2^31 - 1. */
+static void the_largest_feature_is_read(void **state)
+{
+    static const char text[] = "1 2147483647:0.5\n-1 1:2\n";
+    char path[] = "/tmp/hm-edges-XXXXXX";
+    int file = mkstemp(path);
+    static struct hm_data_shape shape;
+    struct hm_data_spec spec;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    assert_int_equal(hm__data_parse(path, false, 1, &spec, &err), 0);
+    if (hm__data_scan(&spec, &shape, &err))
+        fail_msg("%s", err.message);
+    unlink(path);
+    assert_int_equal(shape.features, 2147483647);
+    assert_int_equal(shape.rows, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_columns_have_hints),
-        cmocka_unit_test(ambiguous_times_are_noted),
-        cmocka_unit_test(long_chains_are_read),
+        cmocka_unit_test(missing_columns_have_hints),  cmocka_unit_test(ambiguous_times_are_noted),
+        cmocka_unit_test(long_chains_are_read),        cmocka_unit_test(wrong_values_have_hints),
+        cmocka_unit_test(escapes_are_decoded),         cmocka_unit_test(degrees_are_counted),
+        cmocka_unit_test(the_largest_feature_is_read),
     };
     return cmocka_run_group_tests_name("edges_inputs", tests, NULL, NULL);
 }
