@@ -117,6 +117,89 @@ static void a_dash_is_standard_input(void **state)
     unlink(path);
 }
 
+/* A temporary file with this ending; the caller unlinks it. */
+static void write_file(char path[64], const char *ending, const char *text)
+{
+    snprintf(path, 64, "/tmp/hm-calls-XXXXXX%s", ending);
+    int file = mkstemps(path, (int)strlen(ending));
+
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+}
+
+/* A cluster in a file has the name of the file, and its network and price are used. */
+static void clusters_are_files(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_request *request = with_document(
+        "plan", "job", "compute: 8 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n");
+    char path[64];
+
+    (void)state;
+    write_file(path, ".yaml",
+               "price: $3600/h\nmax_nodes: 4\nnetwork: {bandwidth: 10 MB/s, latency: 0 s}\n");
+    set(request, "on", path);
+    gives(request, &context, {"machine", .text = path}, {"best.n", 4, NULL},
+          {"best.communicate_s", 0.6, NULL}, {"best.time_s", 2.6, NULL},
+          {"best.cost", 4 * 2.6, NULL});
+    request = with_document("plan", "job",
+                            "compute: 8 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n");
+    set(request, "on", path);
+    run_fails(request, NULL, HM_E_NAME, "on", "a request cannot name a file");
+    unlink(path);
+}
+
+static const char prices[] =
+    "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,"
+    "AvailabilityZone\n"
+    "p3.2xlarge,V100,1,8,61,,3.06,0.9,us-east-1,us-east-1a\n"
+    "x9.large,,,2,16,,0.5,,us-east-1,us-east-1a\n";
+
+/* The catalog is the answer itself, or a file beside a line about it. */
+static void prices_are_imported(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    char path[64], text[200];
+
+    (void)state;
+    write_file(path, ".csv", prices);
+    for (int k = 0; k < 3; k++) {
+        struct hm_request *request = new_request("catalog import");
+        set(request, "file", path);
+        set(request, "output", k == 0 ? "-" : k == 1 ? "/tmp/hm-not-there.yaml" : path);
+        struct hm_reply *reply = run(request, &context);
+        assert_int_equal(reply->file_count, 1);
+        assert_non_null(strstr(reply->files[0].text, "p3.2xlarge"));
+        if (k == 0) {
+            assert_string_equal(reply->text, "");
+        } else {
+            snprintf(text, sizeof(text), "2 rows, 2 machines into %s%s: 1 with hardware",
+                     k == 1 ? "/tmp/hm-not-there.yaml" : path, k == 1 ? "" : " (replaced)");
+            if (strncmp(reply->text, text, strlen(text)) != 0)
+                fail_msg("%s", reply->text);
+        }
+        hm_reply_free(reply);
+    }
+    unlink(path);
+}
+
+/* A body may be YAML if its name says so. */
+static void bodies_may_be_yaml(void **state)
+{
+    static const char body[] = "job:\n  compute: 8 s / n\n  communicate: 1 s * n\nmax_n: 16\n";
+    struct hm_request *request = new_request("plan");
+    struct hm_err err = {0};
+
+    (void)state;
+    if (hm_request_read(request, body, strlen(body), "body.yaml", &err))
+        fail_msg("%s: %s", err.field, err.message);
+    gives(request, NULL, {"best.n", 3, NULL}, {"curve", 16, NULL});
+    request = new_request("plan");
+    assert_true(hm_request_read(request, body, strlen(body), "body.json", &err) < 0);
+    hm_request_free(request);
+}
+
 /* ---- costs of staleness ---------------------------------------------------------------------- */
 
 /* Steps of 8/n seconds; the messages take next to no time. */
@@ -244,6 +327,9 @@ int main(void)
         cmocka_unit_test(errors_have_hints),
         cmocka_unit_test(places_have_units),
         cmocka_unit_test(a_dash_is_standard_input),
+        cmocka_unit_test(clusters_are_files),
+        cmocka_unit_test(prices_are_imported),
+        cmocka_unit_test(bodies_may_be_yaml),
         cmocka_unit_test(staleness_costs_iterations),
         cmocka_unit_test(allocations_may_fail_in_any_verb),
     };

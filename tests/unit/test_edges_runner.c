@@ -77,6 +77,14 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
+    struct hm_runner first = *r; /* Draw 0 may be the one that never ends. */
+    static double y[HM_G_DRAWS * 4];
+    memcpy(y, r->y, sizeof(y));
+    for (size_t p = 0; p < 4; p++)
+        y[p] = 5;
+    first.y = y;
+    assert_near(hm__runner_times(&first, 2.5, 64, times, &there), (10 + 1) / 2., 1e-12);
+    assert_near(times[0], 10, 1e-12);
     /* Draw 0 takes 16 s to 0 and is the only one. */
     assert_near(hm__runner_times(r, 0, 1, times, NULL), (16 + 127 * 160) / 128., 1e-12);
     /* At 1.5: 6 s in draw 0, 6 iterations of 0.5 s in the others, but never in draw 64. */
