@@ -107,6 +107,12 @@ static void residuals_follow_the_normal_equations(void **state)
     assert_int_equal(hm_fit_predict(fit, NULL, 0, &at, 1, &p, NULL), 0);
     double h = (sxx - 2 * sx / 3 + 5. / 9) / det, t = hm__student_quantile(3, 0.95);
     double s = sqrt(sum / 3), mean = t * s * sqrt(h), run = t * s * sqrt(1 + h);
+    double off[] = {t * s * sqrt(sxx / det), t * s * sqrt(5 / det)};
+    for (int k = 0; k < 2; k++) {
+        assert_near(fit->terms[k].high - fit->terms[k].value, off[k], 0.1);
+        assert_near(fit->terms[k].value - fit->terms[k].low, k == 0 && off[0] > a ? a : off[k],
+                    0.1);
+    }
     assert_near(p.time_s, a + b / 3, 1e-9);
     assert_near(p.speedup, (a + b) / (a + b / 3), 1e-9);
     assert_near(p.mean_high - p.time_s, mean, 0.1);

@@ -66,6 +66,20 @@ static void ambiguous_times_are_noted(void **state)
     }
 }
 
+/* A terminal would interpret the control characters of a name. */
+static void names_have_no_control_characters(void **state)
+{
+    static const char text[] = "algorithm,m,iteration,loss\ng\x1b[d\x7f,1,1,9\ng\x1b[d\x7f,1,2,8\n";
+    struct hm_traces *traces = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    if (hm_traces_parse(text, strlen(text), "t.csv", NULL, &traces, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(traces->traces[0].algorithm, "g?[d?");
+    hm_traces_free(traces);
+}
+
 /* ---- UAI ------------------------------------------------------------------------------------- */
 
 /*
@@ -254,9 +268,13 @@ static void the_largest_feature_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_columns_have_hints),  cmocka_unit_test(ambiguous_times_are_noted),
-        cmocka_unit_test(long_chains_are_read),        cmocka_unit_test(wrong_values_have_hints),
-        cmocka_unit_test(escapes_are_decoded),         cmocka_unit_test(degrees_are_counted),
+        cmocka_unit_test(missing_columns_have_hints),
+        cmocka_unit_test(ambiguous_times_are_noted),
+        cmocka_unit_test(names_have_no_control_characters),
+        cmocka_unit_test(long_chains_are_read),
+        cmocka_unit_test(wrong_values_have_hints),
+        cmocka_unit_test(escapes_are_decoded),
+        cmocka_unit_test(degrees_are_counted),
         cmocka_unit_test(the_largest_feature_is_read),
     };
     return cmocka_run_group_tests_name("edges_inputs", tests, NULL, NULL);

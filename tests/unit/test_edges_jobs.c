@@ -230,6 +230,51 @@ static void the_longest_step_dominates(void **state)
     hm_job_free(job);
 }
 
+/* 0.3 s and 0.4 s overlap to 0.5 s with the norm 2, to the longer one with a large norm. */
+static void short_times_overlap_too(void **state)
+{
+    (void)state;
+    assert_near(time_of("compute: 0.3 s\ncommunicate: 0.4 s\noverlap: {norm: 2}\n", 2, "x", false),
+                0.5, 1e-12);
+    assert_near(time_of("compute: 0.3 s\ncommunicate: 0.4 s\noverlap: {norm: 1}\n", 2, "x", false),
+                0.7, 1e-12);
+    assert_near(time_of("compute: 30 s\ncommunicate: 40 s\noverlap: {norm: 2}\n", 2, "x", false),
+                50, 1e-12);
+}
+
+/* Branches may be joined only if they have the same height and the same width. */
+static void branches_have_one_size(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        bool fits;
+    } rows[] = {{"[3, 3]", "[3, 3]", true},
+                {"[3, 3]", "[2, 3]", false},
+                {"[3, 3]", "[3, 2]", false},
+                {"[2, 3]", "[3, 2]", false}};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char text[400];
+        struct hm_counts *counts = NULL;
+        struct hm_err err = {0};
+        snprintf(text, sizeof(text),
+                 "batch: 1\nnetwork:\n  input: [8, 8, 1]\n  layers:\n"
+                 "    - concat: [[conv: {filters: 2, kernel: %s}], [conv: {filters: 3, kernel: "
+                 "%s}]]\n",
+                 rows[i].first, rows[i].second);
+        struct hm_job *job = parse_job(text);
+        int rc = hm_counts_new(job->network, job->source, &counts, &err);
+        assert_int_equal(rc == 0, rows[i].fits);
+        if (rc)
+            assert_string_equal(err.message, "layer 'concat': the branches have different sizes");
+        else
+            assert_near(counts->parameters, 5 * (9 + 1), 0);
+        hm_counts_free(counts);
+        hm_job_free(job);
+    }
+}
+
 /* ---- slopes ---------------------------------------------------------------------------------- */
 
 /* d ln t / d ln q by a central difference. */
@@ -283,6 +328,8 @@ int main(void)
         cmocka_unit_test(missing_networks_are_named),
         cmocka_unit_test(parts_have_names_and_times),
         cmocka_unit_test(the_longest_step_dominates),
+        cmocka_unit_test(short_times_overlap_too),
+        cmocka_unit_test(branches_have_one_size),
         cmocka_unit_test(elasticities_are_differences),
     };
     return cmocka_run_group_tests_name("edges_jobs", tests, NULL, NULL);

@@ -183,6 +183,31 @@ static void paths_follow_traces(void **state)
     hm__runner_release(&r);
 }
 
+/* Before the first point of a trace, nothing is known; a trace of one point is followed too. */
+static void traces_may_begin_late(void **state)
+{
+    struct path_world w;
+
+    (void)state;
+    for (size_t count = 1; count <= 4; count += 3) {
+        struct hm_runner r = {.seconds = 1};
+        make_path_world(&w, 0);
+        const double late[] = {3, 5, 10, 30};
+        for (size_t p = 0; p < POINTS; p++) {
+            w.iteration[p] = late[p];
+            w.loss[0][p] = 1 + exp(g_at(late[p]));
+        }
+        w.curves[0].count = count;
+        assert_int_equal(hm__runner_init(&r, &w.g, 1, 1, 0, NULL), 0);
+        for (size_t p = 0; p < r.grid.count; p++)
+            if (r.grid.iterations[p] < 3)
+                assert_true(isinf(r.y[p]));
+            else
+                assert_near(r.y[p], g_at(r.grid.iterations[p]), 1e-4);
+        hm__runner_release(&r);
+    }
+}
+
 /* The path on 4 workers ends with its trace; those on 2 and 8 have a neighbour that does not. */
 static void paths_end_where_traces_diverge(void **state)
 {
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(iterations_reach_a_level),
         cmocka_unit_test(times_of_draws_that_never_end),
         cmocka_unit_test(paths_follow_traces),
+        cmocka_unit_test(traces_may_begin_late),
         cmocka_unit_test(paths_end_where_traces_diverge),
     };
     return cmocka_run_group_tests_name("edges_runner", tests, NULL, NULL);
