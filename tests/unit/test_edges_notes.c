@@ -154,6 +154,22 @@ static void terms_that_fall(void **state)
     hm_fit_free(fit);
 }
 
+/* Without repeats, given terms have equal errors in seconds; chosen terms have relative ones. */
+static void errors_have_a_default(void **state)
+{
+    static const char *const terms[] = {"1/n", "1"};
+    static const char table[] = "n,seconds\n1,9\n2,5\n4,3\n8,2.2\n16,1.5\n";
+
+    (void)state;
+    for (size_t count = 0; count <= 2; count++) {
+        const struct hm_fit_settings settings = {.terms = count ? terms : NULL,
+                                                 .term_count = count};
+        struct hm_fit *fit = fit_with(table, &settings);
+        assert_int_equal(fit->errors, count ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE);
+        hm_fit_free(fit);
+    }
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 /* Pairs of repeats are 0.02 apart; a line through 1/n misses runs of 1/n + ln(n). */
@@ -288,6 +304,38 @@ static void designs_name_what_is_wrong(void **state)
     hm_runs_free(have);
 }
 
+/* Each run costs 1. A budget of 2 buys the ends; with `fill`, what is left is spent too. */
+static void budgets_are_spent(void **state)
+{
+    static const char *const terms[] = {"1/n", "1"};
+    const double ns[] = {1, 2, 3, 4, 5, 6};
+    const struct hm_axis axis = {"n", ns, 6};
+    struct hm_runs *candidates = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_cross(&axis, 1, &candidates, NULL), 0);
+    for (int budget = 2; budget <= 6; budget++)
+        for (int fill = 0; fill < 2; fill++) {
+            const struct hm_design_settings settings = {
+                .terms = terms, .term_count = 2, .cost = "1", .budget = budget, .fill = fill};
+            struct hm_design *design = NULL;
+            struct hm_err err = {0};
+            if (hm_design_new(candidates, &settings, &design, &err))
+                fail_msg("%s", err.message);
+            assert_near(design->spent, (double)design->made_count, 1e-12);
+            assert_true(design->spent <= budget + 1e-9);
+            if (fill)
+                assert_int_equal(design->made_count, budget);
+            bool made[7] = {false};
+            for (size_t i = 0; i < design->made_count; i++)
+                made[(int)design->chosen[i].n] = true;
+            assert_true(made[1] && made[6]);
+            assert_near(design->chosen[design->made_count - 1].after, design->rounded, 1e-9);
+            hm_design_free(design);
+        }
+    hm_runs_free(candidates);
+}
+
 /* Two nodes of 4 accelerators hold 5 to 8 workers; a step takes 8 s / n. */
 static void runs_cost_their_nodes(void **state)
 {
@@ -326,11 +374,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_have_their_left_out_errors),
         cmocka_unit_test(terms_that_fall),
+        cmocka_unit_test(errors_have_a_default),
         cmocka_unit_test(missing_terms_are_noted),
         cmocka_unit_test(similar_terms_are_noted),
         cmocka_unit_test(wrong_predictions_are_refused),
         cmocka_unit_test(sheets_are_scaled_as_a_whole),
         cmocka_unit_test(designs_name_what_is_wrong),
+        cmocka_unit_test(budgets_are_spent),
         cmocka_unit_test(runs_cost_their_nodes),
     };
     return cmocka_run_group_tests_name("edges_notes", tests, NULL, NULL);

@@ -183,6 +183,21 @@ static void paths_follow_traces(void **state)
     hm__runner_release(&r);
 }
 
+/* Where g rises, the path continues with the slope of the trace: here a power of i throughout. */
+static void paths_keep_the_slope_of_their_trace(void **state)
+{
+    struct path_world w;
+    struct hm_runner r = {.seconds = 1};
+
+    (void)state;
+    make_path_world(&w, 0);
+    w.terms[1].value = 0.3;
+    assert_int_equal(hm__runner_init(&r, &w.g, 1, 1, 0, NULL), 0);
+    for (size_t p = 0; p < r.grid.count; p++)
+        assert_near(r.y[p], g_at(r.grid.iterations[p]), 1e-4);
+    hm__runner_release(&r);
+}
+
 /* Before the first point of a trace, nothing is known; a trace of one point is followed too. */
 static void traces_may_begin_late(void **state)
 {
@@ -245,6 +260,7 @@ int main(void)
         cmocka_unit_test(iterations_reach_a_level),
         cmocka_unit_test(times_of_draws_that_never_end),
         cmocka_unit_test(paths_follow_traces),
+        cmocka_unit_test(paths_keep_the_slope_of_their_trace),
         cmocka_unit_test(traces_may_begin_late),
         cmocka_unit_test(paths_end_where_traces_diverge),
     };
