@@ -173,6 +173,38 @@ static void a_sheet_has_at_most_12_steps(void **state)
     }
 }
 
+/* Runs of a graph as long as its model says leave the sheet unchanged. */
+static void sheets_of_graphs(void **state)
+{
+    struct hm_job *job =
+        parse_job("graph: {generate: power-law, vertices: 60, edges: 400, max_degree: 50, "
+                  "per_edge: 1 Gflop, split: random}\ncommunicate: 0.5 s * n\n"
+                  "cluster: {flops: 1 Gflop/s, max_nodes: 8}\n");
+    const struct hm_question q = HM_QUESTION_INIT;
+    const struct hm_fit_settings settings = {.job = job};
+    struct hm_answer *answer = ask(job, &q);
+    const double n[] = {1, 2, 3, 4, 6, 8}, many = 61;
+    char table[400] = "n,seconds\n";
+    struct hm_prediction p[6];
+    struct hm_err err = {0};
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        if (n[i] != 3)
+            snprintf(table + strlen(table), sizeof(table) - strlen(table), "%g,%.15g\n", n[i],
+                     answer->points[(int)n[i] - 1].time_s);
+    struct hm_fit *fit = fit_with(table, &settings);
+    assert_true(fit->from_sheet);
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 6, p, NULL), 0);
+    for (int i = 0; i < 6; i++)
+        assert_near(p[i].time_s, answer->points[(int)n[i] - 1].time_s, 0.03);
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, &many, 1, p, &err), HM_E_RANGE);
+    assert_non_null(strstr(err.message, "61 workers, but the graph has 60 vertices"));
+    hm_fit_free(fit);
+    hm_answer_free(answer);
+    hm_job_free(job);
+}
+
 /* ---- draws of coefficients -------------------------------------------------------------------
  */
 
@@ -358,6 +390,7 @@ int main(void)
         cmocka_unit_test(residuals_follow_the_normal_equations),
         cmocka_unit_test(relative_errors_scale_with_the_time),
         cmocka_unit_test(a_sheet_has_at_most_12_steps),
+        cmocka_unit_test(sheets_of_graphs),
         cmocka_unit_test(draws_follow_the_runs),
         cmocka_unit_test(draws_follow_the_priors),
         cmocka_unit_test(few_runs_may_agree_by_chance),

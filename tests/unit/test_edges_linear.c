@@ -96,6 +96,33 @@ static void least_squares_have_no_slope(void **state)
     }
 }
 
+/* The unit of y does not matter, neither tiny nor huge. */
+static void solutions_scale_with_y(void **state)
+{
+    static const double scales[] = {1e-20, 1e20};
+    struct hm_random random;
+    struct problem p;
+
+    (void)state;
+    hm__random_init(&random, 6, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        double theta[HM_TERMS_MAX], scaled[HM_TERMS_MAX];
+        draw_problem(&p, &random);
+        hm__lsq_nonnegative(&p.lsq, theta);
+        struct hm_lsq other;
+        hm__lsq_init(&other, COUNT);
+        for (size_t i = 0; i < ROWS; i++) {
+            double row[HM_LSQ_SIDE] = {0};
+            memcpy(row, p.rows[i], sizeof(p.rows[i]));
+            row[COUNT] *= scales[round % 2];
+            hm__lsq_add(&other, row);
+        }
+        hm__lsq_nonnegative(&other, scaled);
+        for (size_t k = 0; k < COUNT; k++)
+            assert_near(1 + scaled[k] / scales[round % 2], 1 + theta[k], 1e-9);
+    }
+}
+
 static void problems_are_merged(void **state)
 {
     struct hm_random random;
@@ -272,8 +299,11 @@ static void designs_are_optimal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(least_squares_have_no_slope), cmocka_unit_test(problems_are_merged),
-        cmocka_unit_test(dependent_columns_are_named), cmocka_unit_test(factors_solve_their_matrix),
+        cmocka_unit_test(least_squares_have_no_slope),
+        cmocka_unit_test(solutions_scale_with_y),
+        cmocka_unit_test(problems_are_merged),
+        cmocka_unit_test(dependent_columns_are_named),
+        cmocka_unit_test(factors_solve_their_matrix),
         cmocka_unit_test(designs_are_optimal),
     };
     return cmocka_run_group_tests_name("edges_linear", tests, NULL, NULL);
