@@ -267,6 +267,49 @@ static void all_combinations_are_ranked(void **state)
     hm_job_free(job);
 }
 
+/* Each cluster has its own stragglers: none, a factor of 4, none, a factor of 2. */
+static void clusters_have_their_own_stragglers(void **state)
+{
+    static const double factors[] = {1, 4, 1, 2};
+    struct hm_job *job = parse_job("compute: 1 s\ncommunicate: none\nscaling: weak\nbatch: 100\n");
+    struct hm_question q = HM_QUESTION_INIT;
+    const struct hm_cluster *clusters[4];
+    struct hm_cluster *found[4];
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    q.max_n = 4;
+    for (int i = 0; i < 4; i++) {
+        char text[100];
+        snprintf(text, sizeof(text), "max_nodes: 4\n%s%.0d%s",
+                 i % 2 ? "stragglers: {slow: 1, slow_factor: " : "", i % 2 ? (int)factors[i] : 0,
+                 i % 2 ? "}\n" : "");
+        if (hm_cluster_parse(NULL, text, strlen(text), "cluster.yaml", NULL, 0, &found[i], &err))
+            fail_msg("%s", err.message);
+        clusters[i] = found[i];
+    }
+    for (int first = 0; first < 4; first++) {
+        if (hm_plan(job, clusters + first, 1, NULL, 0, &q, &a, &err))
+            fail_msg("%s", err.message);
+        assert_near(a->points[3].time_s, factors[first], 1e-12);
+        hm_answer_free(a);
+    }
+    if (hm_plan(job, clusters, 4, NULL, 0, &q, &a, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(a->rank_count, 4);
+    assert_near(a->ranking[0].time_s, 1, 1e-12);
+    assert_near(a->ranking[1].time_s, 1, 1e-12);
+    assert_near(a->ranking[2].time_s, 2, 1e-12);
+    assert_near(a->ranking[3].time_s, 4, 1e-12);
+    hm_answer_free(a);
+    found[0]->node.accelerators = 0; /* Every cluster is checked. */
+    assert_true(hm_plan(job, clusters, 4, NULL, 0, &q, &a, NULL) < 0);
+    for (int i = 0; i < 4; i++)
+        hm_cluster_free(found[i]);
+    hm_job_free(job);
+}
+
 /* One server is enough for a message that takes no time. */
 static void one_server_may_be_enough(void **state)
 {
@@ -309,6 +352,7 @@ int main(void)
         cmocka_unit_test(quantities_help_as_they_would),
         cmocka_unit_test(ways_help_as_they_would),
         cmocka_unit_test(all_combinations_are_ranked),
+        cmocka_unit_test(clusters_have_their_own_stragglers),
         cmocka_unit_test(one_server_may_be_enough),
         cmocka_unit_test(weak_graphs_are_refused),
     };

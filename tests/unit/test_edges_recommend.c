@@ -168,6 +168,18 @@ static void weights_are_noted(void **state)
     hm_recommendation_free(r);
 }
 
+/* One candidate with a cost is enough to know prices. */
+static void one_cost_is_a_price(void **state)
+{
+    const struct hm_recommend_question q = {.goal = HM_GOAL_BALANCE};
+    struct hm_recommendation *r = recommend("n,seconds,cost\n2,4,5\n", &q);
+
+    (void)state;
+    assert_non_null(find_note(r, "balance: 0.25 a second, 0.2 a dollar"));
+    assert_near(r->candidates[0].value, 2, 1e-12);
+    hm_recommendation_free(r);
+}
+
 static void limits_that_are_missed_are_named(void **state)
 {
     static const struct {
@@ -320,6 +332,7 @@ int main(void)
         cmocka_unit_test(hints_show_how_to_ask),
         cmocka_unit_test(other_quantities_must_agree),
         cmocka_unit_test(weights_are_noted),
+        cmocka_unit_test(one_cost_is_a_price),
         cmocka_unit_test(limits_that_are_missed_are_named),
         cmocka_unit_test(the_next_run_may_be_better),
         cmocka_unit_test(the_next_run_shows_how_time_depends_on_n),
