@@ -131,6 +131,29 @@ static void sets_have_their_left_out_errors(void **state)
     }
 }
 
+/*
+ * Repeats 0.1 % apart rule out sets that miss them by more than 2 %: without a term that grows,
+ * 20/n + 1 + 2 ln(n) cannot be described.
+ */
+static void repeats_rule_out_sets(void **state)
+{
+    char table[2000] = "n,seconds\n";
+
+    (void)state;
+    for (int n = 1; n <= 32; n *= 2)
+        for (int k = -1; k <= 1; k++)
+            snprintf(table + strlen(table), sizeof(table) - strlen(table), "%d,%.12g\n", n,
+                     (20. / n + 1 + 2 * log(n)) * (1 + 0.001 * k));
+    struct hm_fit *fit = fit_with(table, NULL);
+    for (size_t i = 0; i < fit->alternative_count; i++)
+        if (!strstr(fit->alternatives[i].text, "n)"))
+            fail_msg("%s", fit->alternatives[i].text);
+    assert_string_equal(fit->alternatives[0].text, "1/n + 1 + ln(n)");
+    assert_near(fit->terms[0].value, 20, 0.01);
+    assert_near(fit->terms[2].value, 2, 0.01);
+    hm_fit_free(fit);
+}
+
 /* Terms that fall with n are the shared work. */
 static void terms_that_fall(void **state)
 {
@@ -373,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_have_their_left_out_errors),
+        cmocka_unit_test(repeats_rule_out_sets),
         cmocka_unit_test(terms_that_fall),
         cmocka_unit_test(errors_have_a_default),
         cmocka_unit_test(missing_terms_are_noted),
