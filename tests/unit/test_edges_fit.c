@@ -150,9 +150,9 @@ static void a_sheet_has_at_most_12_steps(void **state)
     (void)state;
     for (int steps = 12; steps <= 13; steps++) {
         char text[400] = "compute: 6 s / n\ncommunicate: [0.1 s";
-        for (int i = 1; i < steps; i++)
-            strcat(text, ", 0.1 s");
-        strcat(text, "]\n");
+        for (int i = 1; i <= steps; i++)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
+                     i < steps ? ", 0.1 s" : "]\n");
         struct hm_job *job = parse_job(text);
         struct hm_runs *runs = parse_runs(table);
         struct hm_fit_settings settings = {.job = job};
