@@ -75,15 +75,22 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-void hm__answer_say_time(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+/* Adds the time of an iteration; `what` follows it, such as " an iteration". */
+static void answer_say_iteration_time(struct hm_text *out, const struct hm_answer *a,
+                                      const struct hm_point *p, const char *what)
 {
     char time[HM_SHOWN], range[HM_SHOWN_RANGE];
 
-    hm__text_addf(out, "%s an iteration", hm__show_time(p->time_s, time));
+    hm__text_addf(out, "%s%s", hm__show_time(p->time_s, time), what);
     /* The interval of a plan without runs is in the line "how sure". */
     if (p->low_s >= 0 && !a->sheet_kind)
         hm__text_addf(out, " (%s)", hm__show_range(hm__show_time, p->low_s, p->high_s, range));
     answer_say_speedup(out, a, p);
+}
+
+void hm__answer_say_time(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+{
+    answer_say_iteration_time(out, a, p, " an iteration");
 }
 
 /* Samples per second of a point; NaN if the job has no batch. */
@@ -149,34 +156,38 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
     /* Without the whole job, the first line of strong scaling gives the time of an iteration. */
     if (!a->whole_job && (a->scaling != HM_SCALING_WEAK || !(a->samples_per_s > 0)))
         return;
-    hm__answer_say_time(&line, a, answer_recommended(a));
+    answer_say_iteration_time(&line, a, answer_recommended(a), "");
     hm__render_taken_line(out, style, "iteration", &line);
+}
+
+/* Adds a number of node-hours, or of node-seconds if it is small. */
+static void say_node_hours(struct hm_text *out, double node_s)
+{
+    char number[HM_SHOWN];
+
+    if (node_s < 360)
+        hm__text_addf(out, "%s node-seconds", hm__show_number(node_s, number));
+    else
+        hm__text_addf(out, "%s node-hours", hm__show_number(node_s / 3600, number));
 }
 
 void hm__answer_say_whole(struct hm_text *out, const struct hm_answer *a,
                           const struct hm_style *style)
 {
     const struct hm_point *p = answer_recommended(a);
-    double node_hours = p->nodes * p->total_s / 3600;
     struct hm_text line = {0};
     char number[HM_SHOWN], money[HM_SHOWN];
 
-    if (a->whole_job) {
-        hm__text_addf(&line, "%s iterations, %s node-hours",
-                      hm__show_grouped(ceil(a->iterations), money),
-                      hm__show_number(node_hours, number));
-        if (a->priced)
-            hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
-        hm__render_taken_line(out, style, "whole job", &line);
-        return;
-    }
-    hm__text_addf(&line, "%s node-hours", hm__show_number(node_hours, number));
+    if (a->whole_job)
+        hm__text_addf(&line, "%s iterations, ", hm__show_grouped(ceil(a->iterations), number));
+    say_node_hours(&line, p->nodes * p->total_s);
     if (a->priced)
-        hm__text_addf(&line, ", %s", hm__show_money(p->cost, money));
-    hm__text_add(&line, " an iteration");
-    if (a->scaling == HM_SCALING_WEAK)
-        hm__text_addf(&line, "'s samples at %.0f", a->reference);
-    hm__render_taken_line(out, style, "cost", &line);
+        hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
+    if (!a->whole_job && a->scaling == HM_SCALING_WEAK)
+        hm__text_addf(&line, ", for the samples of an iteration at %.0f", a->reference);
+    else if (!a->whole_job)
+        hm__text_add(&line, " an iteration");
+    hm__render_taken_line(out, style, a->whole_job ? "whole job" : "cost", &line);
 }
 
 void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *a,
