@@ -96,9 +96,11 @@ static double n_of_name(const char *name)
     static const char *const after[] = {"gpu", "ranks", "workers", "xa100", "xh100", "xv100"};
 
     for (const char *p = name; *p; p++) {
-        double value;
+        double value = NAN;
         bool starts = p == name || !isalnum((unsigned char)p[-1]);
-        size_t used = starts ? hm__number_read(p, &value) : 0;
+        size_t used = starts ? strspn(p, "0123456789") : 0;
+        if (used > 0)
+            hm__number_read(p, &value);
         for (size_t i = 0; used > 0 && i < sizeof(after) / sizeof(after[0]); i++) {
             size_t gap = p[used] == '_' || p[used] == '-' ? 1 : 0;
             if (strncmp(p + used + gap, after[i], strlen(after[i])) == 0 && value >= 1 &&
@@ -109,7 +111,9 @@ static double n_of_name(const char *name)
             size_t length = strlen(before[i]);
             if (strncmp(p, before[i], length) != 0)
                 continue;
-            used = hm__number_read(p + length, &value);
+            used = strspn(p + length, "0123456789");
+            if (used > 0)
+                hm__number_read(p + length, &value);
             char end = p[length + used];
             if (used > 0 && !isalpha((unsigned char)end) && value >= 1 && value == floor(value))
                 return value;
@@ -152,6 +156,8 @@ const char *hm__find(const char *text, size_t length, const char *piece)
 {
     size_t size = strlen(piece);
 
+    if (size == 0)
+        return text;
     for (const char *p = text; length >= size;) {
         const char *at = memchr(p, piece[0], length - size + 1);
         if (!at)
