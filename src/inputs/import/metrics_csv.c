@@ -385,6 +385,16 @@ static void add_wandb(struct metrics *m, int step)
     }
 }
 
+/* Columns that hold the range of another one. */
+static double count_ranges(const struct metrics *m)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < m->head.count; i++)
+        count += hm__text_ends(m->head.cell[i], "__MIN") || hm__text_ends(m->head.cell[i], "__MAX");
+    return count;
+}
+
 static int wandb_read(struct hm_imported *im, struct hm_err *err)
 {
     struct metrics m;
@@ -404,6 +414,7 @@ static int wandb_read(struct hm_imported *im, struct hm_err *err)
         hm__json_put_number(&im->facts, "columns", (double)m.head.count);
         put_columns(&m, "header");
         hm__json_put_number(&im->facts, "rows", m.rows);
+        hm__json_put_number(&im->facts, "min_max_columns", count_ranges(&m));
         put_all_series(&m, true);
         say_rows(&m);
         if (step < 0)
