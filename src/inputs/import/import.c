@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "import_files.h"
 #include "text.h"
 
 enum { HEAD_BYTES = 64 * 1024 };
@@ -234,12 +235,41 @@ static const struct hm_importer *choose(const struct hm_import_head *head)
     return best;
 }
 
-static int open_source(const struct hm_import_from *from, struct hm_source **ret_source,
-                       struct hm_err *err)
+/* Opens the contents. A folder that is one log is opened at its first file. */
+static int open_source(struct hm_imported *im, const struct hm_import_from *from,
+                       struct hm_source **ret_source, struct hm_err *err)
 {
     if (from->data)
         return hm__source_open_memory(from->data, from->length, from->name, ret_source, err);
-    return hm__source_open(from->name, ret_source, err);
+    int rc = hm__import_parts(im, from->name, err);
+    if (rc)
+        return rc;
+    return hm__source_open(im->part_count ? im->parts[0] : from->name, ret_source, err);
+}
+
+int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
+{
+    struct hm_source *source = NULL;
+    bool cut = im->in.cut;
+
+    if (im->in.rc)
+        return im->in.rc;
+    if (im->part_at + 1 >= im->part_count)
+        return 0;
+    int rc = hm__source_open(im->parts[++im->part_at], &source, err);
+    if (rc)
+        return rc;
+    hm__stream_release(&im->in);
+    rc = hm__stream_init(&im->in, source, err);
+    im->in.cut = cut;
+    return rc ? rc : 1;
+}
+
+int hm__compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
 }
 
 /* Shows the first bytes of the stream. */
@@ -250,6 +280,7 @@ static int see_head(struct hm_imported *im, struct hm_import_head *head, struct 
 
     if (im->in.rc)
         return im->in.rc;
+    im->codec = hm__source_codec(im->in.source);
     char *text = hm__arena_alloc(im->arena, shown + 1, 1);
     if (!text)
         return hm__fail_nomem(err);
@@ -297,7 +328,7 @@ int hm__import_new(const struct hm_import_from *from, struct hm_imported **ret_i
     im->set = from->set;
     im->set_count = from->set_count;
     im->name = hm__arena_strdup(im->arena, from->name ? from->name : "the file");
-    int rc = im->name ? open_source(from, &source, err) : hm__fail_nomem(err);
+    int rc = im->name ? open_source(im, from, &source, err) : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm__stream_init(&im->in, source, err);
     if (rc == 0)
@@ -332,7 +363,7 @@ const struct hm_importer *hm__import_recognise(const struct hm_import_from *from
 
     if (!(im.arena = hm__arena_new()))
         return NULL;
-    if (open_source(from, &source, NULL) == 0 && hm__stream_init(&im.in, source, NULL) == 0 &&
+    if (open_source(&im, from, &source, NULL) == 0 && hm__stream_init(&im.in, source, NULL) == 0 &&
         see_head(&im, &head, NULL) == 0)
         found = choose(&head);
     hm__stream_release(&im.in);

@@ -81,6 +81,9 @@ struct hm_imported {
     /* What the reader uses. */
     struct hm_arena *arena;
     struct hm_stream in;
+    const char *const *parts; /* Files of a folder that are one log, in order; in the arena. */
+    size_t part_count, part_at;
+    const char *codec; /* How the file is compressed; NULL: not compressed. */
     /* Results. */
     const struct hm_importer *importer;
     bool partial; /* The file is cut short or damaged; what was whole was taken. */
@@ -159,6 +162,10 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
 const char *hm__find(const char *text, size_t length, const char *piece);
 /* Read a number after a label such as "loss: " in a line; NaN if there is none. */
 double hm__number_after(const char *text, size_t length, const char *label);
+/* Open the next file of a folder that is one log. Returns 1, 0 after the last, or an error code. */
+int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
+/* Compare two doubles for qsort and bsearch. */
+int hm__compare_numbers(const void *a, const void *b);
 /* Put an integer fact exactly, or null if it is below 0. */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
 

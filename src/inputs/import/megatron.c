@@ -170,18 +170,11 @@ static void read_world(struct megatron *m, const struct hm_line *line)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double median(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof(*values), compare_numbers);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

@@ -169,13 +169,6 @@ static double step_us(const struct trace_step *s)
     return (double)(s->at.end - s->at.start) / 1000;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double median_us(const struct trace *t, double *room)
 {
     size_t n = t->step_count;
@@ -184,7 +177,7 @@ static double median_us(const struct trace *t, double *room)
         room[i] = step_us(&t->steps[i]);
     if (n == 0)
         return NAN;
-    qsort(room, n, sizeof(*room), compare_doubles);
+    qsort(room, n, sizeof(*room), hm__compare_numbers);
     return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
