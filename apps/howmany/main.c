@@ -1,8 +1,10 @@
 /* The program howmany: finds the command and runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "text.h"
@@ -62,10 +64,21 @@ static int dispatch_command(int argc, char **argv)
     return cli_run(command, argc - 1, argv + 1);
 }
 
+/* Opens /dev/null in place of standard files that the caller has closed. Otherwise the next file
+ * that is opened would become standard input, output or error, of this program and of those it
+ * starts. */
+static void open_standard_files(void)
+{
+    for (int file = 0; file <= 2; file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == 0 ? O_RDONLY : O_WRONLY) < 0)
+            _exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
-    /* After this, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
-     * instead of a signal. */
+    open_standard_files();
+    /* From here on, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
+     * instead of ending the program by a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)

@@ -2,11 +2,11 @@
  * The curve of one combination of job, machine and scheme: a point for every number of workers n
  * that can be rented.
  *
- * With g workers in a node, n runs over 1..g and then over whole nodes, since half a node cannot be
- * rented. Speedup is relative to the reference n; with weak scaling it is the speedup of the time
- * per sample, step time / n. The whole job has the number of iterations that it specifies, or one
- * iteration if it specifies none. Limits: by default n is at most HM_DEFAULT_MAX_N, or
- * HM_BEYOND_RUNS times the largest measured n.
+ * If a node has g workers, the values of n are 1 to g and then the multiples of g, since only whole
+ * nodes can be rented. Speedup is relative to the time at the reference n; with weak scaling, times
+ * per sample (step time / n) are compared instead of step times. The job has the number of
+ * iterations that it specifies, or one iteration if it specifies none. Limits: by default n is at
+ * most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
 
@@ -48,7 +48,7 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     return variant;
 }
 
-/* Number of iterations of the job, without the additional ones that stale gradients cost. */
+/* Number of iterations of the job if all gradients are fresh; stale gradients would need more. */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
@@ -59,8 +59,8 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
     /*
-     * The job processes a fixed number of samples, so n workers take fewer, larger steps than the
-     * reference.
+     * The job processes a fixed number of samples. With weak scaling, n workers process more
+     * samples in a step than the reference, so they take fewer steps.
      */
     if (job->iterations > 0)
         return ceil(job->iterations * job->reference / n);
@@ -84,8 +84,8 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Seconds per unit of work; the unit is a step with strong scaling, and one worker's share of a
- * step with weak scaling.
+ * Seconds per unit of work. With strong scaling the unit is a step; with weak scaling it is the
+ * share of one worker in a step.
  */
 static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {

@@ -18,8 +18,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether a faster point exists that does not fit; then memory or batch is the limit, not the speed
- * of the hardware.
+ * Whether a faster point exists that lacks memory or samples. Then memory or batch is the limit,
+ * not the speed of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -38,12 +38,15 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Seconds of a step that are due to communication not hidden behind computing. */
+/* Seconds of communication in a step that do not overlap with computing. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
-    /* Computing and communicating share the overlapped time in proportion to their own times. */
+    /*
+     * The overlapped time is divided between computing and communicating in proportion to the time
+     * that each one takes alone.
+     */
     if (s->job->overlap == HM_OVERLAP_NORM)
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
     return fmax(p->time_s - p->compute_s, 0);
@@ -129,8 +132,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Adds the best point of a changed job to the list of changes that would help. A change may lead a
- * formula out of its valid range; then nothing is added, and this is not an error.
+ * Evaluates a changed job and adds its best point to the list of changes that would help. If a
+ * formula is not valid for the changed job, nothing is added and no error is reported.
  */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
@@ -167,7 +170,10 @@ struct lever {
     double elasticity;
 };
 
-/* Collects the quantities of the job's `where:` with the largest elasticity, largest first. */
+/*
+ * Collects the quantities in the job's section `where:` that have the largest elasticity, in
+ * descending order.
+ */
 static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
                          struct lever *levers, size_t *count, struct hm_err *err)
 {
@@ -217,7 +223,10 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     return rc;
 }
 
-/* Evaluates another split of the graph at the best n; for other n the table keeps the old split. */
+/*
+ * Evaluates another split of the graph at the best n only. For other n, the table of splits is not
+ * changed.
+ */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
 {
@@ -261,8 +270,8 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * Adds the gain from more servers, from workers of equal speed, and from work in proportion to
- * speed.
+ * Adds the gains from twice as many servers, from workers of equal speed, and from batches in
+ * proportion to the workers' speeds.
  */
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
@@ -329,8 +338,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Looks for a better point above a ceiling set by the user; nothing is evaluated above the default
- * ceiling.
+ * Looks for a better point with more workers than the largest n that the user or the cluster
+ * allows. Without such a limit, no point above the default limit is evaluated.
  */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
                            const struct hm_model *model, const struct hm_curve *c,
@@ -374,8 +383,8 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * Finds the fewest workers whose time is at most `limit`; if there are none, records the nearest
- * miss.
+ * Finds the smallest number of workers whose time is at most `limit`. If no number of workers meets
+ * the limit, records the one that misses it least.
  */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
@@ -420,7 +429,7 @@ int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const s
     if (rc)
         return rc;
     /*
-     * With strong scaling the number of iterations is fixed, and the work of each iteration grows.
+     * With strong scaling the number of iterations is fixed, so more work means longer iterations.
      */
     rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {

@@ -1,8 +1,8 @@
 /*
- * Platforms as candidates of a plan: which numbers of servers are tried, which of them is chosen,
- * from which n the servers' links limit the speed, and how many servers are enough. A number of
- * servers is enough when the time is at most 1.05 times that with one server per worker. Limit: if
- * the question gives no number, only those in `numbers` are tried.
+ * Lists the platforms that a plan compares: chooses the number of servers, finds the number of
+ * workers n from which the servers' links limit the speed, and finds how many servers are enough. A
+ * number of servers is enough when the time is at most 1.05 times that with one server per worker.
+ * Limit: if the question gives no number of servers, only those in `numbers` are tried.
  */
 #include "ways.h"
 
@@ -18,8 +18,8 @@ static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 1
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 /*
- * A smaller number of servers is chosen if its value is at most FEWER times the best. A number of
- * servers is enough if its time is at most ENOUGH times that with one server per worker.
+ * The smallest number of servers is chosen whose value is at most FEWER times the best value. A
+ * number of servers is enough if the time is at most ENOUGH times that with one server per worker.
  */
 static const double FEWER = 1.02, ENOUGH = 1.05;
 
@@ -82,8 +82,8 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 /* ---- saturation ------------------------------------------------------------------------------ */
 
 /*
- * The n from which the servers' links are busy for at least half of a step, or, with stale workers,
- * all the time.
+ * Returns the number of workers n from which the servers' links are busy for at least half of a
+ * step, or all the time if gradients may be stale.
  */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {

@@ -39,8 +39,8 @@
 #include "err.h"
 
 /*
- * A term is constant if its standard deviation is below this fraction of its mean; the rest is
- * rounding.
+ * A term is constant if its standard deviation is below this fraction of its mean; smaller
+ * deviations are rounding errors.
  */
 static const double CONSTANT = 1e-13;
 /*
@@ -67,7 +67,8 @@ void hm__gram_init(struct hm_gram *gram, size_t count)
     gram->count = count;
 }
 
-/* Moves the means by share * delta and adds factor * delta delta' to the sums of products. */
+/* Moves the means by share * delta and adds factor * delta delta' to the sums of products, where
+ * delta is the distance of a row, or of another mean, from the means. */
 static void gram_shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
                        double share)
 {
@@ -103,7 +104,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
     assert(other->count == count);
     if (weight == 0)
         return;
-    if (!(total > 0)) { /* No rows are left after removing some. */
+    if (!(total > 0)) { /* No rows are left after the removal. */
         hm__gram_init(gram, count);
         return;
     }
@@ -349,8 +350,8 @@ static double active_set_step(const struct hm_lasso *lasso, double penalty, stru
         return 1;
     }
     /*
-     * Term number `rows` is a combination of the terms before it; the coefficients are the solution
-     * of L' x = l, where l is its row of L.
+     * Term number `rows` is a combination of the terms before it. The coefficients of the
+     * combination are the solution of L' x = l, where l is the row of L for that term.
      */
     memcpy(step, a->l[rows], rows * sizeof(*step));
     active_set_solve(a, rows, false, step);
@@ -390,7 +391,7 @@ static size_t active_set_advance(const struct active_set *a, const double *step,
 
 /*
  * Adds the term whose slope exceeds the penalty most to the active set; returns false if there is
- * none.
+ * no such term.
  */
 static bool active_set_add_steepest(const struct hm_lasso *lasso, double penalty,
                                     struct active_set *a, const double *b)

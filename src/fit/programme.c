@@ -40,7 +40,8 @@ struct programme_work {
      * step, and work space.
      */
     double *slope, *diagonal, *step, *next;
-    /* factors[j * rank + r]: the matrix F with the Hessian F F', one row for each candidate j. */
+    /* Matrix F with one row for each candidate; the Hessian is F F'. Element r of row j is
+     * factors[j * rank + r]. */
     double *factors;
     double *small; /* Work space for a rank x rank matrix. */
     double *right; /* Work space for a vector of length rank. */
@@ -174,7 +175,7 @@ static double programme_barrier(const struct hm_programme *p, const double *shar
     return t * hm__programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
 }
 
-/* Cholesky factor of a dense matrix in place; returns false if it is not positive definite. */
+/* Replaces a dense matrix by its Cholesky factor; returns false if it is not positive definite. */
 static bool dense_factor(double *a, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
@@ -262,7 +263,7 @@ static double programme_newton(struct programme_work *w, double *shares, double 
             return decrement;
         }
     }
-    /* No step improves the value because of rounding. */
+    /* Because of rounding, no step improves the value. */
     return 0;
 }
 
@@ -316,8 +317,8 @@ struct free_shares {
 };
 
 /*
- * Moves shares that are near 0 or 1 to that bound; returns false if more than FREE_MAX shares
- * remain between the bounds.
+ * Sets shares that are near 0 or 1 to exactly 0 or 1; returns false if more than FREE_MAX shares
+ * remain between these bounds.
  */
 static bool free_shares_init(const struct hm_programme *p, double *shares,
                              struct free_shares *loose)

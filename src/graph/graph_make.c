@@ -20,7 +20,10 @@
 #include "names.h"
 #include "random.h"
 
-/* Mean degree when degrees 1..most have probabilities proportional to d^-g; logs[d] is ln d. */
+/*
+ * Returns the mean degree if degrees 1..most have probabilities proportional to d^-g; logs[d] is ln
+ * d.
+ */
 static double mean_degree(double g, double most, const double *logs)
 {
     double mass = 0, sum = 0;
@@ -137,8 +140,8 @@ static bool edge_set_add(struct edge_set *set, uint32_t a, uint32_t b)
 }
 
 /*
- * Repairs edge i, a self-loop or a repeated edge: exchanges ends with a random edge k so that both
- * become new edges. Returns false when no partner is found.
+ * Repairs edge i, which is a self-loop or a repeated edge: exchanges ends with a random edge k so
+ * that both become new edges. Returns false when no suitable edge k is found.
  */
 static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad,
                         size_t i, struct hm_random *random)

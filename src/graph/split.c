@@ -9,8 +9,8 @@
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
- *     dealt    round robin in the order of degree: a whole round gives every worker the same, and
- *              the remainder goes to consecutive workers, added as a difference array;
+ *     dealt    round robin in the order of degree: in a whole round every worker gets one vertex,
+ *              and the remainder goes to consecutive workers by a difference array;
  *     random   the vertices of a degree are distributed by a multinomial distribution, drawn
  *              exactly as a chain of binomials (or one by one if there are few vertices);
  *     greedy   the vertices of a degree fill the least loaded workers up to a common load.
@@ -87,8 +87,8 @@ static int compare_loads(const void *a, const void *b)
 }
 
 /*
- * Number of vertices that raise the loads of the k least loaded workers at least to the load of the
- * next worker; loads are sorted.
+ * Returns the number of vertices that raise the loads of the k least loaded workers to at least the
+ * load of the next worker. Loads are sorted.
  */
 static double room_below(const double *loads, uint32_t k, double degree)
 {
@@ -192,8 +192,8 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
 }
 
 /*
- * Percentile of sorted values, with linear interpolation; share is in 0..1, such as 0.5 for the
- * median.
+ * Returns a percentile of sorted values, with linear interpolation; share is 0 to 1, such as 0.5
+ * for the median.
  */
 static double sorted_percentile(const double *sorted, size_t count, double share)
 {
@@ -203,9 +203,12 @@ static double sorted_percentile(const double *sorted, size_t count, double share
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* Buffers for the trials, reused for every n. */
+/* Buffers for the trials, reused for every number of workers. */
 struct split_space {
-    /* Results of the trials; loads of the workers; difference array of the loads. */
+    /*
+     * found: the result of each trial. loads: the load of each worker, then the difference array of
+     * the loads.
+     */
     double *found, *loads;
     uint32_t *owner;          /* Worker of each vertex, if the edges are known. */
     struct hm_adjacency rows; /* Neighbours of each vertex, if the edges are known. */

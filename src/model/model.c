@@ -38,7 +38,8 @@ struct hm_model {
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
     size_t step_count;
-    /* stragglers: NULL if all workers are equally fast; own_stragglers: NULL if that is shared. */
+    /* The straggler table in use, NULL if all workers are equally fast; and the table that this
+     * model owns, NULL if the table in use is the caller's. */
     struct hm_stragglers *stragglers, *own_stragglers;
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
@@ -370,7 +371,8 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: flop for the edges of the fullest worker, divided by the rate. */
+/* Computes the time for a graph: flop for the edges of the worker that has most, divided by the
+ * rate. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -426,8 +428,8 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
 }
 
 /*
- * Returns the connections (wires) for a step and its servers, at most one colocated server per
- * node.
+ * Returns the connections (wires) for a step, with the number of its servers: at most one server
+ * per node if servers are colocated with workers.
  */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
@@ -457,7 +459,7 @@ static struct hm_wire_time step_message_time(const struct hm_model *m, const str
     return time;
 }
 
-/* Returns the bytes of the states of all copies of all vertices. */
+/* Returns the number of bytes that the states of all copies of the vertices take. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
     return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
@@ -553,9 +555,7 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     return rc;
 }
 
-/*
- * Allocates all work arrays as one block, which the caller frees with space->n; clears the points.
- */
+/* Allocates all work arrays as one block, which is freed with space->n; clears the points. */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
 {
@@ -622,7 +622,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* Whether latency and bandwidth are known separately: no step is a formula of time. */
+/* Whether the latency and bandwidth parts of the time are known, which requires that no step is
+ * given as a formula of its time. */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)

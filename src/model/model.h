@@ -12,7 +12,7 @@
 
 /* Changes to the job and the cluster for one model; a factor of 1 changes nothing. */
 struct hm_variant {
-    int scheme; /* An enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
+    int scheme; /* Scheme of all all-reduce steps, an enum hm_scheme; -1 keeps the job's. */
     bool weak;
     /* Factors on bandwidth, latency and flop per second of the hardware. */
     double bandwidth, latency, flops;
@@ -21,7 +21,7 @@ struct hm_variant {
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
     bool balanced;     /* True: give each worker the mean number of edges. */
-    struct hm_way way; /* Platform and consistency. */
+    struct hm_way way; /* Platform and consistency (BSP, SSP or async). */
     /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
     struct hm_stragglers *stragglers;
     bool steady;   /* True: ignore the cluster's stragglers. */

@@ -28,7 +28,7 @@ enum {
     PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
 };
 
-/* Expected seconds of an iteration on one worker, 0..n-1. */
+/* Expected seconds of an iteration on the given worker, counted from 0. */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;

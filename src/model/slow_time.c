@@ -259,7 +259,7 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
     return all;
 }
 
-/* Without random draws: the factor on the time of the slowest worker that is waited for. */
+/* Factor on the time of the slowest worker that is waited for, if there are no random draws. */
 static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;

@@ -152,7 +152,7 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Computing seconds of a worker, if it had the cluster's nominal speed. */
+/* Seconds that a worker would compute at the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);

@@ -1,7 +1,7 @@
 /*
  * Renders an answer as text for people: first the number of workers, then what limits the speed,
- * then what would change the answer. This file also has the functions that all text renderers
- * share: wrapped lines, labels, notes.
+ * then what would change the answer. This file also contains the functions for wrapped lines,
+ * labels and notes, which all text renderers use.
  */
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +159,10 @@ static void answer_say_whole(struct hm_text *out, const struct hm_answer *a,
     hm__text_release(&line);
 }
 
-/* Adds the probability that this n is the best, given how well the runs determine the curve. */
+/*
+ * Adds the probability that the recommended n is the best one, given how well the runs determine
+ * the curve.
+ */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
 {
@@ -272,8 +275,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the points that meet the deadline, the budget, `faster` and `work`, if the question has
- * them.
+ * Adds the points that answer the deadline, the budget, `faster` and `work`, if the question has
+ * these.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
@@ -418,8 +421,8 @@ static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the ranking of platforms; `widest` is the width of the column of machines, or 0 for no such
- * column.
+ * Adds the ranking of platforms. `widest` is the width of the column of machines; 0 leaves this
+ * column out.
  */
 static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)

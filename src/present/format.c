@@ -57,13 +57,13 @@ const char *hm__show_range(const char *(*show)(double value, char *text), double
     return text;
 }
 
-/* A unit that is used for values of at least `from`, with its size and its name. */
+/* A unit with its size in the base unit and its name; it is used for values of at least `from`. */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* Writes a value in the unit of the first row whose `from` is at most the value. */
+/* Writes a value with the first unit in `scales` whose `from` is at most the value. */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];
@@ -162,8 +162,8 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
 }
 
 /*
- * Escapes text. XML forbids most control characters; they and bytes that are not UTF-8 become
- * U+FFFD.
+ * Escapes a text for XML. Most control characters, which XML forbids, and bytes that are not UTF-8
+ * become U+FFFD.
  */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

@@ -20,7 +20,9 @@ struct hm_style hm__style_or_default(const struct hm_style *style)
     return own;
 }
 
-/* A named quantity of a point; a negative value or NaN means that it is unknown. */
+/*
+ * A quantity of a point with its name; a negative value or NaN means that the quantity is unknown.
+ */
 struct point_field {
     const char *name;
     double value;
@@ -88,7 +90,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* Writes the point at an index, or null if the answer has no such point. */
+/* Writes the point with the given index; writes null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -155,7 +157,8 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points that the question asks for, and the nearest miss if no point meets the limits.
+ * Writes the points that the question asks for. If no point meets the limits, writes the one that
+ * misses them least.
  */
 static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 {
@@ -173,8 +176,7 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes what surrounds the best n: the plateau, the ceiling of the search, and the certainty of
- * the answer.
+ * Writes the plateau around the best n, the ceiling of the search, and the certainty of the answer.
  */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
@@ -242,7 +244,10 @@ static void json_ranking(struct hm_json *json, const struct hm_answer *a)
     hm__json_close(json);
 }
 
-/* Writes the points with the given indices; without indices, the first `count` points. */
+/*
+ * Writes the points with the given indices; if there are no indices, writes the first `count`
+ * points.
+ */
 static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)
 {

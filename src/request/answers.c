@@ -253,7 +253,7 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* The object has further members: the quantities of the question, in SI units. */
+/* This object has further members, which are the quantities of the question, in SI units. */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,

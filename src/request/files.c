@@ -1,6 +1,6 @@
 /*
- * Access to files of this machine. This is the only source file of the module that names functions
- * which open files.
+ * Opens files on this machine. All functions of src/request that open files are in this source
+ * file.
  */
 #include "files.h"
 

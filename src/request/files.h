@@ -5,7 +5,7 @@
 #include "howmany_request.h"
 
 struct hm_files {
-    /* Reads the whole contents of a specification; "-" is standard input. */
+    /* Reads the whole contents of a specification file; the path "-" is standard input. */
     int (*read)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
     int (*runs)(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
     int (*traces)(const char *const *paths, size_t count, const struct hm_traces_settings *settings,

@@ -1,4 +1,4 @@
-/* Loading a job and the machines that it runs on. */
+/* Loads a job and the machines that it runs on. */
 #include "load.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "readers.h"
 
 /*
- * Reads the contents of a document that only has a name; the caller frees them with hm_text_free.
+ * Reads the contents of a document of which only the name is given; the caller frees them with
+ * hm_text_free.
  */
 static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
                       size_t *ret_length, struct hm_err *err)
@@ -48,7 +49,7 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
-/* Makes an empty job, whose fields all come from the field `set`. */
+/* Makes an empty job; all its keys come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
     struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
@@ -164,8 +165,8 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
         rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
     hm_text_free(text);
     if (rc == 0 && file)
-        (*ret_cluster)->name = machine->name; /* A ranking shows the file name, to distinguish
-                                                 clusters. */
+        /* The ranking shows the name of the file, so that clusters can be distinguished. */
+        (*ret_cluster)->name = machine->name;
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* Loading runs, traces and fits of convergence, and opening the store. */
+/* Loads runs, traces and fits of convergence, and opens the store. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
 {
     struct hm_store_filter filter = {.where = where ? where->items : NULL,
                                      .where_count = where ? where->count : 0,
-                                     .sort = "id"}; /* The oldest runs come first. */
+                                     /* Runs are read in the order in which they were added. */
+                                     .sort = "id"};
     size_t most = call->context->limits.runs;
     int64_t count = 0;
     int rc = hm_store_count(store, &filter, &count, err);
@@ -84,7 +85,8 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     if (rc == 0)
         rc = read_stored_runs(call, store, where, ret_runs, err);
     if (rc == 0 && !call->context->files)
-        (*ret_runs)->source = "the store"; /* A caller without files must not see the address. */
+        /* The address of the store is hidden from a caller without access to files. */
+        (*ret_runs)->source = "the store";
     hm__call_store_close(call, store, rc, err);
     return rc;
 }
@@ -142,7 +144,7 @@ int hm__load_fit(struct hm_call *call, const struct hm_document *d,
     return fail_file("fit", d->name, err);
 }
 
-/* Loads traces from several files, or from one document with contents. */
+/* Loads traces from several files, or from one document that has contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err)
@@ -166,7 +168,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
                               const char *record, struct hm_traces **ret_traces, struct hm_err *err)
 {
-    /* The oldest runs come first. */
+    /* Traces are read in the order in which they were added. */
     struct hm_store_filter filter = {
         .where = f->where.items, .where_count = f->where.count, .sort = "id"};
     struct hm_store *store = NULL;
@@ -198,7 +200,10 @@ static bool is_listed(const struct hm_texts *texts, const char *text)
     return false;
 }
 
-/* Keeps the traces of the algorithms that the request names; each name must be that of a trace. */
+/*
+ * Keeps the traces of the algorithms that the request names. It is an error if a named algorithm
+ * has no trace.
+ */
 static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
                            struct hm_err *err)
 {
@@ -252,7 +257,10 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
     return rc;
 }
 
-/* Whether the only document is a stored fit: a file .json, or an object with algorithms. */
+/*
+ * Whether the only document is a stored fit: a .json file, or a JSON object with the key
+ * "algorithms".
+ */
 static bool is_fit(const struct hm_trace_fields *f)
 {
     const struct hm_document *d = f->traces.count == 1 ? &f->traces.items[0] : NULL;
@@ -263,7 +271,9 @@ static bool is_fit(const struct hm_trace_fields *f)
                    : hm__text_ends(d->name, ".json");
 }
 
-/* Refuses fields that would change how a stored fit was made from its traces. */
+/*
+ * Refuses fields that have no effect on a stored fit, because they concern how traces are fitted.
+ */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
     const char *given = !isnan(f->best)  ? "best"

@@ -1,6 +1,6 @@
 /*
- * The verb plan: how many machines, how long, how much and why; from a model, from runs, or from
- * both.
+ * The verb plan: computes how many machines to use, how long the job takes, what it costs, and what
+ * limits the speed; from a model, from runs, or from both.
  */
 #include "plan.h"
 
@@ -171,8 +171,8 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 }
 
 /*
- * Estimates how many vertices and edges are assigned to workers by all splits of the job's graph,
- * for n = 1 to `most`. METIS refines a split several times.
+ * Estimates the work of splitting the job's graph for n = 1 to `most`, as the number of vertices
+ * and edges that are assigned to workers in all splits. METIS refines a split several times.
  */
 static double split_work(const struct hm_job *job, double most)
 {
@@ -183,11 +183,12 @@ static double split_work(const struct hm_job *job, double most)
            fmin(most, job->graph->vertices);
 }
 
-/* Refuse a graph whose splits would take longer than the context allows. */
+/* Refuses a graph if its splits would take more work than the context allows. */
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    double n = most > 0 ? most : 64; /* A plan without a limit considers up to 64 workers. */
+    /* Without a limit, a plan of a graph considers up to 64 workers. */
+    double n = most > 0 ? most : 64;
 
     if (!job->graph || !(context->limits.split_work > 0) ||
         !(split_work(job, n) > context->limits.split_work))
@@ -219,7 +220,10 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                             context->limits.max_n);
 }
 
-/* Fits the runs. The fit replaces the model of the job, or corrects it. */
+/*
+ * Fits the runs. If there is a job, the fit corrects its model; otherwise the fit replaces the
+ * model.
+ */
 static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                     struct hm_question *q, struct hm_err *err)
 {

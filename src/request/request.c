@@ -1,6 +1,6 @@
 /*
- * The public functions of requests: setting fields, reading a body, checking limits, running and
- * replying.
+ * The public functions of requests: they set fields, read a body, check limits, run the verb, and
+ * make the reply.
  */
 #include "request.h"
 
@@ -30,7 +30,10 @@ const struct hm_verb *hm__verb_find(const char *name)
     return NULL;
 }
 
-/* Compares names; a dash equals an underscore, because the command line writes max-n for max_n. */
+/*
+ * Compares the name of a field with the name that the user wrote. A dash equals an underscore,
+ * because the command line has --max-n for max_n.
+ */
 static bool is_name(const char *name, const char *written)
 {
     while (*name && (*name == *written || (*name == '_' && *written == '-'))) {
@@ -62,7 +65,8 @@ static const char *field_name(const void *context, size_t i)
 }
 
 /*
- * Finds the field of that name; otherwise returns NULL with an error that suggests a similar name.
+ * Finds the field with a name. If there is none, returns NULL with an error that suggests a similar
+ * name.
  */
 static const struct hm_request_field *find_field(struct hm_request *r, const char *name,
                                                  struct hm_err *err)
@@ -200,7 +204,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Returns the number of elements of a field that is a list; 0 for other fields. */
+/* Returns the number of elements of a list field; 0 for any other kind of field. */
 static size_t list_length(const struct hm_request_field *f, const void *values)
 {
     const void *member = (const char *)values + f->offset;
@@ -220,7 +224,7 @@ static size_t list_length(const struct hm_request_field *f, const void *values)
     }
 }
 
-/* Refuses fields that the context does not allow, and lists that are too long. */
+/* Refuses fields that the context does not allow, and lists that are longer than it allows. */
 static int check_context(const struct hm_request *r, const struct hm_context *c, struct hm_err *err)
 {
     for (size_t i = 0; i < r->verb->field_count; i++) {

@@ -1,4 +1,4 @@
-/* The verbs runs add and import, and those for named documents of the store. */
+/* The verbs runs add and runs import, and the verbs for named documents of the store. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@
  */
 
 /*
- * Receives batches of runs and adds them through the context, which may use one writer thread for
- * many requests.
+ * Receives batches of runs and passes them to the context, which adds them to the store. The
+ * context may use one writer thread for many requests.
  */
 struct call_sink {
     const struct hm_store_access *access;
@@ -85,7 +85,9 @@ static const struct hm_request_field add_fields[] = {
 
 #undef T
 
-/* Makes a tree of one row, so that names and units have the same meaning as in tables. */
+/*
+ * Makes a table with one row, so that names and units have the same meaning as in tables of runs.
+ */
 static int make_row(struct hm_call *call, const struct hm_runs_add_request *r,
                     struct hm_value *ret_row, struct hm_err *err)
 {
@@ -189,7 +191,7 @@ struct import_counts {
     size_t runs, traces;
 };
 
-/* Imports one table: a table with iterations holds traces; any other table holds runs. */
+/* Imports one table. If the table has iterations, its rows are traces, otherwise runs. */
 static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
                         const struct hm_document *d, const struct hm_run_sink *sink,
                         struct import_counts *done, struct hm_err *err)
@@ -226,7 +228,9 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a table of runs or traces, CSV or JSON lines");
         return HM_E_MISSING;
     }
-    /* With several tables, rows of different tables would get the same keys. */
+    /*
+     * With several tables, rows of different tables would get the same key, which must be unique.
+     */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
     int rc = open_sink(call, &writer, r->record, err);
@@ -341,7 +345,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* The output of a list of documents, as text or JSON. */
+/* The output of a list of documents while it is written, as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

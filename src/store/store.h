@@ -29,8 +29,8 @@ int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sq
  * commit. */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
-/* Called with each run, whose texts are valid during the call. A result other than 0 stops the
- * query, which returns that code. */
+/* A function that is called with each run. The texts of the run are valid only during the call. A
+ * result other than 0 stops the query, which returns that code. */
 typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
 /* Visits the runs that match a filter, inside a transaction that the caller has begun;

@@ -13,7 +13,8 @@
 #include "text.h"
 
 enum {
-    CELLS = HM_STORE_COLUMNS, /* Values of a run: all columns except id, and sample_count. */
+    /* Number of values of a run: all columns except id, and sample_count. */
+    CELLS = HM_STORE_COLUMNS,
     SAMPLE_CELLS = 6,
     AT_ONCE = 64, /* Number of samples that one statement inserts. */
 };

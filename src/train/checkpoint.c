@@ -343,8 +343,8 @@ static int reader_expect(struct checkpoint_reader *reader, const char *name, con
 }
 
 /*
- * Read one line of the list of arrays, which must equal `ours`. The checksum is correct, so a
- * different line means that the checkpoint is of a run with other settings.
+ * Read the line that describes one array; the line must equal `ours`. The checksum is correct, so a
+ * different line means that the checkpoint is from a run with other settings.
  */
 static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
                                struct hm_err *err)

@@ -85,7 +85,7 @@ static void release_formula(void *formula)
     hm_formula_free(formula);
 }
 
-/* Compiles a formula over n and the quantities of a job; without a text, there is no formula. */
+/* Compiles a formula over n and the quantities of a job; if text is NULL, so is the formula. */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
 {
@@ -117,7 +117,7 @@ int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *er
                          err);
 }
 
-/* Copies the communication steps, except an assumed one, and adds room for one more. */
+/* Copies the communication steps, unless they were only assumed, and adds room for one more. */
 static struct hm_transfer *add_step(struct hm_job *job)
 {
     size_t kept = job->communicate_assumed ? 0 : job->communicate_count;
@@ -275,7 +275,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* Refuses formulas of hm_formula_new, because their variables are not those of a job. */
+/* Refuses formulas from hm_formula_new, because their variables are not those of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))
@@ -356,7 +356,7 @@ static int fail_parts(int code, const char *field, const char *message, const ch
     return code;
 }
 
-/* Checks fields of a job that need or exclude each other. */
+/* Checks fields of a job that require or exclude each other. */
 static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;

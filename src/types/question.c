@@ -1,4 +1,4 @@
-/* Checking a question. */
+/* Checks of struct hm_question. */
 #include <math.h>
 
 #include "checks.h"
@@ -41,8 +41,8 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 }
 
 /*
- * Weights of 0 give every n the same value. This check also finds a question that was set to zeros
- * instead of HM_QUESTION_INIT.
+ * Two weights of 0 are an error, because they make all numbers of workers equally good. The check
+ * also finds a question that was set to zeros instead of HM_QUESTION_INIT.
  */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {

@@ -74,4 +74,13 @@ if command -v g++ >/dev/null; then
 else
   skip "the headers are C++ too" "g++ is not installed"
 fi
+archive() { # the archive of make dist has the version in its name and the sources inside
+  local version=$(howmany --version | cut -d' ' -f2)
+  tools/make-dist --no-test "$work" && tar -tzf "$work/howmany-$version.tar.gz" >"$work/list" && grep -qx "howmany-$version/meson.build" "$work/list"
+}
+if git rev-parse --verify -q HEAD >/dev/null 2>&1; then
+  check "make dist makes an archive" archive
+else
+  skip "make dist makes an archive" "not a git checkout"
+fi
 finish

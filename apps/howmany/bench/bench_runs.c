@@ -1,5 +1,5 @@
 /*
- * Making the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
+ * Makes the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
  * continue. Ctrl-C ends the running command and keeps all measurements so far.
  */
 #include <math.h>
@@ -272,7 +272,7 @@ int bench_prepare(struct bench_session *s)
             rc = cli_complain("bench: the command does not contain {%s}, which has several values",
                               s->axes.names[i]);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    rc = rc ? rc : fill_command(s, 0, &first); /* Report a {name} without a value now. */
+    rc = rc ? rc : fill_command(s, 0, &first); /* This reports a placeholder that has no value. */
     launch_command_release(&first);
     return rc ? rc : check_fit_terms(s);
 }

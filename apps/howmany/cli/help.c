@@ -1,4 +1,4 @@
-/* Prints --help of a command from its table. */
+/* Prints the help of a command from its table of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,8 +41,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the group of option i was printed already, with an earlier option that is not an
- * operand. */
+/* Whether the group of option i was printed already, with an earlier entry that is an option and
+ * not an operand. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -68,7 +68,7 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
  */
 
 struct verb_word {
-    int option; /* Index in the table of options; -1: the word is an operand. */
+    int option; /* Index into the table of options; -1 if the word is an operand. */
     const char *text;
 };
 
@@ -120,8 +120,8 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field of the operand with this number. If the last field is a list, it takes all further
- * operands. */
+/* Set the field that belongs to the operand with this number. The last field, if it is a list,
+ * takes all further operands. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -264,7 +264,7 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Report an error; for an operand, the message names the command instead of an option. */
+/* Report an error. If an operand is wrong, the message names the command instead of an option. */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
     if (strcmp(err->source, "request") == 0 && c->verb->operand &&

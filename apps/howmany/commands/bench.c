@@ -1,12 +1,14 @@
-/* The command howmany bench: runs any command with several values, records the runs and fits
- * them. */
+/*
+ * The command howmany bench: runs a command repeatedly with different values, records the runs and
+ * fits them.
+ */
 #include <math.h>
 #include <stdlib.h>
 
 #include "bench_session.h"
 
 struct bench_state {
-    const char *command; /* The command as one text; borrowed from the arguments. */
+    const char *command; /* The command to run, as one text; borrowed from the arguments. */
     bool shell, dry_run, design;
     struct bench_session session;
 };
@@ -166,8 +168,7 @@ static int bench_accept(void *state, int option, const char *value)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* With --shell, the whole text is one argument of sh -c; otherwise it is split into arguments
- * here. */
+/* Splits the command into arguments. With --shell, the whole text is one argument of sh -c. */
 static int split_command(struct bench_state *s)
 {
     const char *const shell[] = {"sh", "-c", s->command};

@@ -1,4 +1,7 @@
-/* howmany man: prints man pages in the format scdoc, from the tables of the commands. */
+/*
+ * The command howmany man: prints man pages in the format of scdoc, from the tables of the
+ * commands.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +10,7 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* Print a text and escape the characters that are markup in scdoc. */
+/* Print a text with escapes for the characters that are markup in scdoc. */
 static void put_escaped(const char *text)
 {
     for (; *text; text++) {

@@ -1,35 +1,25 @@
-/* Commands that are requests. Each command lists its verbs; options and help come from the fields
- * of the verbs. */
+/*
+ * The commands that are requests. Each command lists its verbs; its options and help come from the
+ * fields of the verbs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "folders.h"
 #include "verb.h"
 #include "verbs.h"
 
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Create the parent folders of a file; path is modified during the call and restored. */
-static bool make_folders(char *path)
-{
-    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-/* Make the default output path of an import: a file with the name of the input in the user's
- * catalog. */
+/* Make the default output path of an import: a file in the user's catalog folder, with the name of
+ * the input file. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int length = (int)strcspn(base, ".");
+    struct hm_err err = {0};
 
     /* All price lists are called vms.csv, so the name of their folder is used instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
@@ -49,9 +39,7 @@ static int import_path(const char *file, char *path, size_t room)
         return cli_complain("there is no home folder; give --output FILE");
     size_t used = strlen(path);
     snprintf(path + used, room - used, "/%.*s.yaml", length, base);
-    if (!make_folders(path))
-        return cli_complain("the folder of %s cannot be created: %s", path, strerror(errno));
-    return 0;
+    return cli_folders_make(path, &err) ? cli_report(&err) : 0;
 }
 
 static int prepare_catalog(struct cli_verb_call *c)
@@ -66,7 +54,8 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* Open the output file of an export before it runs, because a long export is written in parts. */
+/* Open the output file of an export before the export runs, because a long export is written in
+ * parts. */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;

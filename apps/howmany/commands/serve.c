@@ -1,4 +1,4 @@
-/* howmany serve: an HTTP server that gives the same answers as the commands. */
+/* The command howmany serve: runs an HTTP server that gives the same answers as the commands. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct serve_state {
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
-    struct api_store *store; /* Store of runs; NULL: no store. */
+    struct api_store *store; /* Store of runs; NULL if there is none. */
     struct api *api;
 };
 
@@ -152,8 +152,8 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write the line to standard error. A line that cannot be written is lost, because there is no
- * other place to report it. */
+/* Write a line of the log to standard error. If this fails, the line is lost, because the failure
+ * cannot be reported elsewhere. */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -252,8 +252,8 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Open the store. If the user named a store, it must open. If this build does not support the
- * default store, a message says that runs are not stored. */
+/* Open the store. It is an error if a store that the user named cannot be opened. If this build
+ * does not support the default store, a message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
     /* If there are several workers, one stays free for requests that do not need the store. */
@@ -304,7 +304,8 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for running requests. If some do not end, exit without freeing the data that they use. */
+/* Wait for running requests. If some requests do not end in time, exit without freeing the data
+ * that they use. */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
     api_shut_down(s->api);

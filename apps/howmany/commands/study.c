@@ -1,6 +1,6 @@
 /*
- * The command howmany study makes training runs, answers which algorithm on how many workers is
- * best, checks the answer, and writes a report.
+ * The command howmany study: makes training runs, finds which algorithm on how many workers is
+ * best, checks this answer, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +117,8 @@ static int study_accept(void *state, int option, const char *value)
     }
 }
 
-/* Returns the name of the study's file with .study in place of its extension. */
+/* Returns the default folder of a study: the name of its file with .study in place of the
+ * extension. */
 static const char *default_folder(struct study_state *s)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};

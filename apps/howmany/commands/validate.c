@@ -73,8 +73,8 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* Add a case. An error with the code `tolerated`, such as a missing file, only skips the case; 0:
- * no error is tolerated. */
+/* Add a case. If loading it fails with the code `tolerated`, such as that of a missing file, the
+ * case is skipped without an error. If `tolerated` is 0, every failure is an error. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -128,8 +128,8 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* HM_E_MISSING is tolerated: some networks need further keys, such as the size of the
-         * input. */
+        /* The code HM_E_MISSING is tolerated, because some networks need further keys, such as the
+         * size of the input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);
         hm__text_release(&job);
@@ -139,7 +139,7 @@ static int add_networks(struct validate_state *s)
     return rc;
 }
 
-/* Add a built-in case. Its data files are searched in the folder of --data. */
+/* Add a built-in case. Its data files are looked up in the folder that --data gives. */
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
@@ -163,7 +163,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a figure with as many digits as are compared. */
+/* Format a figure with the number of digits that is compared. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)

@@ -17,8 +17,8 @@
 static const char json_type[] = "application/json", text_type[] = "text/plain; charset=utf-8",
                   metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* All routes. A route that writes to the store needs the scope write, a route that reads data the
- * scope read. Routes with the same path are adjacent. */
+/* All routes. A route that writes to the store needs the scope write; a route that reads data needs
+ * the scope read. Routes with the same path are adjacent. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
@@ -202,8 +202,8 @@ static bool is_get(const struct http_request *r)
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 }
 
-/* Returns the index of the route for a path and a method. If only the path matches, it is the first
- * route with that path; ROUTES if no path matches. */
+/* Returns the index of the route for a path and a method. If only the path matches, returns the
+ * first route with that path; if no path matches, returns ROUTES. */
 static size_t find_route(const struct http_request *r)
 {
     const char *method = is_get(r) ? "GET" : "POST";
@@ -227,7 +227,8 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The route is the only one of its path. */
+/* Respond with 405 (method not allowed). The header Allow names the method of `route`, which is the
+ * only route with its path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -249,11 +250,9 @@ static bool is_loopback_host(const char *host)
            (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length);
 }
 
-/*
- * Without tokens, every client on this machine may read and write. A request whose Host is another
- * name came through a proxy or from a web page that rebinds its name to this address, so it is
- * refused.
- */
+/* Without tokens, every client on this machine may read and write. If the header Host has another
+ * name, the request came through a proxy or from a web page whose name was rebound to this address,
+ * so it is refused. */
 static bool check_host(const struct http_request *r, struct http_response *out)
 {
     if (is_loopback_host(r->host))
@@ -398,7 +397,7 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* Build the cache key of a response: everything that the response depends on. */
+/* Build the cache key of a response, which contains everything that the response depends on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -425,7 +424,8 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
     return known != NULL;
 }
 
-/* Requests that wait for the writer of the store must not occupy the threads for computation. */
+/* Chooses the thread pool for a route. Requests that wait for the writer of the store must not
+ * occupy the threads for computation. */
 static enum http_next choose_pool(const struct api_route *route)
 {
     return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
@@ -475,7 +475,9 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
 
     make_key(&key, r);
     struct api_cached *answer = NULL;
-    if (key.failed) /* A truncated key could be equal to the key of another request. */
+    /* The key is incomplete because memory ran out, so it could be equal to the key of another
+     * request. */
+    if (key.failed)
         hm_text_free(text);
     else
         answer = api_cache_put(a->cache, key.data, key.length, type, text, length);
@@ -517,7 +519,7 @@ void api_work(void *context, const struct http_request *r, struct http_response 
     }
     struct hm_text copy = {0};
     hm__text_add_n(&copy, reply->text, reply->length);
-    /* A reply from the store is not cached, because the store may change. */
+    /* A reply that was made from the store is not cached, because the store may change. */
     if (copy.failed || reply->from_store) {
         send_text(out, 200, reply->type, &copy);
     } else {

@@ -39,7 +39,7 @@ bool api_takes_field(const struct api_verb *how, const struct hm_request_field *
     return !(f->flags & local) && f->kind != HM_REQUEST_OUTPUT;
 }
 
-/* Refuse a key that is allowed only on the command line. */
+/* Refuse a query key that is allowed only on the command line. */
 static int check_key(const struct api_verb *how, const char *key, struct hm_err *err)
 {
     const struct hm_request_field *f = hm__verb_field(how->verb, key);
@@ -54,7 +54,7 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* For each {name} of the pattern, set the field with that name to its segment of the path. */
+/* For each {name} in the pattern, set the field of that name to the segment of the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -79,7 +79,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* Read one pair key=value of the query; a key without a value sets a flag. */
+/* Read one key=value of the query; a key without a value sets a flag. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * The table of open connections. Each thread that reads and writes sockets sets the phase of its
- * own connections, which is atomic. A lock protects the list; it is taken to add, remove and close
- * connections. A socket is shut down only while the lock is held and its connection is in the list.
- * The library closes a socket only after its connection was removed from the list, so a descriptor
- * cannot be reused before that.
+ * own connections; the phase is atomic. A lock protects the list; it is taken to add, remove and
+ * close connections. A socket is shut down only while the lock is held and its connection is in the
+ * list. The library closes a socket only after its connection was removed from the list, so a
+ * descriptor cannot be reused before that.
  */
 #include "http_connections.h"
 
@@ -27,9 +27,10 @@ struct http_connection {
     _Atomic int phase;
     _Atomic double since;
     _Atomic size_t body;
-    _Atomic bool settled;        /* The connection is idle, and `received` has been set. */
+    _Atomic bool settled;        /* True if the connection is idle and `received` has been set. */
     unsigned long long received; /* Number of bytes received when the connection became idle. */
-    bool half_closed;            /* At the last check, the client had closed its side. */
+    /* True if the client had closed its side of the connection at the last check. */
+    bool half_closed;
     bool closed;
 };
 
@@ -104,8 +105,8 @@ bool http_connections_is_full(struct http_connections *w)
     return http_connections_count(w) > w->connections;
 }
 
-/* Some connections beyond the limit are admitted, so that their requests can be answered with
- * 503. */
+/* Whether one more connection may be accepted. Some connections beyond the limit are accepted, so
+ * that their requests can be answered with 503. */
 bool http_connections_admits(struct http_connections *w, const char *address)
 {
     size_t same = 0;
@@ -189,8 +190,8 @@ static unsigned long long bytes_received(int socket)
                                                                         : 0;
 }
 
-/* End the idle phase at the first byte of the next request, because the library reports a request
- * only after its first line. */
+/* End the idle phase when the first byte of the next request has arrived. The library does not do
+ * this, because it reports a request only after its first line. */
 static void check_idle(struct http_connection *p)
 {
     unsigned long long received = bytes_received(p->socket);
@@ -203,9 +204,9 @@ static void check_idle(struct http_connection *p)
     }
 }
 
-/* Whether the client has closed its side of the connection, so that it cannot send more of a
- * request. The library does not notice the closing if it arrives together with a request. Two
- * checks in a row must agree, so that a request that the library is still processing is not
+/* Whether the client has closed its side of the connection, so that the rest of a request cannot
+ * arrive. The library does not notice this if the end of the data arrives together with a request.
+ * Two successive checks must agree, so that a request that the library is still processing is not
  * lost. */
 static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {

@@ -1,10 +1,11 @@
 /*
- * The HTTP server on libmicrohttpd (written for 0.9.75); no other file uses the library.
+ * The HTTP server, based on libmicrohttpd (written for version 0.9.75); no other file uses the
+ * library.
  *
  * The library parses requests; the guard checks each head before the handler sees it, and the table
- * of connections closes those that exceed a timeout. An exchange is a request and its response: it
- * is created when the request line has arrived and freed when the response was sent. While a thread
- * of a pool works on a request, its connection is suspended.
+ * of connections closes connections that exceed a timeout. An exchange is a request and its
+ * response: it is created when the request line has arrived and freed when the response was sent.
+ * While a thread of a pool works on a request, its connection is suspended.
  */
 #include <microhttpd.h>
 #include <pthread.h>
@@ -26,8 +27,8 @@
 
 enum { CONNECTION_MEMORY = 32768, CLOSE_LATE_NS = 200000000 };
 
-/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that no other
- * command needs. */
+/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that other
+ * commands do not need. */
 #define MHD_MAP(X)                                                                                 \
     X(MHD_add_response_header)                                                                     \
     X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
@@ -81,7 +82,7 @@ enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHAN
 struct exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct http_connection *entry; /* Entry in the table of connections. */
+    struct http_connection *entry; /* Entry of the connection in the table of connections. */
     enum exchange_state state;
     struct http_request request;
     struct http_response response;
@@ -89,7 +90,7 @@ struct exchange {
     char *body;
     size_t length, room;
     bool too_large, answered;
-    char *path;    /* Decoded path; stored behind the target. */
+    char *path;    /* Decoded path; stored after the target in the same memory block. */
     char target[]; /* Target of the request as it was received. */
 };
 
@@ -110,7 +111,7 @@ static enum MHD_Result send_response(struct exchange *x, bool close_after)
     x->state = EXCHANGE_ANSWERED;
     if (!out)
         return MHD_NO;
-    r->release = NULL; /* The library frees the body from here on. */
+    r->release = NULL; /* From here on, the library frees the body. */
     mhd.MHD_add_response_header(out, "Content-Type", r->type);
     mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
     mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
@@ -160,13 +161,11 @@ static const char *header_value(const struct http_head *head, const char *name)
     return h ? h->value : "";
 }
 
-/*
- * The library accepts a bare CR or LF as the end of a line, truncates a value at a NUL, joins
- * folded lines, and drops lines without a name, and it reports none of these. But it parses in
- * place, so its pointers point into the received bytes: if the head is well-formed, exactly the two
- * bytes CR LF are between a value and the next name. This holds for version 0.9.75; with other
- * versions the check is skipped.
- */
+/* Whether the head has the plain layout that RFC 9112 requires. The library accepts a bare CR or LF
+ * as the end of a line, truncates a value at a NUL, joins folded lines, and drops lines without a
+ * name, and it reports none of these. But it parses in place, so its pointers point into the
+ * received bytes: if the head is well-formed, exactly the two bytes CR LF are between a value and
+ * the next name. This holds for version 0.9.75; with other versions the check is skipped. */
 static bool is_plain_layout(const char *version, const struct header_list *g)
 {
     const char *end = version + strlen(version);
@@ -179,8 +178,8 @@ static bool is_plain_layout(const char *version, const struct header_list *g)
             return false;
         end = h->value + h->value_length;
     }
-    /* After the last header comes an empty line. Reading beyond it is safe, because the library's
-     * buffers are never full. */
+    /* An empty line must follow the last header. Reading beyond the last header is safe, because
+     * the library's buffers are never full. */
     return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
            (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
 }
@@ -296,8 +295,8 @@ static enum MHD_Result handle_head(struct exchange *x, const char *method, const
 
     if (verdict.status != 0)
         return send_refusal(x, &verdict);
-    /* If the response were sent now, the library would close the connection, so respond after the
-     * body. */
+    /* The response is sent after the body was read; if it were sent now, the library would close
+     * the connection. */
     x->state = EXCHANGE_READING;
     http_connection_enter(x->entry, HTTP_PHASE_BODY);
     return MHD_YES;
@@ -324,7 +323,8 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
             return MHD_NO;
         *size = 0;
         return MHD_YES;
-    case EXCHANGE_WORKING: /* The connection was resumed after run_exchange. */
+    /* A thread of a pool has answered the request (run_exchange) and resumed the connection. */
+    case EXCHANGE_WORKING:
         return send_response(x, false);
     case EXCHANGE_ANSWERED:
         break;
@@ -335,8 +335,8 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
 
 /* ---- exchanges and connections --------------------------------------------------------------- */
 
-/* Whether a target has too many arguments: the library has no room for thousands of them, and waits
- * forever when its memory is full. */
+/* Whether a target has too many arguments. The library has no room for thousands of arguments, and
+ * waits forever when its memory is full. */
 static bool is_crowded(const char *target)
 {
     size_t arguments = 0;
@@ -348,7 +348,7 @@ static bool is_crowded(const char *target)
     return arguments > HTTP_ARGUMENTS_MAX;
 }
 
-/* Send 414 directly on the socket, without the library, and close the connection. */
+/* Send the response 414 directly on the socket, without the library, and close the connection. */
 static void hang_up(struct http_server *s, struct MHD_Connection *connection)
 {
     static const char too_long[] =
@@ -479,8 +479,7 @@ static void *close_late(void *context)
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit of open files to the number that the connections need, if the system allows
- * it. */
+/* Raise the limit on open files to the number that the connections need, if this is allowed. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -500,8 +499,9 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
     return mhd.MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accept_connection, s,
         handle_data, s, MHD_OPTION_LISTEN_SOCKET,
-        listening, /* The connection limit is per thread; the table counts all connections. */
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
+        /* The library applies its connection limit to each thread; the table counts all
+         * connections. */
+        listening, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,

@@ -7,9 +7,10 @@
 
 struct http_pool;
 
-/* Start a pool whose threads call run(task) for each task. NULL when no thread can be started. */
+/* Start a pool whose threads call run(task) for each task. Returns NULL if no thread can be
+ * started. */
 struct http_pool *http_pool_new(int threads, size_t queue, void (*run)(void *task));
-/* Reserve a place for a task, which must then be pushed; false when the queue is full. */
+/* Reserve a place in the queue for a task, which must then be pushed; false if it is full. */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
 /* Returns the number of tasks that are reserved, waiting or running. */

@@ -46,9 +46,9 @@ static size_t make_series(const struct spark *s, struct change *changes)
         const struct spark_executor *e = &s->executors[i];
         double cores = isnan(e->cores) ? 0 : e->cores;
         changes[count] = (struct change){e->added, 1, cores, count};
-        count += !isnan(e->added);
+        count += isnan(e->added) ? 0 : 1;
         changes[count] = (struct change){e->removed, -1, -cores, count};
-        count += !isnan(e->added) && !isnan(e->removed);
+        count += isnan(e->added) || isnan(e->removed) ? 0 : 1;
     }
     if (count > 0)
         qsort(changes, count, sizeof(*changes), compare_changes);

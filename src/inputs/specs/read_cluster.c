@@ -135,7 +135,8 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     if (value->kind == HM_VALUE_MAP)
         return hm__read_map(reader, value, fields, 3, node);
     int rc = hm__read_field(reader, value, &fields[0], node);
-    node->flops_32 = node->flops_64 = node->flops_16; /* One figure applies to all precisions. */
+    /* A single value applies to all precisions. */
+    node->flops_32 = node->flops_64 = node->flops_16;
     return rc;
 }
 
@@ -212,7 +213,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     cluster->name = hm__arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm__fail_nomem(reader->err);
-    /* Skip the first field, `machine`: a machine cannot start from another machine. */
+    /* Skip the first field, `machine`, because a machine cannot start from another machine. */
     int rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
     return rc ? rc : read_parts(reader, value, cluster);
 }

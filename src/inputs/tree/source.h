@@ -36,13 +36,15 @@ void hm__source_close(struct hm_source *source);
 struct hm_bytes {
     struct hm_source *source; /* File to read; owned. */
     char *buffer;             /* Buffer of `room` bytes; owned. */
-    size_t room, length, at;  /* Size of the buffer, bytes in it, and the next byte to read. */
-    struct hm_err *err;       /* Borrowed; receives the errors of reading. */
+    /* Size of the buffer, number of bytes in it, and index of the next byte. */
+    size_t room, length, at;
+    struct hm_err *err; /* Receives the errors of reading; borrowed. */
 };
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
-/* Reads the next part of the file into the empty buffer; returns as hm__bytes_next does. */
+/* Reads the next part of the file into the buffer, which must be empty. Returns the first new byte,
+ * or a negative value as hm__bytes_next does. */
 int hm__bytes_refill(struct hm_bytes *bytes);
 void hm__bytes_close(struct hm_bytes *bytes);
 
