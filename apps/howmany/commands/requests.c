@@ -104,6 +104,9 @@ const struct cli_command cli_advise = {.name = "advise",
 const struct cli_command cli_graph = {
     .name = "graph", .arguments = "FILE", .operands = "@file", .verbs = VERBS(&hm__verb_graph)};
 
+const struct cli_command cli_import = {
+    .name = "import", .arguments = "FILE…", .operands = "@file", .verbs = VERBS(&hm__verb_import)};
+
 const struct cli_command cli_catalog = {
     .name = "catalog",
     .arguments = "[list [KIND] | show NAME | import FILE]",

@@ -21,6 +21,12 @@ const struct hm_importer *hm__importer_find(const char *name)
     return NULL;
 }
 
+const char *hm__importer_name(const void *context, size_t i)
+{
+    (void)context;
+    return hm__importers[i] ? hm__importers[i]->name : NULL;
+}
+
 /* ---- what readers say ----------------------------------------------------------------------- */
 
 static void add_item(struct hm_imported *im, enum hm_import_fate fate, double count,
@@ -43,6 +49,8 @@ void hm__import_took(struct hm_imported *im, double count, const char *format, .
 {
     va_list arguments;
 
+    if (count == 0)
+        return;
     va_start(arguments, format);
     add_item(im, HM_IMPORT_TAKEN, count, format, arguments);
     va_end(arguments);
@@ -203,7 +211,7 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     for (size_t i = 0; hm__importers[i]; i++)
         if (hm__importers[i]->recognise(head) > 0)
             hm__text_addf(&names, "%s%s", names.length ? ", " : "", hm__importers[i]->name);
-    hm__fail(err, HM_E_TYPE, "'%.200s' has no format that can be imported", name);
+    hm__fail(err, HM_E_TYPE, "has no format that can be imported");
     if (head->length == 0)
         hm__err_hint(err, "the file is empty");
     else if (hm__find(head->text, head->length < 64 ? head->length : 64, "version https://git-lfs"))

@@ -119,8 +119,14 @@ const struct hm_importer *hm__import_recognise(const struct hm_import_from *from
 /* The tables as runs and traces. Missing facts are an error with the names of the facts. */
 int hm__import_runs(const struct hm_imported *import, struct hm_runs **ret_runs,
                     struct hm_err *err);
-int hm__import_traces(const struct hm_imported *import, const struct hm_traces_settings *settings,
-                      struct hm_traces **ret_traces, struct hm_err *err);
+int hm__import_traces(struct hm_imported *const *imports, size_t count,
+                      const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                      struct hm_err *err);
+/* Fail if a table has no rows, or if its rows lack the number of workers. */
+int hm__import_check(const struct hm_imported *import, const struct hm_import_table *table,
+                     const char *what, struct hm_err *err);
+/* Returns the name of format i, and NULL after the last; for hm__suggest. */
+const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
 /* Call `visit` for each file that a path means: itself, or the files of a folder in the order of
@@ -131,7 +137,7 @@ int hm__import_walk(const char *path,
 
 /* ---- for readers ---------------------------------------------------------------------------- */
 
-/* Say what was taken, what was left out, or any other thing to know. */
+/* Say what was taken, what was left out, or any other thing to know. A count of 0 says nothing. */
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);

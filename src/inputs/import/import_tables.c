@@ -69,42 +69,39 @@ void hm__import_csv(const struct hm_import_table *t, struct hm_text *out)
     }
 }
 
-/* Fails if the number of workers, which every row needs, is not known. */
-static int check_rows(const struct hm_imported *im, const struct hm_import_table *t,
-                      const char *what, struct hm_err *err)
+int hm__import_check(const struct hm_imported *im, const struct hm_import_table *t,
+                     const char *what, struct hm_err *err)
 {
     if (t->rows == 0) {
-        hm__fail(err, HM_E_MISSING, "%s has no %s", im->importer->title, what);
+        hm__fail(err, HM_E_MISSING, "a %s gave no %s", im->importer->title, what);
         hm__err_hint(err, "it becomes %s", im->importer->becomes);
         hm__err_at(err, im->name, 0);
         return HM_E_MISSING;
     }
     if (im->needs_n) {
         hm__fail(err, HM_E_MISSING, "n, the number of workers, is not in the file");
-        hm__err_hint(err, "give it: howmany import --set n=8");
+        hm__err_hint(err, "write a table first: howmany import FILE --set n=8 -o FILE.csv");
         hm__err_at(err, im->name, 0);
         return HM_E_MISSING;
     }
     return 0;
 }
 
-/* Makes a tree of a table: a list of maps without the cells that are unknown. */
-static int table_tree(const struct hm_import_table *t, struct hm_arena *arena,
-                      struct hm_value *root, struct hm_err *err)
+/* Makes maps of the rows of a table, without the cells that are unknown. `run` is a further cell of
+ * each row; NULL: none. */
+static int make_rows(const struct hm_import_table *t, const char *run, struct hm_arena *arena,
+                     struct hm_value *rows, struct hm_err *err)
 {
     const char *names[HM_IMPORT_COLUMNS];
-    struct hm_value *rows = hm__arena_alloc(arena, t->rows, sizeof(*rows));
 
-    if (!rows)
-        return hm__fail_nomem(err);
     for (size_t k = 0; k < t->column_count; k++)
         if (!(names[k] = hm__arena_strndup(arena, t->columns[k], column_length(t, k))))
             return hm__fail_nomem(err);
     for (size_t i = 0; i < t->rows; i++) {
         struct hm_value *row = &rows[i];
         *row = (struct hm_value){.kind = HM_VALUE_MAP, .line = (int)i + 1};
-        row->items = hm__arena_alloc(arena, t->column_count, sizeof(*row->items));
-        row->keys = hm__arena_alloc(arena, t->column_count, sizeof(*row->keys));
+        row->items = hm__arena_alloc(arena, t->column_count + 1, sizeof(*row->items));
+        row->keys = hm__arena_alloc(arena, t->column_count + 1, sizeof(*row->keys));
         if (!row->items || !row->keys)
             return hm__fail_nomem(err);
         for (size_t k = 0; k < t->column_count; k++) {
@@ -120,37 +117,70 @@ static int table_tree(const struct hm_import_table *t, struct hm_arena *arena,
             row->items[row->count] = item;
             row->keys[row->count++] = names[k];
         }
+        if (run) {
+            row->items[row->count] =
+                (struct hm_value){.kind = HM_VALUE_SCALAR, .quoted = true, .text = run};
+            row->keys[row->count++] = "run";
+        }
     }
-    *root = (struct hm_value){.kind = HM_VALUE_LIST, .items = rows, .count = t->rows};
-    root->keys = hm__arena_alloc(arena, t->rows, sizeof(*root->keys));
-    return root->keys ? 0 : hm__fail_nomem(err);
+    return 0;
+}
+
+/* Makes an empty list with room for `count` rows. */
+static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root,
+                     struct hm_err *err)
+{
+    *root = (struct hm_value){.kind = HM_VALUE_LIST, .count = count};
+    root->items = hm__arena_alloc(arena, count, sizeof(*root->items));
+    root->keys = hm__arena_alloc(arena, count, sizeof(*root->keys));
+    return root->items && root->keys ? 0 : hm__fail_nomem(err);
 }
 
 int hm__import_runs(const struct hm_imported *im, struct hm_runs **ret_runs, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value root;
-    int rc = arena ? check_rows(im, &im->runs, "runs", err) : hm__fail_nomem(err);
+    int rc = arena ? hm__import_check(im, &im->runs, "runs", err) : hm__fail_nomem(err);
 
     if (rc == 0)
-        rc = table_tree(&im->runs, arena, &root, err);
+        rc = make_list(arena, im->runs.rows, &root, err);
+    if (rc == 0)
+        rc = make_rows(&im->runs, NULL, arena, root.items, err);
     if (rc == 0)
         rc = hm__runs_read(&root, im->name, ret_runs, err);
     hm__arena_free(arena);
     return rc;
 }
 
-int hm__import_traces(const struct hm_imported *im, const struct hm_traces_settings *settings,
-                      struct hm_traces **ret_traces, struct hm_err *err)
+int hm__import_traces(struct hm_imported *const *imports, size_t count,
+                      const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                      struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value root;
-    int rc = arena ? check_rows(im, &im->traces, "traces", err) : hm__fail_nomem(err);
+    size_t rows = 0, at = 0;
+    int rc = arena ? 0 : hm__fail_nomem(err);
 
+    if (rc == 0 && count == 0)
+        rc = hm__fail(err, HM_E_MISSING, "there is no file that gives traces");
+    for (size_t i = 0; i < count; i++)
+        rows += imports[i]->traces.rows;
+    if (rc == 0 && rows == 0)
+        rc = hm__import_check(imports[0], &imports[0]->traces, "traces", err);
     if (rc == 0)
-        rc = table_tree(&im->traces, arena, &root, err);
+        rc = make_list(arena, rows, &root, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct hm_import_table *t = &imports[i]->traces;
+        if (t->rows == 0)
+            continue;
+        rc = hm__import_check(imports[i], t, "traces", err);
+        if (rc == 0)
+            rc = make_rows(t, count > 1 ? imports[i]->name : NULL, arena, root.items + at, err);
+        at += t->rows;
+    }
     if (rc == 0)
-        rc = hm__traces_read(&root, im->name, settings, ret_traces, err);
+        rc = hm__traces_read(&root, count == 1 ? imports[0]->name : "the files", settings,
+                             ret_traces, err);
     hm__arena_free(arena);
     return rc;
 }
