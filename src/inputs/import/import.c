@@ -304,12 +304,15 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
 
     if (rc)
         return rc;
-    im->importer = as ? as : choose(&head);
+    im->importer = head.length == 0 ? NULL : as ? as : choose(&head);
     if (!im->importer)
         return fail_unknown(im->name, &head, err);
     im->facts.out = &im->facts_text;
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
+    /* The end of a compressed file shows whether it is whole. */
+    while (rc == 0 && im->codec && hm__stream_refill(&im->in))
+        ;
     if (rc == 0 && im->in.rc)
         rc = im->in.rc;
     if (rc == 0 && im->in.cut)

@@ -19,7 +19,7 @@ enum { RAW_ROOM = 256 * 1024 };
 
 /* A stream that decodes to more than this many bytes and to more than this many times its size is
  * refused, because files of that kind are made to exhaust a reader. */
-static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 400;
+static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
     int file;           /* Open file; -1 for bytes in memory. */
@@ -188,7 +188,7 @@ static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t 
     *ret_length = room - step.out_left;
     s->produced += *ret_length;
     if (s->produced > BOMB_BYTES && s->produced / BOMB_RATIO > s->consumed)
-        return source_fail(s, err, HM_E_LIMIT, "decodes to more than 400 times its size");
+        return source_fail(s, err, HM_E_LIMIT, "decodes to more than 200 times its size");
     return 0;
 }
 

@@ -13,7 +13,7 @@ int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_e
 int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
- * and so is one that decodes to more than 32 MiB and to more than 400 times its size. */
+ * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
 /* Reads until the buffer is full or the file ends. */
