@@ -160,7 +160,8 @@ struct hm_verb {
      * have exactly one operand.
      */
     bool bare;
-    bool writes;        /* True if the verb changes the store. */
+    bool any_body; /* A body of any media type other than JSON and YAML sets the field `table`. */
+    bool writes;   /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };

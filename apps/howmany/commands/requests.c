@@ -141,6 +141,9 @@ const struct cli_command cli_graph = {
     .operands = "@file",
     .verbs = VERBS(&hm__verb_graph)};
 
+const struct cli_command cli_import = {
+    .name = "import", .arguments = "FILE…", .operands = "@file", .verbs = VERBS(&hm__verb_import)};
+
 const struct cli_command cli_catalog = {
     .name = "catalog",
     .examples = {"howmany catalog", "howmany catalog show p4d.24xlarge",
