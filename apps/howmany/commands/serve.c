@@ -20,7 +20,7 @@ enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
 
 struct serve_state {
     const char *listen, *token_file, *make_token, *record;
-    double body_limit, connections, per_address, workers, queue;
+    double body_limit, connections, per_address, workers, queue, time_limit, memory_limit;
     bool quiet;
     char host[HTTP_ADDRESS];
     int port;
@@ -40,6 +40,8 @@ enum option {
     PER_ADDRESS,
     WORKERS,
     QUEUE,
+    TIME_LIMIT,
+    MEMORY_LIMIT,
     QUIET
 };
 
@@ -67,6 +69,10 @@ static const struct cli_option options[] = {
                  "threads that compute answers (default: processors, at least 2)", NULL},
     [QUEUE] = {"queue", 0, "N",
                "requests that may wait for a thread (default 64); further ones get 503", NULL},
+    [TIME_LIMIT] = {"time-limit", 0, "TIME",
+                    "longest time of a request (default 5s); a longer one gets 503", NULL},
+    [MEMORY_LIMIT] = {"memory-limit", 0, "SIZE",
+                      "most memory of a request (default 256 MB); a larger one gets 503", NULL},
     [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
@@ -82,6 +88,8 @@ static void *serve_begin(void)
         s->per_address = 512;
         s->workers = processors > 2 ? (double)processors : 2;
         s->queue = 64;
+        s->time_limit = 5;
+        s->memory_limit = 256e6;
     }
     return s;
 }
@@ -130,6 +138,10 @@ static int serve_accept(void *state, int option, const char *value)
         return cli_whole("workers", value, 1, 256, &s->workers);
     case QUEUE:
         return cli_whole("queue", value, 0, 100000, &s->queue);
+    case TIME_LIMIT:
+        return cli_positive("time-limit", value, HM_DIM_TIME, &s->time_limit);
+    case MEMORY_LIMIT:
+        return cli_positive("memory-limit", value, HM_DIM_BYTES, &s->memory_limit);
     default:
         s->quiet = true;
         return 0;
@@ -283,6 +295,7 @@ static struct http_settings settings_of(const struct serve_state *s)
         .port = s->port,
         .threads = 2,
         .workers = (int)s->workers,
+        .slow = 2 * (int)s->workers,
         .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
@@ -357,7 +370,12 @@ static int serve_run(void *state)
         return EXIT_USAGE;
     if ((rc = open_store(s)))
         return rc;
-    struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
+    struct api_settings settings = {.catalog = s->catalog,
+                                    .store = s->store,
+                                    .tokens = s->tokens,
+                                    .cache_bytes = CACHE_BYTES,
+                                    .seconds = s->time_limit,
+                                    .bytes = (size_t)s->memory_limit};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
     return run_server(s);

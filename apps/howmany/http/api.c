@@ -138,7 +138,9 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
     a->context = (struct hm_context){
         .store = settings->store ? api_store_access(settings->store) : NULL,
         .catalog = settings->catalog,
-        .limits = {.max_n = 8192,
+        .limits = {.seconds = settings->seconds,
+                   .bytes = settings->bytes,
+                   .max_n = 8192,
                    .values = 10000,
                    .page = 10000,
                    .runs = 100000,
@@ -513,7 +515,10 @@ void api_work(void *context, const struct http_request *r, struct http_response 
         send_openapi(a, r, out);
         return;
     }
-    if (api_answer(&route->how, route->path, &a->context, r, &reply, &err)) {
+    struct hm_context limited = a->context;
+    limited.cancelled = r->is_over;
+    limited.cancelled_data = r->is_over_data;
+    if (api_answer(&route->how, route->path, &limited, r, &reply, &err)) {
         send_error(route, out, &err);
         return;
     }

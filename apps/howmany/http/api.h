@@ -17,6 +17,8 @@ struct api_settings {
     struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
     size_t cache_bytes;
+    double seconds; /* Time limit of a request; 0: no limit. */
+    size_t bytes;   /* Memory limit of a request; 0: no limit. */
 };
 
 enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_PAGE };

@@ -29,6 +29,10 @@ struct http_request {
     size_t length;              /* Number of bytes of the body. */
     char id[HTTP_ID];           /* Name of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
+    /* Function that says whether work on the request should end, because the client is gone or too
+     * many long requests are running; NULL if it is not known. */
+    bool (*is_over)(void *data);
+    void *is_over_data;
 };
 
 /* A response. Zero-initialise; the handler fills it in. */
@@ -77,7 +81,8 @@ struct http_settings {
     const char *host; /* Address to listen on, such as "127.0.0.1", "::1" or "0.0.0.0". */
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
-    int workers;      /* Number of threads for requests of kind HTTP_WORK. */
+    int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
+    int slow;         /* Number of requests that may run besides them for more than 0.1 s. */
     int waiters;      /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue;     /* Number of requests that may wait for a thread of each pool. */
     size_t body_limit;

@@ -181,6 +181,13 @@ const char *http_connection_address(const struct http_connection *p)
     return p->address;
 }
 
+bool http_connection_is_gone(const struct http_connection *p)
+{
+    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
+
+    return poll(&ask, 1, 0) > 0 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 static unsigned long long bytes_received(int socket)
 {
     struct tcp_info info = {0};
@@ -210,11 +217,10 @@ static void check_idle(struct http_connection *p)
  * lost. */
 static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {
-    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
     bool before = p->half_closed;
 
-    p->half_closed = phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && poll(&ask, 1, 0) > 0 &&
-                     (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    p->half_closed =
+        phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && http_connection_is_gone(p);
     return before && p->half_closed;
 }
 

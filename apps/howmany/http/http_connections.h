@@ -56,6 +56,8 @@ void http_connection_enter(struct http_connection *connection, enum http_phase p
 /* Called when an idle connection begins to receive the head of its next request. */
 void http_connection_begin(struct http_connection *connection);
 void http_connection_received(struct http_connection *connection, size_t bytes);
+/* Whether the client has closed the connection, or its side of it. */
+bool http_connection_is_gone(const struct http_connection *connection);
 const char *http_connection_address(const struct http_connection *connection);
 
 /* Close the connections that exceed a timeout, and those whose client has closed its side. `late`

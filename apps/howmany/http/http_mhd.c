@@ -27,6 +27,10 @@
 
 enum { CONNECTION_MEMORY = 32768, CLOSE_LATE_NS = 200000000 };
 
+/* Seconds after which a request counts as long. Earlier, a client that has closed its side of the
+ * connection still gets its answer. */
+static const double LONG_S = 0.1;
+
 /* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that other
  * commands do not need. */
 #define MHD_MAP(X)                                                                                 \
@@ -90,8 +94,12 @@ struct exchange {
     char *body;
     size_t length, room;
     bool too_large, answered;
-    char *path;    /* Decoded path; stored after the target in the same memory block. */
-    char target[]; /* Target of the request as it was received. */
+    struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
+    double work_s;          /* Time at which the work began. */
+    bool slow;              /* The request has declared to its pool that it takes long. */
+    bool crowded;           /* The request takes long, but too many such requests are running. */
+    char *path;             /* Decoded path; stored after the target in the same memory block. */
+    char target[];          /* Target of the request as it was received. */
 };
 
 /* ---- responding ----------------------------------------------------------------------------- */
@@ -254,13 +262,43 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
 
 /* ---- handling a request ---------------------------------------------------------------------- */
 
-static void run_exchange(void *task)
+static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
+                                             "the server has too many requests", NULL};
+static const struct http_verdict too_many_long = {
+    503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
+
+/* Whether the work on a request should end. The thread that works on it calls this function. */
+static bool exchange_is_over(void *data)
+{
+    struct exchange *x = data;
+    double now = http_now();
+
+    if (now - x->started_s > LONG_S && http_connection_is_gone(x->entry))
+        return true;
+    if (x->pool != x->server->work || x->slow || now - x->work_s <= LONG_S)
+        return false;
+    x->slow = http_pool_slow(x->pool);
+    x->crowded = !x->slow;
+    return x->crowded;
+}
+
+static bool run_exchange(void *task)
 {
     struct exchange *x = task;
     struct http_handler *h = &x->server->handler;
+    bool slow;
 
+    x->work_s = http_now();
     h->work(h->context, &x->request, &x->response);
-    mhd.MHD_resume_connection(x->connection);
+    if (x->crowded) {
+        if (x->response.release)
+            x->response.release(x->response.owner);
+        x->response = (struct http_response){0};
+        h->refuse(h->context, &x->request, &too_many_long, &x->response);
+    }
+    slow = x->slow;
+    mhd.MHD_resume_connection(x->connection); /* From here on, the exchange may be freed. */
+    return slow;
 }
 
 static enum MHD_Result handle_complete(struct exchange *x)
@@ -268,8 +306,6 @@ static enum MHD_Result handle_complete(struct exchange *x)
     struct http_server *s = x->server;
     static const struct http_verdict large = {413, HTTP_REFUSAL_SIZE, "the body is too large",
                                               NULL};
-    static const struct http_verdict busy = {503, HTTP_REFUSAL_OVERLOAD,
-                                             "the server has too many requests", NULL};
 
     if (x->too_large)
         return send_refusal(x, &large);
@@ -280,7 +316,8 @@ static enum MHD_Result handle_complete(struct exchange *x)
         return send_response(x, false);
     struct http_pool *pool = next == HTTP_WAIT ? s->wait : s->work;
     if (!http_pool_reserve(pool))
-        return send_refusal(x, &busy);
+        return send_refusal(x, &too_busy);
+    x->pool = pool;
     x->state = EXCHANGE_WORKING;
     http_connection_enter(x->entry, HTTP_PHASE_WORK);
     mhd.MHD_suspend_connection(x->connection);
@@ -383,7 +420,9 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
     x->connection = connection;
     x->entry = own ? own->socket_context : NULL;
     x->started_s = http_now();
-    x->request = (struct http_request){.method = "",
+    x->request = (struct http_request){.is_over = exchange_is_over,
+                                       .is_over_data = x,
+                                       .method = "",
                                        .path = "",
                                        .query = "",
                                        .type = "",
@@ -544,8 +583,10 @@ int http_start(const struct http_settings *settings, const struct http_handler *
     s->connections =
         http_connections_new(&timeouts, settings->connections, settings->address_connections);
     rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
-    if (rc == 0 && (!(s->work = http_pool_new(settings->workers, settings->queue, run_exchange)) ||
-                    !(s->wait = http_pool_new(settings->waiters, settings->queue, run_exchange))))
+    const struct http_pool_size work = {settings->workers, settings->slow, settings->queue},
+                                wait = {settings->waiters, 0, settings->queue};
+    if (rc == 0 && (!(s->work = http_pool_new(&work, run_exchange)) ||
+                    !(s->wait = http_pool_new(&wait, run_exchange))))
         rc = hm__fail(err, HM_E_IO, "cannot start threads");
     if (rc == 0 && s->connections)
         s->closing = pthread_create(&s->closer, NULL, close_late, s) == 0;
