@@ -133,7 +133,7 @@ static void programme_differentiate(struct programme_work *w)
     const size_t k = p->terms;
 
     for (size_t j = 0; j < p->count; j++) {
-        if (hm__budget_spent("values"))
+        if (hm__budget_spent("n"))
             return;
         double *u = w->u + j * k, *v = w->v + j * k, *row = w->factors + j * w->rank;
         memcpy(u, p->features + j * k, k * sizeof(*u));
@@ -214,7 +214,7 @@ static bool newton_step(struct programme_work *w, const double *gradient)
     memset(w->small, 0, rank * rank * sizeof(*w->small));
     memset(w->right, 0, rank * sizeof(*w->right));
     for (size_t j = 0; j < count; j++) {
-        if (hm__budget_spent("values"))
+        if (hm__budget_spent("n"))
             return false;
         const double *row = w->factors + j * rank;
         for (size_t r = 0; r < rank; r++) {
@@ -386,7 +386,7 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
 static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {
     for (int i = 0; i < POLISHES && l->count > 0; i++) {
-        if (hm__budget_spent("values"))
+        if (hm__budget_spent("n"))
             break;
         double size = 1, moved = 0;
         size_t stopped = FREE_MAX;
@@ -493,11 +493,11 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
      */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
-            if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("values"))
+            if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("n"))
                 break;
         value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
-        last = bounds / t < BARRIER_GAP * scale || hm__budget_spent("values");
+        last = bounds / t < BARRIER_GAP * scale || hm__budget_spent("n");
     }
     rc = programme_finish(&w, shares, ret_gap, err);
     if (rc == 0)

@@ -236,6 +236,33 @@ check "overload gets 503 at once" grep -qx 503 "$work/busy"
 check "other requests are answered meanwhile" grep -qx 200 "$work/busy"
 check "503 has a Retry-After header" grep -qi '^retry-after: 1' "$work"/busy-*
 
+# ---- budgets
+cat >"$work/long.json" <<'END'
+{"n": "1..100", "size": "0.01..1:100", "budget": 1000, "terms": "1,size/n,ln(n),n,size,size*n,sqrt(n),1/n"}
+END
+long=(--data-binary @"$work/long.json" -H 'Content-Type: application/json')
+start --time-limit 1s --quiet
+problem "a request over its time limit" 503 \
+  '.type == "urn:howmany:problem:budget" and .field == "n" and (.detail | contains("time limit of 1 s"))' "${long[@]}" "$url/v1/design"
+start --memory-limit 1MB --quiet
+problem "a request over its memory limit" 503 \
+  '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"
+start --time-limit 10min --workers 2
+for k in 1 2; do
+  curl -s -m 600 "${long[@]}" "$url/v1/design" -o /dev/null &
+  asked[k]=$!
+done
+two_working() { get "$url/metrics" | grep -q '^howmany_http_working 2'; }
+none_working() { get "$url/metrics" | grep -q '^howmany_http_working 0'; }
+check "two long requests run" wait_for 20 two_working
+post '/v1/plan' application/yaml "$HM_SOURCE/examples/alexnet.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
+check "two long requests do not block others" test "$(cat "$work/status")" = 200
+check "they are still running" two_working
+kill "${asked[@]:1:2}"
+wait "${asked[@]:1:2}" 2>/dev/null
+check "work ends when its client is gone" wait_for 20 none_working
+check "the log names requests whose client is gone" jq -se '[.[] | select(.path == "/v1/design" and .status == 503)] | length == 2' "$work/log"
+
 # ---- abuse
 start --quiet --per-address 2000
 run "$abuse" "$port" malformed "${HM_MALFORMED:-5000}"

@@ -10,7 +10,7 @@
 #include "budget.h"
 
 static const char graph_job[] =
-    "graph: {generate: random, vertices: 4000, edges: 200000, split: random, trials: 1000000}\n"
+    "graph: {generate: random, vertices: 500, edges: 1000, split: random, trials: 1000000}\n"
     "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 64}\n";
 static const char full_graph_job[] =
     "graph: {generate: random, vertices: 60000, edges: 1700000000}\n"
@@ -36,11 +36,11 @@ static void ends_with(struct hm_request *request, const struct hm_context *conte
 
 static void time_is_limited(void **state)
 {
-    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.2}};
+    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.5}};
 
     (void)state;
     ends_with(with_document("plan", "job", graph_job), &context, HM_E_BUDGET, "trials",
-              "time limit of 0.2 s");
+              "time limit of 0.5 s");
 }
 
 static void memory_is_limited(void **state)
