@@ -16,10 +16,10 @@
 #include "own_store.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, HELD_BYTES = 128 << 20, WAITERS = 32 };
 
 struct serve_state {
-    const char *listen, *token_file, *make_token, *record;
+    const char *listen, *token_file, *make_token, *record, *hosts;
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit;
     bool quiet;
     char host[HTTP_ADDRESS];
@@ -35,6 +35,7 @@ enum option {
     RECORD,
     TOKEN_FILE,
     MAKE_TOKEN,
+    HOST,
     BODY_LIMIT,
     CONNECTIONS,
     PER_ADDRESS,
@@ -59,6 +60,10 @@ static const struct cli_option options[] = {
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
+    [HOST] = {"host", 0, "NAME[,…]",
+              "names of this server that clients may use, besides those of this machine; needs "
+              "--token-file",
+              NULL},
     [BODY_LIMIT] = {"body-limit", 0, "SIZE",
                     "largest body of a request (default 1 MiB, at most 4 MiB)", NULL},
     [CONNECTIONS] = {"connections", 0, "N", "largest number of open connections (default 4096)",
@@ -124,6 +129,9 @@ static int serve_accept(void *state, int option, const char *value)
         return 0;
     case MAKE_TOKEN:
         s->make_token = value;
+        return 0;
+    case HOST:
+        s->hosts = value;
         return 0;
     case BODY_LIMIT:
         rc = cli_positive("body-limit", value, HM_DIM_BYTES, &s->body_limit);
@@ -225,6 +233,11 @@ static enum http_next handle_quick(void *context, const struct http_request *r,
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
 
+static bool handle_admit(void *context, const struct http_request *r, struct http_response *out)
+{
+    return api_admit(((struct serve_state *)context)->api, r, out);
+}
+
 static void handle_work(void *context, const struct http_request *r, struct http_response *out)
 {
     api_work(((struct serve_state *)context)->api, r, out);
@@ -254,6 +267,8 @@ static int load_tokens(struct serve_state *s)
         return cli_complain("--listen: %s is reachable from other machines; give --token-file to "
                             "restrict access",
                             s->host);
+    if (!s->token_file && s->hosts)
+        return cli_complain("--host: other names are served only with --token-file");
     if (!s->token_file)
         return 0;
     char *text = cli_read(s->token_file, &length, &err);
@@ -299,6 +314,7 @@ static struct http_settings settings_of(const struct serve_state *s)
         .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
+        .held_bytes = HELD_BYTES,
         .connections = (size_t)s->connections,
         .address_connections = (size_t)s->per_address,
         .header_s = 10,
@@ -332,8 +348,13 @@ static int shut_down(struct serve_state *s, struct http_server *server)
 static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s,          handle_quick, handle_work,
-                                   api_refuse, log_request,  log_closed};
+    struct http_handler handler = {.context = s,
+                                   .quick = handle_quick,
+                                   .admit = handle_admit,
+                                   .work = handle_work,
+                                   .refuse = api_refuse,
+                                   .done = log_request,
+                                   .closed = log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
@@ -373,6 +394,7 @@ static int serve_run(void *state)
     struct api_settings settings = {.catalog = s->catalog,
                                     .store = s->store,
                                     .tokens = s->tokens,
+                                    .hosts = s->hosts,
                                     .cache_bytes = CACHE_BYTES,
                                     .seconds = s->time_limit,
                                     .bytes = (size_t)s->memory_limit};

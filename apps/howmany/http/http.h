@@ -23,6 +23,7 @@ struct http_request {
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
     const char *host;           /* Header Host, with the port; empty if missing. */
+    const char *origin;         /* Header Origin; empty if missing. */
     const char *if_none_match;  /* Header If-None-Match; empty if missing. */
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
@@ -64,6 +65,10 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
+    /* Called before the body of a request is read. Returns false if the request is refused, with
+     * the response; its body is then not read. It must not block. */
+    bool (*admit)(void *context, const struct http_request *request,
+                  struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
     /* Called to write the response to a request that the guard refused, or that exceeds a limit of
@@ -86,6 +91,7 @@ struct http_settings {
     int waiters;      /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue;     /* Number of requests that may wait for a thread of each pool. */
     size_t body_limit;
+    size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
