@@ -232,6 +232,11 @@ struct hm_call {
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 
+/*
+ * Returns rc, or the error that describes how the budget of this thread was spent (budget.h), with
+ * the source "request" if a field of the verb caused it.
+ */
+int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
 /* Get the catalog in which names are looked up. */
 int hm__call_catalog(struct hm_call *call, const struct hm_catalog **ret_catalog,
                      struct hm_err *err);

@@ -141,8 +141,11 @@ const struct cli_command cli_graph = {
     .operands = "@file",
     .verbs = VERBS(&hm__verb_graph)};
 
-const struct cli_command cli_import = {
-    .name = "import", .arguments = "FILE…", .operands = "@file", .verbs = VERBS(&hm__verb_import)};
+const struct cli_command cli_import = {.name = "import",
+                                       .examples = {"howmany import examples/runs.csv"},
+                                       .arguments = "FILE…",
+                                       .operands = "@file",
+                                       .verbs = VERBS(&hm__verb_import)};
 
 const struct cli_command cli_catalog = {
     .name = "catalog",
