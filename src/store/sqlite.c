@@ -357,6 +357,8 @@ const struct hm_sql hm__sqlite = {
     .close = close_file,
     .exec = sqlite_exec,
     .query = sqlite_query,
+    .verify = "PRAGMA integrity_check(1)",
+    .verify_quick = "PRAGMA quick_check(1)",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",

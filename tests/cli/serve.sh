@@ -173,6 +173,16 @@ first_line "a folded header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.
 first_line "a NUL in a header gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
 first_line "a space before the colon gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
 
+run python3 tests/http/corpus.py "$port" tests/data/http_corpus.tsv
+echo "# $out"
+say "$code" "each request of the corpus gets its answer"
+
+# ---- rights that the server gives up
+check "no new privileges" grep -qE '^NoNewPrivs:\s+1' "/proc/$pid/status"
+if [ "$HM_SANITIZE" = none ]; then
+  check "system calls are restricted in every thread" test "$(cat /proc/"$pid"/task/*/status | grep -cE '^Seccomp:\s+2')" -eq "$(ls "/proc/$pid/task" | wc -l)"
+fi
+
 # ---- counters and the log
 get "$url/metrics" >"$work/metrics"
 for line in 'howmany_http_requests_total{path="/v1/plan",status="200"}' 'howmany_http_requests_total{path="/v1/plan",status="422"}' \

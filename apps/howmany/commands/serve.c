@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "err.h"
 #include "http_address.h"
+#include "http_confine.h"
 #include "json.h"
 #include "own_store.h"
 #include "readers.h"
@@ -22,6 +23,7 @@ struct serve_state {
     const char *listen, *token_file, *make_token, *record, *hosts;
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit;
     bool quiet;
+    bool connects; /* The store is on another server. */
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;
@@ -293,6 +295,7 @@ static int open_store(struct serve_state *s)
     const char *where = cli_store_find(s->record, path, &err);
     if (!where)
         return cli_report(&err);
+    s->connects = strstr(where, "://") != NULL;
     if (api_store_new(where, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
@@ -364,6 +367,10 @@ static int run_server(struct serve_state *s)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
+        return cli_report(&err);
+    /* Only a store on a PostgreSQL server needs connections to other machines. Threads of this
+     * process must be confined together, after they were started. */
+    if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);
     printf(strchr(s->host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", s->host,

@@ -21,7 +21,8 @@ struct hm_source {
     int file;
     char path[256];
 #ifdef HM_HAVE_ZLIB
-    gzFile gz; /* Open file; zlib reads plain files with the same functions. */
+    gzFile gz;       /* Open file; zlib reads plain files with the same functions. */
+    long long bytes; /* Number of bytes that were read after unpacking. */
 #else
     bool first; /* Nothing was read yet, so the file was not yet checked for the gzip magic. */
 #endif
@@ -64,6 +65,18 @@ int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_e
 }
 
 #ifdef HM_HAVE_ZLIB
+/* A file that unpacks to more bytes than RATIO_FROM must not be RATIO_MAX times as large as packed:
+ * tables of numbers are packed to a tenth, files made to fill the memory to a thousandth. */
+enum { RATIO_MAX = 100, RATIO_FROM = 16 << 20 };
+
+static bool source_is_bomb(const struct hm_source *s)
+{
+    /* The offset is not known for a pipe. */
+    long long packed = s->bytes > RATIO_FROM ? (long long)gzoffset(s->gz) : -1;
+
+    return packed > 0 && s->bytes / RATIO_MAX > packed;
+}
+
 int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)
 {
@@ -76,6 +89,14 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
                            : code == Z_ERRNO   ? strerror(errno)
                            : colon             ? colon + 2 /* Skip the "name: " that zlib adds. */
                                                : text);
+    s->bytes += got;
+    if (source_is_bomb(s)) {
+        hm__fail(err, HM_E_LIMIT, "the compressed file unpacks to more than %d times its size",
+                 RATIO_MAX);
+        hm__err_hint(err, "if this is right, unpack it first: gunzip FILE");
+        hm__err_at(err, s->path, 0);
+        return HM_E_LIMIT;
+    }
     *ret_length = (size_t)got;
     return 0;
 }
