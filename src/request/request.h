@@ -133,7 +133,7 @@ struct hm_request_field {
     /* Smallest and largest allowed number; if most is 0, there is no upper limit. */
     double least, most;
     /*
-     * Names of the choices, separated by spaces; "@machine" stands for all machines of the catalog.
+     * Names of the choices, separated by spaces; "@machine" means all machines of the catalog.
      */
     const char *choices;
     /* Default value as text, which is read like any other value; NULL if there is no default. */
