@@ -260,6 +260,15 @@ if [ "$HM_SANITIZE" = none ] && command -v readelf >/dev/null; then
   check "the stack is not executable" sh -c "grep GNU_STACK '$work/elf' | grep -qv RWE"
 fi
 
+# ---- files beside the output
+awk 'BEGIN {print "m,iteration,seconds,loss"; for (m = 1; m <= 4; m *= 2) for (i = 1; i <= 20; i++) printf "%d,%d,%g,%g\n", m, i, i / m, exp(-i / (4 + m)) + 0.01}' >"$work/traces.csv"
+echo precious >"$work/victim"
+ln -s "$work/victim" "$work/saved.json.part"
+expect "a link beside the output is not followed" 0 "" howmany converge "$work/traces.csv" --save "$work/saved.json"
+check "the target of the link is unchanged" grep -qx precious "$work/victim"
+check "the output is complete" grep -q convergence "$work/saved.json"
+expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'true {n}' --n 1 --iteration-regex '((a{200}){200}){200}(b)'
+
 # ---- budgets
 long=(howmany graph --generate random --vertices 1000 --edges 5000 --split random --trials 1000000)
 expect "a time limit ends a request and names the option" 2 "--trials: the request was ended at its time limit of 0.3 s" "${long[@]}" --time-limit 0.3s

@@ -109,6 +109,16 @@ expect "a sound store has no damage" 0 "no damage found" howmany runs check --re
 howmany runs list --limit 2000 --json --record "$work/piped.db" >"$work/before"
 howmany runs recover "$work/copy.db" --record "$work/piped.db" >/dev/null
 check "all runs of a sound store can be recovered" test "$(jq '.runs | length' "$work/before")" = "$(howmany runs list --limit 2000 --json --record "$work/copy.db" | jq '.runs | length')"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  mkdir "$work/shut"
+  howmany runs import "$work/piped.csv" --record "$work/shut/a.db" >/dev/null
+  chmod 755 "$work" "$work/shut"
+  chmod 644 "$work/shut/a.db"
+  check "a store without permission to write can be read" test "$(setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" runs list --json --record "$work/shut/a.db" | jq '.runs | length')" = 3
+  expect "a store without permission to write is not written" 2 "permission" setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" runs add n=1 seconds=2 --record "$work/shut/a.db"
+else
+  skip "a store without permission to write" "needs root and setpriv"
+fi
 # Overwrite a page in the middle of the table of samples.
 size=$(stat -c %s "$work/piped.db")
 head -c 4096 /dev/urandom | dd of="$work/piped.db" bs=4096 seek=$((size / 4096 / 2)) conv=notrunc 2>/dev/null
