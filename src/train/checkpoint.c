@@ -208,8 +208,8 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
              writer.path);
     /* An old file of this name is replaced, and a link that another user has made is not followed.
      */
-    unlink(writer.temporary);
-    writer.file = fopen(writer.temporary, "wbx");
+    if (unlink(writer.temporary) == 0 || errno == ENOENT)
+        writer.file = fopen(writer.temporary, "wbx");
     if (!writer.file)
         rc = writer_fail(&writer, err);
     else

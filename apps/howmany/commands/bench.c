@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench_session.h"
+#include "text.h"
 
 struct bench_state {
     const char *command; /* The command to run, as one text; borrowed from the arguments. */
@@ -102,8 +103,10 @@ static bool is_small_regex(const char *value)
     double copies = 1;
 
     for (const char *at = value; (at = strchr(at, '{')); at++) {
-        char *end;
-        double low = strtod(at + 1, &end), high = *end == ',' ? strtod(end + 1, NULL) : low;
+        double low = 1, high = 1;
+        const char *end = at + 1 + hm__number_read(at + 1, &low);
+        if (*end == ',')
+            hm__number_read(end + 1, &high);
         copies *= fmax(fmax(low, high), 1);
     }
     return strlen(value) <= LENGTH_MAX && copies <= COPIES_MAX;
