@@ -268,6 +268,12 @@ problem "a request over its time limit" 503 \
 start --memory-limit 1MB --quiet
 problem "a request over its memory limit" 503 \
   '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"
+start --buffer-limit 100kB --quiet
+{ printf '{"compute": "10 s / n", "communicate": "0.1 s * n", "name": "'; head -c 300000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large.json"
+problem "a body that does not fit in the memory for all bodies" 503 '.type == "urn:howmany:problem:memory"' --data-binary @"$work/large.json" -H 'Content-Type: application/json' "$url/v1/plan"
+problem "an answer that does not fit in the memory for all answers" 503 '.type == "urn:howmany:problem:memory"' -d '{"compute": "10 s / n", "communicate": "0.1 s * n"}' -H 'Content-Type: application/json' "$url/v1/plan?max_n=4000"
+post '/v1/plan' application/yaml "$HM_SOURCE/examples/fig1.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
+check "the memory of refused requests is returned" test "$(cat "$work/status")" = 200
 start --time-limit 10min --workers 2
 for k in 1 2; do
   curl -s -m 600 "${long[@]}" "$url/v1/design" -o /dev/null &
