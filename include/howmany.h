@@ -139,11 +139,17 @@ struct hm_question {
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
                                   Borrowed. */
     size_t way_count;
+    double slack;    /* The smallest number of workers is recommended whose value is at most
+                        1 + slack times the best value, 0 to 1e6; NaN: 0.05. */
+    const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
+                        max_n. Borrowed. */
+    size_t n_count;
 };
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \
-        HM_GOAL_AUTO, HM_UNKNOWN, HM_UNKNOWN, 0, HM_UNKNOWN, 0, 0, 0, 0, false, NULL, NULL, 0      \
+        HM_GOAL_AUTO, HM_UNKNOWN, HM_UNKNOWN, 0, HM_UNKNOWN, 0, 0, 0, 0, false, NULL, NULL, 0,     \
+            HM_UNKNOWN, NULL, 0                                                                    \
     }
 
 /* Check every field. The error names the field, its value and the allowed range. */
@@ -156,7 +162,9 @@ struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
-    double low_s, high_s; /* Interval of the mean time of an iteration; NaN without a fit. */
+    double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
+                             of the answer: from the fit of runs or, without runs, from how far
+                             published measurements lie from the model; NaN: unknown. */
     double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
@@ -181,9 +189,12 @@ struct hm_point {
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
     bool fits; /* The memory is sufficient or unknown, and each worker has at least one sample. */
+    double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
+                           are added when the batch of a worker does not fit in its memory; NaN: the
+                           job has no network. */
 };
 
-/* The resource that limits the speed at the best number of workers. */
+/* The resource that limits the speed at the recommended number of workers. */
 enum hm_limit {
     HM_LIMIT_COMPUTE,
     HM_LIMIT_COMMUNICATION,
@@ -193,6 +204,7 @@ enum hm_limit {
     HM_LIMIT_BATCH,
     HM_LIMIT_IMBALANCE,  /* One worker has more edges of the graph than the others. */
     HM_LIMIT_STRAGGLERS, /* Workers wait for slower workers. */
+    HM_LIMIT_SERIAL,     /* Part of the computing does not shrink with more workers. */
 };
 
 /* Returns "compute", "bandwidth", ...; "?" for a number out of range. */
@@ -201,10 +213,10 @@ HM_API const char *hm_limit_name(enum hm_limit limit);
 /* The effect of one change of the job or the cluster. */
 struct hm_help {
     const char *what; /* Description of the change, such as "2x bandwidth" or "half of W". */
-    double n;         /* Best number of workers after the change. */
+    double n;         /* Recommended number of workers after the change. */
     double time_s;    /* Seconds of one iteration on n workers after the change. */
     double speedup;   /* Speedup over the reference number of workers, after the change. */
-    double gain;      /* Factor by which the change makes the same work faster. */
+    double gain;      /* Factor by which the change makes the whole job faster. */
 };
 
 /* One candidate of a comparison: a machine, a scheme and a platform. */
@@ -212,8 +224,8 @@ struct hm_rank {
     const char *machine; /* Name of the machine; NULL if the cluster of the job has no name. */
     const char *scheme;  /* Name of the scheme; NULL if the communication of the job was used. */
     bool feasible;       /* At least one number of workers meets every limit of the question. */
-    double n, time_s, total_s, cost, speedup; /* Values at the best number of workers n of this
-                                                 candidate, as in struct hm_point. */
+    double n, time_s, total_s, cost, speedup; /* Values at the recommended number of workers n of
+                                                 this candidate, as in struct hm_point. */
     struct hm_way way;     /* The platform, with the number of servers that was chosen;
                               HM_PLATFORM_JOB if the question names no platform. */
     double samples_per_s;  /* Samples per second, counting only samples whose gradients are used;
@@ -244,7 +256,7 @@ struct hm_answer {
                             iteration at the reference has. */
     bool priced;         /* The price of a machine is known. */
     double reference;    /* Number of workers that speedups are relative to. */
-    double iterations;   /* Iterations of the whole job at the best number of workers; NaN:
+    double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
                             not given. */
     double price_per_s;  /* Money per second of one machine; NaN: unknown. */
     double accelerators; /* Number of workers in one machine. */
@@ -299,14 +311,35 @@ struct hm_answer {
     size_t measured_count;
     bool uneven;           /* The cluster has stragglers, and the times include waiting for them. */
     struct hm_way way;     /* The chosen platform, if the question names platforms. */
-    double samples_per_s;  /* Samples per second at the best number of workers, if the question
-                              names platforms; NaN: unknown. */
+    double samples_per_s;  /* Samples per second at the recommended number of workers, counting only
+                              samples whose gradients are used; NaN: the job has no batch. */
     double saturates_n;    /* Smallest number of workers at which the links of the servers limit
                               the speed; NaN: there is none. */
     double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
                               there are no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
-    void *memory;                /* Owns all memory of this struct. */
+    size_t recommended; /* Index of the recommended point: the smallest number of workers whose
+                           value is within `slack` of the best; HM_NONE: there is none. */
+    double slack;       /* The slack that was used. */
+    double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
+                           there is no recommended point. */
+    size_t cheapest, balanced, fastest; /* Indices of three alternatives that meet the limits of the
+                                           question: the least cost, the least weighted sum of time
+                                           and cost (HM_GOAL_BALANCE with the library's weights),
+                                           and the recommended point of HM_GOAL_TIME; HM_NONE: no
+                                           price is known, or nothing meets the limits. */
+    bool gpus;    /* The workers of a machine are GPUs, as far as its title says. */
+    double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
+                     with weak scaling; NaN: not given. */
+    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
+                               is taken from; NULL with runs. */
+    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
+                               interval most. */
+    size_t advised_count;   /* Number of advised runs; 0: none. */
+    double advised_run_s;   /* Seconds of each advised run. */
+    double advised_within;  /* Half the width of the interval after these runs, relative to the
+                               time; NaN: unknown. */
+    void *memory;           /* Owns all memory of this struct. */
 };
 
 /*

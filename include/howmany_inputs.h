@@ -377,6 +377,15 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
+/* Keys of a cluster that do not describe the machine itself; values can be combined. */
+enum hm_cluster_key {
+    HM_CLUSTER_MAX_NODES = 1,
+    HM_CLUSTER_PRICE = 2,
+    HM_CLUSTER_NETWORK = 4,
+    HM_CLUSTER_EFFICIENCY = 8,
+    HM_CLUSTER_STRAGGLERS = 16,
+};
+
 struct hm_cluster {
     const char *name;   /* Name of the machine; may be NULL. */
     const char *fabric; /* Name of the network between machines; NULL: the network of the machine
@@ -389,7 +398,11 @@ struct hm_cluster {
     bool roofline;    /* Take memory bandwidth and kernel overhead into account, if they are
                          known. */
     struct hm_slowness slowness;
-    void *memory; /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
+                         values of enum hm_cluster_key. */
+    const char *note; /* Sentence about keys that were kept from the cluster of the job; NULL:
+                         none. */
+    void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -470,7 +483,9 @@ struct hm_job {
     const char *measured_source;
     struct hm_expect *expect;
     size_t expect_count;
-    void *memory; /* Owns all memory that the library allocated for the job. */
+    double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
+                           as fit in memory. */
+    void *memory;       /* Owns all memory that the library allocated for the job. */
 };
 
 /*

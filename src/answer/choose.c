@@ -214,6 +214,70 @@ void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const st
     a->plateau_to = c->points[to].n;
 }
 
+double hm__search_slack(const struct hm_search *s)
+{
+    return isnan(s->question->slack) ? HM_DEFAULT_SLACK : s->question->slack;
+}
+
+size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c, size_t best)
+{
+    if (best == HM_NONE)
+        return HM_NONE;
+    /* The tolerance keeps points whose values differ only by rounding errors. */
+    const double limit =
+        (1 + hm__search_slack(s)) * hm__search_value(s, &c->points[best]) * (1 + 1e-12);
+
+    for (size_t i = 0; i < best; i++)
+        if (hm__search_allows(s, &c->points[i]) && hm__search_value(s, &c->points[i]) <= limit)
+            return i;
+    return best;
+}
+
+/*
+ * Sets the recommended point and how many times the machine-hours of the knee it needs. The
+ * expected best point is kept as it is if one worker is the fastest.
+ */
+static void answer_recommend(struct hm_answer *a, const struct hm_search *s,
+                             const struct hm_curve *c)
+{
+    a->recommended = hm__curve_recommended(s, c, a->best);
+    a->slack = hm__search_slack(s);
+    a->knee_hours = NAN;
+    if (a->recommended == HM_NONE)
+        return;
+    const struct hm_point *p = &c->points[a->recommended];
+    if (a->knee != HM_NONE)
+        a->knee_hours =
+            p->nodes * p->total_s / (c->points[a->knee].nodes * c->points[a->knee].total_s);
+}
+
+/* Finds the three alternatives: cheapest, balanced and fastest. */
+static void answer_find_alternatives(struct hm_answer *a, const struct hm_search *s,
+                                     const struct hm_curve *c)
+{
+    struct hm_search by = *s;
+    double time_s = INFINITY, expense = INFINITY;
+
+    a->cheapest = a->balanced = a->fastest = HM_NONE;
+    if (!(s->cluster && s->cluster->node.price_per_s > 0) || a->best == HM_NONE)
+        return;
+    by.goal = HM_GOAL_COST;
+    a->cheapest = hm__curve_best(&by, c);
+    by.goal = HM_GOAL_TIME;
+    a->fastest = hm__curve_recommended(&by, c, hm__curve_best(&by, c));
+    hm__curve_least(s, c, &time_s, &expense);
+    by.goal = HM_GOAL_BALANCE;
+    by.alpha = 1 / fmax(time_s, 1e-300);
+    by.beta = 1 / fmax(expense, 1e-300);
+    a->balanced = hm__curve_best(&by, c);
+}
+
+void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+{
+    answer_recommend(a, s, c);
+    answer_find_alternatives(a, s, c);
+}
+
 /* Whether every worker gets at least one sample. Memory is not considered here. */
 static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
 {

@@ -21,9 +21,12 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     double per_node = c ? c->node.accelerators : 1;
     bool few = c && c->max_nodes > 0;
     double nodes = few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node : 0;
-    double asked = s->question->max_n;
-
+    const struct hm_question *q = s->question;
     const struct hm_graph *graph = s->job->graph;
+    double asked = q->max_n;
+
+    if (q->n_count > 0)
+        asked = asked > 0 ? fmin(asked, q->n[q->n_count - 1]) : q->n[q->n_count - 1];
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
@@ -144,6 +147,29 @@ static double grid_n(size_t i, double per_node)
     return n <= per_node ? n : (n - per_node + 1) * per_node;
 }
 
+/* Number of points of the curve up to max_n. */
+static size_t search_point_count(const struct hm_search *s, double max_n, double per_node)
+{
+    const struct hm_question *q = s->question;
+    size_t count = 0;
+
+    if (q->n_count == 0)
+        return grid_count(max_n, per_node);
+    while (count < q->n_count && q->n[count] <= max_n)
+        count++;
+    return count;
+}
+
+/* Fails if the cluster has fewer workers than the smallest n of the question. */
+static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err *err)
+{
+    hm__fail(err, HM_E_RANGE, "n: %g workers are more than the largest number allowed, %g",
+             s->question->n[0], max_n);
+    hm__err_hint(err, "max_n and cluster.max_nodes limit n");
+    hm__err_field(err, "n");
+    return HM_E_RANGE;
+}
+
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
                    double work, double max_n, struct hm_err *err)
 {
@@ -152,13 +178,15 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
 
     if (rc)
         return rc;
-    size_t count = grid_count(max_n, per_node);
+    size_t count = search_point_count(s, max_n, per_node);
+    if (count == 0)
+        return fail_no_point(s, max_n, err);
     *curve = (struct hm_curve){.count = count};
     curve->points = hm__calloc(count, sizeof(*curve->points));
     if (!curve->points)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
-        curve->points[i].n = grid_n(i, per_node);
+        curve->points[i].n = s->question->n_count ? s->question->n[i] : grid_n(i, per_node);
     curve->reference.n = s->reference;
     rc = hm__search_eval(s, model, curve->points, count, err);
     if (rc == 0)

@@ -22,7 +22,7 @@ struct candidate {
     size_t order;
     size_t group; /* Candidates of one group differ only in the number of servers. */
     bool feasible;
-    /* The best point; if no point meets the limits, the one that misses them least. */
+    /* The recommended point; if no point meets the limits, the one that misses them least. */
     struct hm_point best;
     double value;
     /*
@@ -114,8 +114,8 @@ static int candidate_evaluate(struct candidate *c, struct hm_err *err)
     c->feasible = best != HM_NONE;
     if (!c->feasible)
         return candidate_find_miss(c, err);
-    c->best = c->curve.points[best];
-    c->value = hm__search_value(&c->search, &c->best);
+    c->best = c->curve.points[hm__curve_recommended(&c->search, &c->curve, best)];
+    c->value = hm__search_value(&c->search, &c->curve.points[best]);
     return 0;
 }
 
@@ -511,6 +511,16 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     return 0;
 }
 
+/*
+ * Whether the workers of a machine are called GPUs: a machine with several accelerators, unless its
+ * title names another kind of chip.
+ */
+static bool cluster_has_gpus(const struct hm_cluster *c)
+{
+    return c->node.accelerators > 1 &&
+           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
+}
+
 /* Fills in the fields of the answer that come directly from the search and its curve. */
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
@@ -520,6 +530,10 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
     a->beyond_n = a->beyond_speedup = NAN;
     a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
+    a->slack = a->knee_hours = a->advised_run_s = a->advised_within = NAN;
+    a->recommended = a->cheapest = a->balanced = a->fastest = HM_NONE;
+    a->batch = s->job->batch > 0 ? s->job->batch : NAN;
+    a->gpus = s->cluster && cluster_has_gpus(s->cluster);
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -552,16 +566,18 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
         rc = hm__answer_choose(a, s, curve, err);
     if (rc == 0)
         rc = hm__answer_certainty(a, s, winner->model, curve, err);
-    if (rc == 0)
+    if (rc == 0) {
+        hm__answer_recommend(a, s, curve);
         rc = hm__answer_ways(a, s, curve, err);
+    }
     if (rc == 0)
         rc = hm__answer_explain(a, s, winner->model, curve, err);
     if (rc == 0)
         rc = hm__answer_scenarios(a, s, curve, err);
     if (rc == 0)
         rc = hm__answer_notes(a, s, winner->model, curve->reference.fits, err);
-    if (rc == 0 && a->best != HM_NONE && a->whole_job)
-        a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
+    if (rc == 0 && a->recommended != HM_NONE && a->whole_job)
+        a->iterations = hm__search_iterations(s, 1, a->points[a->recommended].n);
     return rc;
 }
 

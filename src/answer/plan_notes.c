@@ -142,8 +142,10 @@ static int note_balance(struct hm_answer *a, const struct hm_search *s, struct h
 int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
                      bool reference_fits, struct hm_err *err)
 {
+    const char *kept = s->cluster ? s->cluster->note : NULL;
     int rc = note_fit(a, s->question->fit, err);
 
+    rc = note_if(rc, kept != NULL, a, kept, err);
     if (rc == 0)
         rc = note_way(a, &s->way, err);
     if (rc == 0)

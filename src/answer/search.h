@@ -9,6 +9,9 @@
 
 enum { HM_DEFAULT_MAX_N = 1024, HM_BEYOND_RUNS = 8 };
 
+/* Slack of the recommendation if the question gives none. */
+#define HM_DEFAULT_SLACK 0.05
+
 /* One combination of job, machine, scheme and platform, and how its points are compared. */
 struct hm_search {
     const struct hm_job *job;
@@ -102,9 +105,21 @@ size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *cur
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
 
+/* Slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
+double hm__search_slack(const struct hm_search *search);
+/*
+ * Index of the recommended point: the first one that meets the limits and whose value is at most 1
+ * + slack times that of the point `best`. HM_NONE if `best` is HM_NONE.
+ */
+size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
+                             size_t best);
+
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
+/* Sets the recommended point and the three alternatives; the best point and the knee are set. */
+void hm__answer_recommend(struct hm_answer *answer, const struct hm_search *search,
+                          const struct hm_curve *curve);
 /* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */
 void hm__answer_plateau(struct hm_answer *answer, const struct hm_search *search,
                         const struct hm_curve *curve);

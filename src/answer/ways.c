@@ -145,13 +145,15 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
 int hm__answer_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                     struct hm_err *err)
 {
-    size_t at = a->best != HM_NONE ? a->best : a->nearest;
+    size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
 
     a->uneven = s->cluster && hm__slowness_any(&s->cluster->slowness) && !hm__search_by_runs(s);
-    if (at == HM_NONE || s->way.platform == HM_PLATFORM_JOB)
+    if (at == HM_NONE)
+        return 0;
+    a->samples_per_s = hm__search_samples_per_s(s, &c->points[at]);
+    if (s->way.platform == HM_PLATFORM_JOB)
         return 0;
     a->way = hm__way_at(&s->way, &c->points[at]);
-    a->samples_per_s = hm__search_samples_per_s(s, &c->points[at]);
     a->saturates_n = hm__way_saturates(s, c);
     return hm__way_enough(s, c->points[at].n, &a->servers_enough, err);
 }

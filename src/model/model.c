@@ -22,6 +22,7 @@
 #include "layer_time.h"
 #include "memory.h"
 #include "names.h"
+#include "need.h"
 #include "slowness.h"
 #include "symbols.h"
 #include "way_time.h"
@@ -132,15 +133,6 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
-/*
- * Number of values that the optimizer keeps for each parameter, besides the parameter and its
- * gradient.
- */
-static double optimizer_states(enum hm_optimizer optimizer)
-{
-    return optimizer == HM_OPTIMIZER_ADAM ? 2 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 0;
-}
-
 static int set_network(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
@@ -161,7 +153,8 @@ static int set_network(struct hm_model *m, struct hm_err *err)
         return HM_E_RANGE;
     }
     m->gradient_bytes = m->counts->parameters * weight;
-    m->memory_fixed = m->gradient_bytes * (2 + optimizer_states(job->optimizer));
+    m->memory_fixed =
+        m->counts->parameters * hm__need_parameter_bytes(job->optimizer, job->precision);
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)
         return 0;
@@ -331,7 +324,8 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    double *n, *batch; /* Number of workers, and samples of one worker. */
+    double *n, *batch; /* Number of workers, and samples of one forward pass of a worker. */
+    double *passes;    /* Forward passes of an iteration. */
     double *scratch;   /* Buffer for the values of a formula. */
     double *forward;   /* Seconds of the forward pass, if the layers are known. */
     /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
@@ -342,7 +336,7 @@ struct eval_space {
     size_t count;
 };
 
-enum { SPACE_ROWS = 9 };
+enum { SPACE_ROWS = 10 };
 
 /* Evaluates a formula at all points and checks that each value is finite and not negative. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
@@ -409,7 +403,8 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
     if (m->costs.count > 0)
         hm__layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
     for (size_t i = 0; i < space->count; i++)
-        points[i].compute_s = m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i];
+        points[i].compute_s = space->passes[i] *
+                              (m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i]);
     return 0;
 }
 
@@ -513,8 +508,11 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
     }
     hm__layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
                             space->scratch);
-    for (size_t i = 0; i < space->count; i++)
-        points[i].time_s += space->scratch[i] + points[i].wait_s;
+    /* Only the last pass overlaps with the communication. */
+    for (size_t i = 0; i < space->count; i++) {
+        double before = (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
+        points[i].time_s += before + space->scratch[i] + points[i].wait_s;
+    }
 }
 
 static void combine_overlap(const struct hm_model *m, struct hm_point *p)
@@ -556,6 +554,19 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     return rc;
 }
 
+/* Sets the samples of one forward pass of a worker, and the number of passes. */
+static void eval_space_batch(const struct hm_model *m, struct eval_space *space, size_t i)
+{
+    const double local = m->variant.weak ? m->batch : m->batch / space->used[i];
+
+    space->batch[i] = local;
+    space->passes[i] = 1;
+    if (m->counts && m->counts->layer_count > 0 && !m->job->compute)
+        space->passes[i] =
+            hm__need_passes(local, m->job->micro_batch, m->memory_fixed, m->memory_per_sample,
+                            m->cluster->node.memory_bytes, &space->batch[i]);
+}
+
 /* Allocates all work arrays as one block, which is freed with space->n; clears the points. */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
@@ -565,21 +576,17 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
 
     if (!rows)
         return hm__fail_nomem(err);
-    *space = (struct eval_space){rows,
-                                 rows + count,
-                                 rows + 2 * count,
-                                 rows + 3 * count,
-                                 rows + 4 * count,
-                                 rows + 5 * count,
-                                 rows + 6 * count,
-                                 rows + 7 * count,
-                                 rows + 8 * count,
-                                 count};
+    double **const arrays[SPACE_ROWS] = {
+        &space->n,       &space->batch,     &space->passes, &space->scratch, &space->forward,
+        &space->latency, &space->bandwidth, &space->used,   &space->worker,  &space->server};
+    for (size_t k = 0; k < SPACE_ROWS; k++)
+        *arrays[k] = rows + k * count;
+    space->count = count;
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
         space->used[i] = hm__way_used(&m->variant.way, n);
-        space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
+        eval_space_batch(m, space, i);
         points[i] = (struct hm_point){.n = n,
                                       .nodes = ceil(n / per_node) + hm__way_nodes(&m->variant.way),
                                       .low_s = NAN,
@@ -587,6 +594,7 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
                                       .cost = NAN,
                                       .server_share = NAN,
                                       .imbalance = NAN,
+                                      .micro_batch = m->counts ? space->batch[i] : NAN,
                                       .scheme = HM_SCHEME_BEST};
     }
     return 0;

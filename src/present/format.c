@@ -126,12 +126,30 @@ const char *hm__show_flops(double flops, char *text)
     return show_scaled(flops, scales, text);
 }
 
+const char *hm__show_grouped(double value, char *text)
+{
+    char digits[HM_SHOWN];
+
+    if (!(value >= 999.5 && value < 1e15))
+        return hm__show_number(value, text);
+    size_t count = (size_t)snprintf(digits, sizeof(digits), "%.0f", value), used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
 const char *hm__show_money(double amount, char *text)
 {
+    char grouped[HM_SHOWN];
+
     if (amount >= 1e12)
         snprintf(text, HM_SHOWN, "$%.3g", amount);
-    else if (amount >= 1000)
-        snprintf(text, HM_SHOWN, "$%.0f", amount);
+    else if (amount >= 999.995)
+        snprintf(text, HM_SHOWN, "$%.40s", hm__show_grouped(amount, grouped));
     else if (amount >= 0.995 || amount == 0)
         snprintf(text, HM_SHOWN, "$%.2f", amount);
     else

@@ -22,6 +22,8 @@ const char *hm__show_count(double value, char *text);
 const char *hm__show_loss(double value, char *text);
 /* Formats a time, such as "12.7 s", "3.20 ms" or "5.4 h". */
 const char *hm__show_time(double seconds, char *text);
+/* Formats a number of 1000 or more with commas between the thousands, such as "12,345". */
+const char *hm__show_grouped(double value, char *text);
 /* Formats an amount of money, such as "$12.30" or "$0.0042". */
 const char *hm__show_money(double amount, char *text);
 /* Formats a size of memory, such as "14.9 GiB". */

@@ -5,6 +5,7 @@
 #include "plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -87,6 +88,19 @@ static const struct hm_request_field fields[] = {
     HM_ROW_POSITIVE(T, max_n, "max_n", 'n', HM_DIM_NONE, "question", "N",
                     "most workers to consider (default: the cluster's, else 1024, or 64 for a "
                     "graph)"),
+    {.name = "n",
+     .kind = HM_REQUEST_NUMBERS,
+     .offset = offsetof(T, n),
+     .group = "question",
+     .argument = "LIST",
+     .help = "consider only these numbers of workers: 8,16,32 or 8..64:8"},
+    {.name = "slack",
+     .kind = HM_REQUEST_NUMBER,
+     .offset = offsetof(T, slack),
+     .group = "question",
+     .argument = "SHARE",
+     .help = "recommend the fewest workers within this share of the best, such as 10% (default "
+             "5%)"},
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
@@ -133,6 +147,13 @@ static void plan_release(struct plan_parts *p)
     hm__loaded_job_release(&p->job);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
 static void set_question(const struct hm_plan_request *r, struct hm_question *q)
 {
     q->goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal);
@@ -144,6 +165,11 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->work = isnan(r->work) ? q->work : r->work;
     q->max_n = isnan(r->max_n) ? q->max_n : r->max_n;
     q->reference = isnan(r->reference) ? q->reference : r->reference;
+    q->slack = isnan(r->slack) ? q->slack : r->slack;
+    if (r->n.count > 0)
+        qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
+    q->n = r->n.values;
+    q->n_count = r->n.count;
     q->weak = r->weak;
 }
 
@@ -209,10 +235,10 @@ static int check_graph(const struct hm_context *context, const struct hm_job *jo
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
 {
-    double most = q->max_n > 0 ? q->max_n : 0;
+    double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
     size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(q->max_n > 0) && i < count; i++) {
+    for (size_t i = 0; !(most > 0) && i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));

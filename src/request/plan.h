@@ -24,7 +24,8 @@ struct hm_plan_request {
     struct hm_texts where, terms;
     double level;
     int goal;
-    double alpha, beta, deadline, budget, faster, work, max_n, reference;
+    double alpha, beta, deadline, budget, faster, work, max_n, reference, slack;
+    struct hm_numbers n;
     bool weak;
     bool table, layers, no_chart, json, csv;
     const char *plot;

@@ -132,9 +132,7 @@ struct hm_request_field {
     struct hm_dim dim;
     /* Smallest and largest allowed number; if most is 0, there is no upper limit. */
     double least, most;
-    /*
-     * Names of the choices, separated by spaces; "@machine" means all machines of the catalog.
-     */
+    /* Names of the choices, separated by spaces; "@machine": all machines of the catalog. */
     const char *choices;
     /* Default value as text, which is read like any other value; NULL if there is no default. */
     const char *fallback;
@@ -162,7 +160,8 @@ struct hm_verb {
      * have exactly one operand.
      */
     bool bare;
-    bool writes;        /* True if the verb changes the store. */
+    bool any_body; /* A body of any media type other than JSON and YAML sets the field `table`. */
+    bool writes;   /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };

@@ -213,9 +213,10 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
     struct hm_cluster copy = *cluster;
     const size_t count = cluster->slowness.speed_count;
     double *speeds = hm__arena_alloc(job->memory, count, sizeof(*speeds));
-    const char *const from[] = {cluster->name, cluster->fabric, cluster->title, cluster->source,
-                                cluster->date};
-    const char **to[] = {&copy.name, &copy.fabric, &copy.title, &copy.source, &copy.date};
+    const char *const from[] = {cluster->name,   cluster->fabric, cluster->title,
+                                cluster->source, cluster->date,   cluster->note};
+    const char **to[] = {&copy.name,   &copy.fabric, &copy.title,
+                         &copy.source, &copy.date,   &copy.note};
     rc = speeds ? 0 : hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < sizeof(to) / sizeof(to[0]); i++)
         rc = set_text(job, from[i], to[i], err);
@@ -268,6 +269,9 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
 {
     int rc = hm__check_enum("scaling", (int)j->scaling, HM_SCALING_WEAK + 1, err);
 
+    if (rc == 0)
+        rc = isnan(j->micro_batch) ? 0
+                                   : hm__check_whole("micro_batch", j->micro_batch, 0, 1e15, err);
     if (rc == 0)
         rc = hm__check_enum("optimizer", (int)j->optimizer, HM_OPTIMIZER_ADAM + 1, err);
     if (rc == 0)

@@ -59,6 +59,22 @@ static int check_weights(const struct hm_question *q, struct hm_err *err)
     return HM_E_RANGE;
 }
 
+/* Checks the list of the numbers of workers to consider: whole, positive and ascending. */
+static int check_numbers(const struct hm_question *q, struct hm_err *err)
+{
+    int rc = hm__check_array(q->n, q->n_count, "n", err);
+
+    for (size_t i = 0; rc == 0 && i < q->n_count; i++) {
+        rc = hm__check_whole("n", q->n[i], 1, 1e6, err);
+        if (rc == 0 && i > 0 && q->n[i] <= q->n[i - 1]) {
+            rc = hm__fail(err, HM_E_RANGE, "%g comes after %g: the numbers must be ascending",
+                          q->n[i], q->n[i - 1]);
+            hm__err_field(err, "n");
+        }
+    }
+    return rc;
+}
+
 int hm_question_check(const struct hm_question *q, struct hm_err *err)
 {
     int rc = hm__check_pointer(q, "question", err);
@@ -77,6 +93,10 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
         rc = hm__check_range("faster", q->faster, 1e-6, 1e9, err);
     if (rc == 0 && q->work != 0)
         rc = hm__check_range("work", q->work, 1e-6, 1e9, err);
+    if (rc == 0 && !isnan(q->slack))
+        rc = hm__check_range("slack", q->slack, 0, 1e6, err);
+    if (rc == 0)
+        rc = check_numbers(q, err);
     if (rc == 0)
         rc = check_weights(q, err);
     if (rc == 0 && q->fit)

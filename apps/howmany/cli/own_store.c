@@ -1,28 +1,12 @@
 /* Finds and opens the store of runs. */
 #include "own_store.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "err.h"
-
-/* Create the parent folders of a file. */
-static int make_folders(char *path, struct hm_err *err)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int rc = mkdir(path, 0777);
-        int why = errno;
-        *slash = '/';
-        if (rc != 0 && why != EEXIST)
-            return hm__fail(err, HM_E_IO, "the folder of %s cannot be created: %s", path,
-                            strerror(why));
-    }
-    return 0;
-}
+#include "folders.h"
 
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err)
 {
@@ -41,7 +25,7 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct
         hm__err_hint(err, "give a store with --record or HOWMANY_DB");
         return NULL;
     }
-    return make_folders(path, err) ? NULL : path;
+    return cli_folders_make(path, err) ? NULL : path;
 }
 
 int cli_store_open(const char *record, struct hm_store **ret_store)

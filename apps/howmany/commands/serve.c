@@ -421,6 +421,8 @@ static int serve_run(void *state)
 
 const struct cli_command cli_serve = {
     .name = "serve",
+    .examples = {"howmany serve", "howmany serve --listen 127.0.0.1:8081",
+                 "howmany serve --record team.db --quiet"},
     .arguments = "",
     .summary = "answer the same requests over HTTP",
     .description =

@@ -90,6 +90,12 @@ static const struct api_route routes[] = {
      TOKEN_WRITE,
      "add runs or traces",
      {.verb = &hm__verb_runs_import}},
+    {"POST",
+     "/v1/import",
+     API_VERB,
+     TOKEN_READ,
+     "read a log, trace, configuration or model file of another tool",
+     {.verb = &hm__verb_import, .refused = {"record", "output"}}},
     {"GET",
      "/v1/runs/{id}",
      API_VERB,
@@ -333,7 +339,8 @@ static bool check_type(const struct api_route *route, const struct http_request 
     enum api_body kind = api_body_kind(r->type);
 
     if (kind == API_BODY_JSON || kind == API_BODY_YAML ||
-        (kind == API_BODY_TABLE && route->how.verb->table))
+        (kind == API_BODY_TABLE && route->how.verb->table) ||
+        (kind == API_BODY_OTHER && route->how.verb->any_body))
         return true;
     api_problem(out, 415, "type", "unsupported media type",
                 kind == API_BODY_NONE ? "the request has no Content-Type"

@@ -133,6 +133,7 @@ static int read_body(const struct api_verb *how, struct hm_request *request,
         return 0;
     switch (api_body_kind(r->type)) {
     case API_BODY_TABLE:
+    case API_BODY_OTHER:
         return hm_request_set_document(request, verb->table, verb->table, r->body, r->length, err);
     case API_BODY_YAML:
         return hm_request_read(request, r->body, r->length, "body.yaml", err);

@@ -35,6 +35,9 @@ static const struct hm_field job_fields[] = {
      .max = 1e15,
      .whole = true,
      .doc = "samples of an iteration: of all workers, or of each with weak scaling"},
+    {.name = "micro_batch",
+     .kind = HM_FIELD_OTHER,
+     .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
     {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
     {.name = "reference",
      .kind = HM_FIELD_QUANTITY,
@@ -267,6 +270,21 @@ static int read_overlap(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
+/* Reads `micro_batch`: a whole number, or the word "auto". */
+static int read_micro_batch(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field number = {.name = "micro_batch",
+                                           .kind = HM_FIELD_QUANTITY,
+                                           .offset = AT(micro_batch),
+                                           .min = 1,
+                                           .max = 1e15,
+                                           .whole = true};
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
+        return 0;
+    return hm__read_field(&r->base, value, &number, r->job);
+}
+
 static int read_speedups(struct job_reader *r, const struct hm_value *map)
 {
     static const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .above = true};
@@ -404,11 +422,17 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
     static const struct {
         const char *key;
         int (*read)(struct job_reader *, const struct hm_value *);
-    } parts[] = {{"where", read_where},         {"compute", read_compute},
-                 {"memory", read_memory},       {"communicate", read_communicate},
-                 {"network", read_job_network}, {"graph", read_graph},
-                 {"overlap", read_overlap},     {"cluster", read_job_cluster},
-                 {"measured", read_measured},   {"expect", read_expect}};
+    } parts[] = {{"where", read_where},
+                 {"compute", read_compute},
+                 {"memory", read_memory},
+                 {"communicate", read_communicate},
+                 {"network", read_job_network},
+                 {"graph", read_graph},
+                 {"overlap", read_overlap},
+                 {"cluster", read_job_cluster},
+                 {"measured", read_measured},
+                 {"expect", read_expect},
+                 {"micro_batch", read_micro_batch}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < COUNT(parts); i++) {
