@@ -26,14 +26,14 @@ i "$work/config.json" --json >"$work/out.json"
 check "facts are JSON" jq -e '.files[0] | .format == "hf-config" and .facts.parameters == 46702792704 and .partial == false' "$work/out.json"
 head -c 150 "$work/config.json" >"$work/cut.json"
 expect "a cut file is partial, with exit 0" 0 ", partial" i "$work/cut.json"
-expect "missing workers are asked for by name" 0 "--set n=8" i "$work/train.log"
+expect "missing workers are asked for by name" 0 "is not in the file: set n=8" i "$work/train.log"
 expect "a table without workers is not written" 2 "n, the number of workers, is not in the file" i "$work/train.log" -o -
 check "workers that are given are written" sh -c "howmany import $work/train.log --set n=16 -o - | sed -n 2p | grep -qx '16,0.1'"
 expect "workers come from file names, with a note" 0 "n = 4 is taken from the file name" i "$work/logs/run_n4.log"
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
 expect "an unknown file gives exit 2 and the formats" 2 "docs/formats.md" i LICENSE
-expect "a folder without known files gives exit 2" 2 "has a format that can be imported" i LICENSE catalog
+expect "a folder without known files gives exit 2" 2 "none of 5 files has a format" i catalog
 expect "an unknown format is suggested" 2 "did you mean nanogpt?" i "$work/train.log" --as nanogtp
 expect "a forced format that does not fit is read as far as it goes" 0 "Spark event log (spark)" i "$work/train.log" --as spark
 expect "no file is an error" 2 "no file is given" i

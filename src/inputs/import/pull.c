@@ -83,7 +83,7 @@ static void keep_code_point(struct hm_pull *p, unsigned code)
 }
 
 /* Reads four hexadecimal digits; -1 at the end of the stream, -2 if they are others. */
-static int hex4(struct hm_pull *p)
+static int read_hex4(struct hm_pull *p)
 {
     int code = 0;
 
@@ -103,7 +103,7 @@ static int hex4(struct hm_pull *p)
     return code;
 }
 
-/* Reads an escape after its backslash; 0, or -1 and -2 as hex4. */
+/* Reads an escape after its backslash; 0, or -1 and -2 as read_hex4. */
 static int read_escape(struct hm_pull *p)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -119,13 +119,13 @@ static int read_escape(struct hm_pull *p)
     }
     if (c != 'u')
         return -2;
-    int code = hex4(p);
+    int code = read_hex4(p);
     if (code < 0)
         return code;
     if (code >= 0xd800 && code < 0xdc00 && hm__stream_peek(p->in, 6) >= 6 &&
         memcmp(p->in->buffer + p->in->at, "\\u", 2) == 0) {
         p->in->at += 2;
-        int low = hex4(p);
+        int low = read_hex4(p);
         if (low < 0)
             return low;
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)

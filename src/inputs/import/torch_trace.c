@@ -55,7 +55,7 @@ static int64_t read_ns(const char *text)
     return used > 0 && text[used] == '\0' && value < 9e15 ? (int64_t)(value * 1000) : -1;
 }
 
-static bool contains(const char *name, const char *lower)
+static bool name_contains(const char *name, const char *lower)
 {
     size_t size = strlen(lower);
 
@@ -81,7 +81,7 @@ static int family_of(const char *name)
                   {"adam", 5},  {"elementwise", 4}, {"vectorized", 4}};
 
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
-        if (contains(name, pieces[i].piece))
+        if (name_contains(name, pieces[i].piece))
             return pieces[i].family;
     return TRACE_FAMILIES - 1;
 }
@@ -194,7 +194,7 @@ static void add_event(struct trace *t, const struct event *e)
     if (e->ts < 0 || e->dur < 0)
         return;
     if (is_kernel(e)) {
-        bool comm = contains(e->name, "nccl") || contains(e->name, "rccl");
+        bool comm = name_contains(e->name, "nccl") || name_contains(e->name, "rccl");
         add_work(t, comm ? TRACE_COMM : TRACE_COMPUTE, e);
         if (comm)
             add_collective(t, e);
