@@ -319,6 +319,20 @@ export interface CatalogShowRequest {
   json?: boolean;
 }
 
+/** A request of import: read logs, traces, configurations and model files of other tools. */
+export interface ImportRequest {
+  /** files or folders of other tools; docs/formats.md lists the formats */
+  files?: Rows;
+  /** the format, if it is not recognised */
+  as?: string;
+  /** a fact that the files do not have, such as n=8 */
+  set?: string | string[] | Quantities | Record<string, Quantity[]>;
+  /** what to write or to record (default: what the files give) */
+  to?: 'runs' | 'traces' | 'document';
+  /** the whole answer as JSON */
+  json?: boolean;
+}
+
 export interface Point {
   /** workers */
   n: number;
@@ -1192,6 +1206,49 @@ export interface Added {
   added: number;
   /** ids of all */
   ids: (number | null)[];
+}
+
+export interface ImportItem {
+  /** what was taken or left out */
+  what: string;
+  /** how many of them */
+  count: number | null;
+}
+
+export interface ImportFile {
+  /** name of the file */
+  file: string;
+  /** its format, as the field `as` names it */
+  format: string;
+  /** what people call such a file */
+  title: string;
+  /** whether the file is cut short or damaged */
+  partial: boolean;
+  /** whether the number of workers is missing */
+  needs_n: boolean;
+  /** what was taken */
+  taken: ImportItem[];
+  /** what was left out */
+  left_out: ImportItem[];
+  /** assumptions and warnings */
+  notes: string[];
+  /** the values of the file, by format */
+  facts?: unknown;
+  /** rows of runs */
+  runs?: unknown;
+  /** rows of traces */
+  traces?: unknown;
+  /** network, cluster or job; null: there is no document */
+  document_kind: string | null;
+  /** the document, YAML */
+  document: string | null;
+}
+
+export interface Import {
+  /** version of the program */
+  howmany: string;
+  /** the files */
+  files: ImportFile[];
 }
 
 export interface Problem {
