@@ -5,6 +5,7 @@
 
 Arguments have the names of the command line's options, with underscores: --max-n is max_n.
 """
+from . import callbacks
 from ._answers import Answer, Record
 from ._library import Error, version as __version__
 from ._plans import Plans, plans
@@ -15,5 +16,5 @@ from ._verbs import (Advise, Catalog, CatalogEntry, Converge, Design, Fit, Graph
                      plan, recommend)
 
 __all__ = ["Advise", "Answer", "Catalog", "CatalogEntry", "Converge", "Design", "Error", "Fit", "Graph", "Plan", "Plans",
-           "Recommend", "Record", "Recorder", "Store", "__version__", "advise", "catalog", "catalog_import", "catalog_list",
+           "Recommend", "Record", "Recorder", "Store", "__version__", "advise", "callbacks", "catalog", "catalog_import", "catalog_list",
            "catalog_show", "converge", "design", "fit", "graph", "plan", "plans", "recommend", "record"]

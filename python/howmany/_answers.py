@@ -129,7 +129,7 @@ class Answer(Record):
         """The picture of the answer as SVG; None if there is none or gnuplot is not installed."""
         return self._asked().chart()
 
-    def rows(self, part: Optional[str] = None) -> List[Dict[str, Any]]:
+    def to_rows(self, part: Optional[str] = None) -> List[Dict[str, Any]]:
         """The rows of the table of the answer, or of the list with this name."""
         data = self._object()
         name = part or TABLES.get(type(self).__name__, "")
@@ -145,7 +145,7 @@ class Answer(Record):
         candidates of advice), or of the list with this name, such as "ranking"."""
         import pandas
 
-        return pandas.DataFrame(self.rows(part))
+        return pandas.DataFrame(self.to_rows(part))
 
     def __repr__(self) -> str:
         if self._request is None:
@@ -163,7 +163,7 @@ class Answer(Record):
                 + table_html(self._shown_rows()) + chart[max(chart.find("<svg"), 0):])
 
     def _shown_rows(self) -> List[Dict[str, Any]]:
-        rows = self.rows()
+        rows = self.to_rows()
         if len(rows) > ROWS_SHOWN and "n" in rows[0]:  # Of a long curve: powers of 2, and the points that are named.
             named = {(self._object().get(name) or {}).get("n") for name in ("best", "knee") if name in self._object()}
             rows = [row for row in rows if row["n"] in named or row["n"] > 0 and float(row["n"]).is_integer()

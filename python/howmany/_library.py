@@ -221,7 +221,6 @@ def _report(err: Any, message: str, code: int) -> int:
     return code
 
 
-@STORE_OPEN
 def _store_open(_data: Any, where: Optional[bytes], ret_store: Any, err: Any) -> int:
     try:
         return int(lib.hm_store_open(where or default_store().encode(), ret_store, err))
@@ -229,12 +228,10 @@ def _store_open(_data: Any, where: Optional[bytes], ret_store: Any, err: Any) ->
         return _report(err, str(error), -2)
 
 
-@STORE_CLOSE
 def _store_close(_data: Any, store: Any, _failed: bool) -> None:
     lib.hm_store_close(store)
 
 
-@STORE_ADD
 def _store_add(data: Any, where: Optional[bytes], batch: Any, err: Any) -> int:
     store = c_void_p()
     code = _store_open(data, where, ctypes.pointer(store), err)
@@ -244,7 +241,7 @@ def _store_add(data: Any, where: Optional[bytes], batch: Any, err: Any) -> int:
     return int(code)
 
 
-STORES = StoreAccess(None, _store_open, _store_close, _store_add)
+STORES = StoreAccess(None, STORE_OPEN(_store_open), STORE_CLOSE(_store_close), STORE_ADD(_store_add))
 
 
 # ---- requests -------------------------------------------------------------------------------------

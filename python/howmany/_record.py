@@ -19,6 +19,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, U
 
 from . import _library
 from ._library import STORED_NUMBERS, STORED_TEXTS, Err, Stored, StoredSample
+from ._store import Store
 
 #: Variables in which launchers give the number of processes and the rank: torchrun, Slurm, Open MPI, MPICH.
 WORLD_SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -83,6 +84,11 @@ class Recorder:
             self._losses.append((len(self._ends) + 1, detached(loss)))
         if samples is not None:
             self._samples += samples
+
+    def note_last(self, loss: Any) -> None:
+        """Give the loss of the iteration that has just ended."""
+        if self._ends:
+            self._losses.append((len(self._ends), detached(loss)))
 
     def step(self, loss: Any = None, samples: Optional[float] = None) -> None:
         """End an iteration. Inside `for … in record(…)` the iteration ends by itself."""
@@ -224,7 +230,7 @@ def write_store(recorder: Recorder, to: Optional[str]) -> None:
     if run:
         row.more = json.dumps({k: v if isinstance(v, (int, float)) and not isinstance(v, bool) else str(v)
                                for k, v in run.items()}).encode()
-    row.samples = (StoredSample * len(points))(*points)
+    row.samples = (StoredSample * len(points))(*(StoredSample(*point) for point in points))
     row.sample_count = len(points)
     store, err, added = c_void_p(), Err(), c_int64()
     _library.check(_library.lib.hm_store_open((to or _library.default_store()).encode(), byref(store), byref(err)), err)
@@ -235,7 +241,7 @@ def write_store(recorder: Recorder, to: Optional[str]) -> None:
 
 
 def record(iterable: Optional[Iterable[Any]] = None, *, n: Optional[int] = None,
-           to: Union[str, "os.PathLike[str]", None] = None, token: Optional[str] = None, rank: Optional[int] = None,
+           to: Union[str, "os.PathLike[str]", Store, None] = None, token: Optional[str] = None, rank: Optional[int] = None,
            **columns: Any) -> Recorder:
     """Record a training loop, as a context manager or around what the loop iterates over.
 
@@ -257,7 +263,7 @@ def record(iterable: Optional[Iterable[Any]] = None, *, n: Optional[int] = None,
         columns: batch (samples of one iteration of the whole job), machine, algorithm, job, …; other names, such
             as tensor_parallel or precision, are kept too
     """
-    where: Any = to.__howmany_store__() if hasattr(to, "__howmany_store__") else to
+    where: Any = to.where if isinstance(to, Store) else to
     return Recorder(iterable, n if n is not None else from_environment(WORLD_SIZES, 1),
                     os.fspath(where) if where is not None else None, token,
                     rank if rank is not None else from_environment(RANKS, 0), columns)

@@ -86,4 +86,4 @@ class Store:
     def documents(self, kind: Optional[str] = None) -> List[Any]:
         """The stored documents: their kind, name and time."""
         answer = _verbs.runs_documents(kind, record=self.where)
-        return list(answer.rows())
+        return list(answer.to_rows())

@@ -127,7 +127,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     if isinstance(value, Mapping):
         return ",".join(f"{name}={text_of(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple, range)):
