@@ -68,7 +68,7 @@ def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] 
         layers, hidden = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
         if tokens and layers and hidden:
             forward += 4.0 * layers * hidden * tokens * tokens
-    return {"name": type(inner).__name__, "network": {"parameters": parameters, "forward": f"{forward:g} flop"}, **keys}
+    return {"name": type(inner).__name__, "network": {"parameters": parameters, "forward": f"{forward:.15g} flop"}, **keys}
 
 
 def precision_of(model: Any) -> Optional[str]:

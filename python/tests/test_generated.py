@@ -29,7 +29,7 @@ class Generated(Case):
         for name in _verbs.VERBS:
             function = getattr(_verbs, name.replace(" ", "_"))
             for parameter in inspect.signature(function).parameters:
-                self.assertIn(f"\n        {parameter}: ", function.__doc__)
+                self.assertIn(f"\n    {parameter}: ", inspect.getdoc(function))
 
     def test_members_do_not_hide_methods(self):
         own = {name for cls in (Answer, Record) for name in vars(cls) if not name.startswith("_")}
