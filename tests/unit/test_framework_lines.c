@@ -30,6 +30,9 @@ static void lines_of_frameworks_are_read(void **state)
          "[00:02<00:00,  8.00it/s, v_num=0, train_loss=0.125]",
          "Lightning", 0.125, 0.125},
         {"Epoch 3: 100%|##########| 4/4 [00:08<00:00,  2.50s/it, v_num=0]", "Lightning", 2.5, NAN},
+        {"Epoch 1/-2 \xe2\x94\x81\xe2\x94\x81 6/6 0:00:01 \xe2\x80\xa2 0:00:00 4.00it/s v_num: 0 "
+         "train_loss: 0.375",
+         "Lightning", 0.25, 0.375},
         {"24/24 - 1s - 40ms/step - accuracy: 0.5000 - loss: 1.5000", "Keras", 0.04, 1.5},
         {"24/24 \xe2\x94\x81\xe2\x94\x81\xe2\x94\x81 2s 2s/step - loss: 0.2500", "Keras", 2, 0.25},
         {"26/11/16 01:02:03 INFO DAGScheduler: Job 5 finished: treeAggregate at "

@@ -9,6 +9,7 @@
  *   DeepSpeed     steps: 10 loss: 1.2345 iter time (s): 0.456 samples/sec: 560.123
  *   Hugging Face  {'train_runtime': 12.3, …, 'train_steps_per_second': 2.5, 'train_loss': 0.5, …}
  *   Lightning     Epoch 0: 100%|███| 100/100 [00:05<00:00, 19.2it/s, train_loss=0.5]
+ *                 Epoch 0/4 ━━━ 100/100 0:00:05 • 0:00:00 19.2it/s train_loss: 0.5
  *   Keras         100/100 - 2s - 15ms/step - loss: 0.3
  *   Spark         … DAGScheduler: Job 5 finished: treeAggregate at …, took 0.123 s
  *
@@ -44,6 +45,8 @@ static const struct framework_form forms[] = {
      "'train_loss': '?" NUMBER},
     {"Lightning", "Epoch ", "^Epoch [0-9]+: +100%.*[ ,]" NUMBER "(it/s|s/it)", NULL,
      "loss[a-z_]*=" NUMBER},
+    {"Lightning", "it/s", "^Epoch [0-9]+/-?[0-9]+ .* " NUMBER "(it/s)", NULL,
+     "loss[a-z_]*: " NUMBER},
     {"Keras", "/step", "^ *[0-9]+/[0-9]+ .*[ -]" NUMBER "(us|ms|s)/step", NULL, " loss: " NUMBER},
     {"Spark", "finished: treeAggregate",
      "Job [0-9]+ finished: treeAggregate[^,]*, took " NUMBER " (s|ms)", NULL, NULL},
