@@ -282,15 +282,16 @@ static void say_advised_runs(struct hm_text *out, const struct hm_answer *a,
 {
     static const char *const words[] = {"", "one run", "two runs", "three runs"};
     struct hm_text line = {0};
-    char time[HM_SHOWN], list[64] = "";
+    char list[64] = "";
 
     if (a->advised_count == 0 || !(a->advised_within > 0))
         return;
     for (size_t i = 0, used = 0; i < a->advised_count && used < sizeof(list); i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.0f", i ? "," : "",
                                  a->advised_n[i]);
-    hm__text_addf(&line, "%s of %s (n = %s) would make it %s%.0f %%:", words[a->advised_count],
-                  hm__show_time(a->advised_run_s, time), list, style->unicode ? "\xc2\xb1" : "+-",
+    hm__text_addf(&line,
+                  "%s of %.0f min (n = %s) would make it %s%.0f %%:", words[a->advised_count],
+                  a->advised_run_s / 60, list, style->unicode ? "\xc2\xb1" : "+-",
                   fmax(100 * a->advised_within, 1));
     hm__render_taken_line(out, style, "", &line);
     hm__text_addf(&line, "howmany bench 'COMMAND {n}' --n %s --record runs.csv", list);
@@ -308,8 +309,7 @@ void hm__answer_say_sheet(struct hm_text *out, const struct hm_answer *a,
         return;
     double total = a->whole_job ? p->total_s / p->time_s : 1;
     say_width(&line, style, p->low_s / p->time_s, p->high_s / p->time_s);
-    hm__text_addf(&line,
-                  ", %s%s (%g %%), as far as published measurements of %s lie from the model",
+    hm__text_addf(&line, ", %s%s (%g %%): the spread of published measurements of %s",
                   hm__show_range(hm__show_time, p->low_s * total, p->high_s * total, range),
                   a->whole_job ? "" : " an iteration", 100 * a->level, a->sheet_kind);
     hm__render_taken_line(out, style, "how sure", &line);
