@@ -2,7 +2,7 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test page types fuzz tsan torture coverage mutants bench dist install clean format
+.PHONY: help demo build test page types fuzz tsan torture coverage mutants bench dist deb install clean format
 
 help:
 	@echo "make demo      install missing packages, build, and answer some first questions"
@@ -17,14 +17,15 @@ help:
 	@echo "make mutants   change the code in 200 places, and count the changes that the tests notice"
 	@echo "make bench     measure against other programs and limits"
 	@echo "make dist      make howmany-VERSION.tar.gz; unpack, build and test it"
+	@echo "make deb       make a Debian package, and try it in a folder of its own"
 	@echo "make install   install into PREFIX, /usr/local by default"
 	@echo "make format    format the C files"
 	@echo "make clean     remove all builds"
 
 build:
 	@tools/setup build
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false >/dev/null
-	@ninja -C $(BUILD) --quiet
+	@test -f $(BUILD)/build.ninja || { echo "configure (once)"; meson setup $(BUILD) -Dtests=false >/dev/null; }
+	@if [ -t 1 ]; then NINJA_STATUS='compile %f of %t: ' ninja -C $(BUILD); else echo compile; ninja -C $(BUILD) --quiet; fi
 
 demo: build
 	@echo
@@ -42,6 +43,12 @@ demo: build
 	@echo
 	@echo "\$$ howmany advise examples/mnist-traces.csv.gz --loss 1e-4"
 	@$(BUILD)/howmany advise examples/mnist-traces.csv.gz --loss 1e-4
+	@echo
+	@echo "Now ask your own question:"
+	@echo "  export PATH=\"$(CURDIR)/$(BUILD):\$$PATH\""
+	@echo "  howmany help                                   # the commands"
+	@echo "  howmany plan examples/resnet50.yaml --on p4d.24xlarge --set batch=512"
+	@echo "  howmany serve                                  # the same on a page in the browser"
 
 test:
 	@tools/setup test
@@ -80,6 +87,10 @@ mutants:
 
 dist:
 	@tools/make-dist
+
+deb: build
+	@tools/setup deb
+	@tools/make-deb
 
 bench:
 	@tools/setup bench

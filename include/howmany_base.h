@@ -67,7 +67,9 @@ HM_API int hm_version_hex(void);
     X(NAME, -10, "unknown name")                                                                   \
     X(LIMIT, -11, "too large")                                                                     \
     X(CONFLICT, -12, "contradiction")                                                              \
-    X(UNSUPPORTED, -13, "not available in this build")
+    X(UNSUPPORTED, -13, "not available in this build")                                             \
+    X(BUDGET, -14, "over the limit of time or memory")                                             \
+    X(CANCELLED, -15, "cancelled")
 
 /*
  * Every function that can fail returns HM_OK or one of the codes below. The name of a code is HM_E_

@@ -58,8 +58,11 @@ struct hm_store_access {
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
 };
 
-/* Limits on the size of a request and of its answer; 0 means no limit. */
+/* Limits on the work of a request and on the size of its answer; 0 means no limit. */
 struct hm_limits {
+    double seconds;      /* Maximum time that hm_request_run may take; beyond it: HM_E_BUDGET. */
+    size_t bytes;        /* Maximum memory that hm_request_run may allocate; beyond it:
+                            HM_E_BUDGET. Memory of other libraries is not counted. */
     double max_n;        /* Maximum number of workers that a plan may consider. */
     size_t values;       /* Maximum number of values in a list, and of combinations in a design. */
     size_t page;         /* Maximum number of runs on one page. */
@@ -91,6 +94,13 @@ struct hm_context {
      */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
+    /*
+     * Function that says whether the result is no longer wanted; may be NULL. The thread that runs
+     * the request calls it now and then during long work, at most fifty times per second. Once it
+     * returns true, the request ends soon with HM_E_CANCELLED.
+     */
+    bool (*cancelled)(void *data);
+    void *cancelled_data;
 };
 
 /*

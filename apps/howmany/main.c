@@ -34,7 +34,8 @@ static int unknown_command(const char *name)
 
 static int print_help(int argc, char **argv)
 {
-    if (argc < 3) {
+    if (argc < 3 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0 ||
+        strcmp(argv[2], "help") == 0) {
         cli_help();
         return EXIT_ANSWERED;
     }
@@ -51,7 +52,8 @@ static int dispatch_command(int argc, char **argv)
         cli_help();
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        strcmp(argv[1], "version") == 0) {
         printf("howmany %s\n", hm_version());
         return EXIT_ANSWERED;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "advise_parts.h"
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "runner.h"
@@ -181,7 +182,7 @@ static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, s
                            "staleness, and plan takes it as stale_cost",
                            hm__g_name(g->algorithm));
     a->unknown_pace = 0;
-    for (size_t k = 0; rc == 0 && k < a->m_count; k++)
+    for (size_t k = 0; rc == 0 && (rc = hm__budget_check("m", err)) == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = advising_add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)

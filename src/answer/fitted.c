@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "fit.h"
 #include "search.h"
@@ -126,6 +127,8 @@ static void draws_evaluate(const struct hm_search *s, const double *x, struct hm
     size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
 
     for (size_t d = 0; d < draws; d += step) {
+        if (hm__budget_spent("max_n"))
+            break;
         curve_apply_draw(s, x, d, curve);
         size_t best = hm__curve_best(s, curve);
         t->played++;
@@ -161,6 +164,8 @@ static void answer_set_intervals(struct hm_answer *a, const struct hm_fit *fit, 
     const size_t draws = hm__fit_draw_count(fit);
 
     for (size_t i = 0; i < a->point_count; i++) {
+        if (hm__budget_spent("max_n"))
+            break;
         struct hm_point *p = &a->points[i];
         for (size_t d = 0; d < draws; d++)
             times[d] = hm__fit_seconds(fit, x, a->point_count + 1, i, d);

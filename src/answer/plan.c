@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "search.h"
@@ -367,6 +368,9 @@ static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool
                                struct hm_err *err)
 {
     for (size_t i = from; i < to; i++) {
+        int spent = hm__budget_check("max_n", err);
+        if (spent)
+            return spent;
         struct candidate *c = &p->candidates[i];
         if (candidate_evaluate(c, &c->err) == HM_E_NOMEM)
             return hm__fail_nomem(err);

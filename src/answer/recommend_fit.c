@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "random.h"
@@ -554,6 +555,8 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
     int rc = fits_fit_all(f, err);
 
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         if (!w->candidates[i].r.failed)
             rc = fits_evaluate(f, i, err);
         known += w->candidates[i].known;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 static int compare_numbers(const void *a, const void *b)
@@ -67,7 +68,7 @@ int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, str
         hm__free(sorted);
         return hm__fail_nomem(err);
     }
-    for (size_t first = 0; first < folds; first++)
+    for (size_t first = 0; first < folds && !hm__budget_spent("runs"); first++)
         off_leave_out(f, first, folds, off->errors);
     memcpy(sorted, off->errors, groups * sizeof(*sorted));
     qsort(sorted, groups, sizeof(*sorted), compare_numbers);

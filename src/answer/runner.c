@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "runner.h"
 
@@ -214,6 +215,8 @@ static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
     for (size_t p = 0; p < count; p++)
         bent[p] = hm__g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("m"))
+            break;
         double away = spread * hm__random_normal(random), *y = r->y + d * count;
         size_t c = r->curves ? d % r->curves : 0, end = r->curves ? laid->ends[c] : 0;
         hm__g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "runner.h"
 #include "student.h"
@@ -139,6 +140,8 @@ static void schedule_solve(struct schedule_plan *p)
         p->ahead[r * LEVELS + LEVELS - 1] = 0;
     for (size_t k = LEVELS - 1; k-- > 0;) {
         double way[HM_RUNNERS_MAX];
+        if (hm__budget_spent("m"))
+            return;
         for (size_t o = 0; o < p->count; o++) {
             size_t level;
             double iterations = levels_go_on(p->at + o * LEVELS, k, &level);
@@ -277,6 +280,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
     size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("m"))
+            break;
         double gain = schedule_draw_gain(p, steps, rival, d);
         if (!isfinite(gain))
             continue;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "slowness.h"
 #include "way_time.h"
@@ -126,6 +127,8 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
     int rc = way_time_with(s, n, high, &least, &ignored);
 
     while (rc == 0 && low < high) {
+        if (hm__budget_spent("servers"))
+            break;
         double middle = floor((low + high) / 2);
         rc = way_time_with(s, n, middle, &now, &ignored);
         if (now <= ENOUGH * least)

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "linear.h"
@@ -100,6 +101,8 @@ static size_t search_least(const struct best_search *s, const double *squares, c
     double value = INFINITY;
 
     for (size_t k = 0; k < GRID; k++) {
+        if (hm__budget_spent("traces"))
+            break;
         double now = search_criterion(s, squares + k * s->count, ys + k * s->count, weights);
         if (now < value) {
             value = now;

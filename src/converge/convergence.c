@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -465,6 +466,8 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
 
     hm__random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
     for (size_t d = 0; d < path->g->draw_count; d++) {
+        if (hm__budget_spent("traces"))
+            break;
         double away = spread * hm__random_normal(&random);
         hm__g_path_values(path, d, 0, y + d * path->count);
         for (size_t p = 0; p < path->count; p++)

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "linear.h"
@@ -242,6 +243,8 @@ static double form_minimise(const struct form_problem *p, double *theta, int ste
     double now = form_loss(p, theta), damping = 1e-3;
 
     for (int s = 0; s < steps && isfinite(now); s++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = now;
         form_linearise(p, theta, a, b);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -151,6 +152,8 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
     for (size_t m = 0; rc == 0 && m < t->m_count && t->m_count > 2; m++) {
         if (only > 0 && only != t->ms[m])
             continue;
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         rc = trial_leave_out(t, m, &out->left_out[out->left_out_count], err);
         if (rc == 0 && m + 1 == t->m_count)
             out->outside = out->left_out[out->left_out_count].median;
@@ -326,6 +329,8 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
     int rc = 0;
 
     for (size_t to = window; rc == 0 && to < v->trace->count; to++) {
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         double error = view_error_ahead(v, s, to - window, to);
         if (isfinite(error))
             rc = error_list_add(&t->ahead, error, err);

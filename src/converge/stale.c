@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -268,6 +269,8 @@ static double stale_minimise(const struct stale_work *w, double *theta)
     size_t used[COUNT];
 
     for (int s = 0; s < STEPS; s++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = now;
         size_t count = stale_linearise(w, theta, a, b, used);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
@@ -593,6 +596,8 @@ static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_
     stale->draw_count = HM_G_DRAWS;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double *own = stale->draws + d * COUNT;
+        if (hm__budget_spent("traces"))
+            break;
         hm__g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
         hm__g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
         stale_shapes_fill(w, d < w->g->draw_count ? d : HM_NONE);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 
@@ -95,6 +96,8 @@ static void terms_draw(struct terms_work *w, double seed)
     struct hm_lasso lasso;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("traces"))
+            break;
         double b[HM_LASSO_MAX];
         memcpy(b, w->b, sizeof(b));
         hm__g_fold_weights(seed, d, w->data->fold_count, weights);

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "student.h"
 
@@ -229,6 +230,8 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
     all = left[0];
     hm__lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
+        if (hm__budget_spent("terms"))
+            break;
         struct hm_choice *choice = &choices[count];
         if (!choice_init(basis, set, most, choice) ||
             !choice_all_contribute(&all, choice, &summary))

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
@@ -385,6 +386,8 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
     size_t made = 0;
 
     for (; made < w->count; made++) {
+        if (hm__budget_spent("n"))
+            break;
         if (ranked[made].share <= keep && isfinite(hm__programme_value(&w->programme, whole)))
             break;
         if (ranked[made].share <= 1e-6 && made > 0)
@@ -452,6 +455,8 @@ static size_t fill_budget(struct design_work *w, struct ranked_share *ranked, si
         double now = ridged_value(&w->programme, whole), most = 0;
         size_t best = HM_NONE;
         for (size_t i = made; i < w->count; i++) {
+            if (hm__budget_spent("n"))
+                return made;
             size_t j = ranked[i].j;
             if (cost + w->cost[j] > w->programme.budget)
                 continue;

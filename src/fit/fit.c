@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "student.h"
@@ -313,6 +314,8 @@ static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
 
     fit_set_scale(fit, true);
     for (int pass = 0; pass < (large ? 2 : 50); pass++) {
+        if (hm__budget_spent("runs"))
+            break;
         fit_solve_pass(f, s);
         if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)
             break;

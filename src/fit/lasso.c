@@ -36,6 +36,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 /*
@@ -456,6 +457,8 @@ double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tole
     if (lasso->y_variance == 0)
         return 0;
     for (int round = 0; round < ROUNDS; round++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = gap;
         descent_run(lasso, penalty, b);
         bool done = lasso_finish(lasso, penalty, b);

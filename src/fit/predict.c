@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
@@ -262,6 +263,8 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
         rc = eval_terms_at(fit, values, all, count + 1, &x, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         predictions[i] = (struct hm_prediction){.n = n[i]};
+        if ((rc = hm__budget_check("target_n", err)))
+            break;
         prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
     }
     hm__free(x);

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -132,6 +133,8 @@ static void programme_differentiate(struct programme_work *w)
     const size_t k = p->terms;
 
     for (size_t j = 0; j < p->count; j++) {
+        if (hm__budget_spent("n"))
+            return;
         double *u = w->u + j * k, *v = w->v + j * k, *row = w->factors + j * w->rank;
         memcpy(u, p->features + j * k, k * sizeof(*u));
         hm__lower_solve(w->lower, k, u);
@@ -211,6 +214,8 @@ static bool newton_step(struct programme_work *w, const double *gradient)
     memset(w->small, 0, rank * rank * sizeof(*w->small));
     memset(w->right, 0, rank * sizeof(*w->right));
     for (size_t j = 0; j < count; j++) {
+        if (hm__budget_spent("n"))
+            return false;
         const double *row = w->factors + j * rank;
         for (size_t r = 0; r < rank; r++) {
             double scaled = row[r] / w->diagonal[j];
@@ -381,6 +386,8 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
 static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {
     for (int i = 0; i < POLISHES && l->count > 0; i++) {
+        if (hm__budget_spent("n"))
+            break;
         double size = 1, moved = 0;
         size_t stopped = FREE_MAX;
         if (!programme_factor(w->p, shares, w->lower))
@@ -486,11 +493,11 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
      */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
-            if (programme_newton(&w, shares, t) < 1e-6)
+            if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("n"))
                 break;
         value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
-        last = bounds / t < BARRIER_GAP * scale;
+        last = bounds / t < BARRIER_GAP * scale || hm__budget_spent("n");
     }
     rc = programme_finish(&w, shares, ret_gap, err);
     if (rc == 0)

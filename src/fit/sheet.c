@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "basis.h"
+#include "budget.h"
 #include "err.h"
 
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
@@ -179,6 +180,8 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (done[i])
             continue;
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         if (variants++ == VARIANTS_MAX)
             rc = hm__fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
                           VARIANTS_MAX);

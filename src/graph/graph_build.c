@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -142,6 +143,8 @@ static void write_edges(struct hm_graph *g, const uint64_t *starts, uint32_t *ro
     size_t used = 0;
 
     for (uint64_t v = 0; v < (uint64_t)g->vertices; v++) {
+        if (v % 1024 == 0 && hm__budget_spent("vertices"))
+            break;
         uint64_t from = starts[v + 1], to = v + 1 < (uint64_t)g->vertices ? starts[v + 2] : named;
         qsort(rows + from, to - from, sizeof(*rows), compare_ends);
         for (uint64_t i = from; i < to; i++) {

@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "memory.h"
@@ -66,6 +67,8 @@ static void scatter_vertices(const struct hm_graph *g, uint32_t n, struct hm_ran
         loads[i] = 0;
     for (size_t k = 0; k < g->degree_count; k++) {
         double degree = g->degrees[k].degree, left = g->degrees[k].count;
+        if (hm__budget_spent("trials"))
+            return;
         if (left <= 2.0 * n) {
             for (; left > 0; left--)
                 loads[hm__random_below(random, n)] += degree;
@@ -134,8 +137,11 @@ static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads
 {
     for (uint32_t i = 0; i < n; i++)
         loads[i] = 0;
-    for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;)
+    for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;) {
+        if (hm__budget_spent("trials"))
+            return;
         fill_least_loaded(g->degrees[k].degree, g->degrees[k].count, n, loads);
+    }
 }
 
 static double largest_load(const double *loads, uint32_t n)
@@ -221,6 +227,9 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
     double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
 
     for (size_t t = 0; t < trials; t++) {
+        int spent = hm__budget_check("trials", err);
+        if (spent)
+            return spent;
         struct hm_parts one = {.cut = NAN};
         if (g->ends) {
             int rc =

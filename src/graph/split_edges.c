@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -105,6 +106,8 @@ static int assign_in_order(const struct hm_graph *g, const struct hm_adjacency *
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         heap[i] = i;
     for (size_t i = 0; rc == 0 && i < vertices; i++) {
+        if (i % 1024 == 0)
+            rc = hm__budget_check("trials", err);
         uint32_t v = greedy ? order[vertices - 1 - i] : order[i];
         owner[v] = greedy ? heap[0] : (uint32_t)(i % n);
         if (greedy) {
@@ -304,6 +307,8 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
     hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
     size_t edges = (size_t)g->edges, stride = far_stride(edges), at = 0;
     for (size_t i = 0; rc == 0 && i < edges; i++, at = (at + stride) % edges) {
+        if (i % 64 == 0)
+            rc = hm__budget_check("trials", err);
         uint32_t u = g->ends[2 * at], v = g->ends[2 * at + 1], p;
         s.seen[u]++;
         s.seen[v]++;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -131,6 +132,8 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
         w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
     }
     for (size_t c = 0; c < rounds; c++) {
+        if (hm__budget_spent("staleness"))
+            break;
         /* Time at which all workers ended the iteration that is staleness + 1 before this one. */
         double gate = front[c % (staleness + 1)];
         ended = 0;

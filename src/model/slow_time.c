@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "slow_parts.h"
@@ -286,6 +287,8 @@ double hm__slow_order(struct hm_slow *w, double n, double late, double seconds)
         return steady_order(w, late) * seconds;
     quadrature_fill(w, w->slowness->pause_s / seconds);
     for (size_t i = 0; i < w->node_count; i++) {
+        if (hm__budget_spent("backups"))
+            break;
         double done = 0;
         for (size_t g = 0; late == 0 && g < w->class_count; g++)
             if (w->counts[g] > 0)

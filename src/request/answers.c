@@ -500,6 +500,24 @@ static const struct hm_member runs_page[] = {
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
                                          NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+static const struct hm_member import_item[] = {TEXT("what", "what was taken or left out"),
+                                               KNOWN("count", "how many of them")};
+static const struct hm_member import_file[] = {
+    TEXT("file", "name of the file"),
+    TEXT("format", "its format, as the field `as` names it"),
+    TEXT("title", "what people call such a file"),
+    BOOL("partial", "whether the file is cut short or damaged"),
+    BOOL("needs_n", "whether the number of workers is missing"),
+    LIST("taken", "import_item", "what was taken"),
+    LIST("left_out", "import_item", "what was left out"),
+    NOTES,
+    MAYBE(ANY, "facts", NULL, "the values of the file, by format"),
+    MAYBE(ANY, "runs", NULL, "rows of runs"),
+    MAYBE(ANY, "traces", NULL, "rows of traces"),
+    KNOWN_TEXT("document_kind", "network, cluster or job; null: there is no document"),
+    KNOWN_TEXT("document", "the document, YAML"),
+};
+static const struct hm_member import[] = {VERSION, LIST("files", "import_file", "the files")};
 static const struct hm_member problem[] = {
     TEXT("type", "kind of problem"),
     TEXT("title", "a phrase"),
@@ -560,5 +578,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     {"run", run, sizeof(run) / sizeof(run[0]), true},
     SCHEMA(runs_page),
     SCHEMA(added),
+    SCHEMA(import_item),
+    SCHEMA(import_file),
+    SCHEMA(import),
     SCHEMA(problem),
     {NULL, NULL, 0, false}};

@@ -261,7 +261,7 @@ static int choices_take(struct hm_arena *arena, const struct hm_request_field *f
 {
     struct hm_choices *c = member;
     char name[64];
-    int index;
+    int index = 0;
 
     (void)arena;
     if (f->flags & HM_REQUEST_ALL && strcmp(piece, "all") == 0) {

@@ -5,6 +5,7 @@
 #include "files.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "readers.h"
@@ -19,6 +20,18 @@ static bool local_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+static bool local_is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool local_is_foreign(const struct hm_import_from *from)
+{
+    return local_is_folder(from->name) || hm__import_recognise(from) != NULL;
+}
+
 const struct hm_files *hm_local_files(void)
 {
     static const struct hm_files local = {
@@ -29,6 +42,10 @@ const struct hm_files *hm_local_files(void)
         .graph = hm_graph_load,
         .prices = hm_catalog_import,
         .exists = local_exists,
+        .is_folder = local_is_folder,
+        .import = hm__import_new,
+        .is_foreign = local_is_foreign,
+        .walk = hm__import_walk,
     };
 
     return &local;

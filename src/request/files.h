@@ -3,6 +3,7 @@
 #define HM_FILES_H
 
 #include "howmany_request.h"
+#include "import.h"
 
 struct hm_files {
     /* Reads the whole contents of a specification file; the path "-" is standard input. */
@@ -17,6 +18,13 @@ struct hm_files {
     int (*prices)(const struct hm_catalog *catalog, const char *path, const char *region, bool spot,
                   struct hm_import *ret_import, struct hm_err *err);
     bool (*exists)(const char *path);
+    bool (*is_folder)(const char *path);
+    /* Reads a file of another tool; says whether a file is one; visits all files of a folder. */
+    int (*import)(const struct hm_import_from *from, struct hm_imported **ret_import,
+                  struct hm_err *err);
+    bool (*is_foreign)(const struct hm_import_from *from);
+    int (*walk)(const char *path, int (*visit)(void *data, const char *file, struct hm_err *err),
+                void *data, struct hm_err *err);
 };
 
 #endif

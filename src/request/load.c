@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "files.h"
+#include "load_import.h"
 #include "readers.h"
 
 /*
@@ -78,7 +79,12 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                            .closed = !call->context->files,
                            .timed = timed};
     int rc = job_overrides(call, f, &spec, err);
-    if (rc == 0 && !d->text && !d->tree) {
+    bool foreign = rc == 0 && hm__is_foreign(call, d);
+    if (foreign) {
+        rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
+        spec.text = file;
+        spec.source = "the imported job"; /* YAML, whatever the name of the file is. */
+    } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
     }

@@ -113,4 +113,16 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
                         struct hm_err *err);
 void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err);
 
+/* A receiver of batches of runs that adds them through the context, which may use one writer thread
+ * for many requests. */
+struct hm_call_sink {
+    const struct hm_store_access *access;
+    const char *record;
+};
+
+int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
+                       struct hm_err *err);
+/* The function `add` of a struct hm_run_sink whose data is a struct hm_call_sink. */
+int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err);
+
 #endif

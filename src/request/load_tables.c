@@ -5,6 +5,7 @@
 #include "err.h"
 #include "files.h"
 #include "load.h"
+#include "load_import.h"
 #include "readers.h"
 #include "row_values.h"
 
@@ -100,6 +101,8 @@ int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struc
         return load_stored_runs(call, d->name, where, ret_runs, err);
     if (d->tree)
         rc = hm__runs_read(d->tree, d->name, ret_runs, err);
+    else if (hm__is_foreign(call, d))
+        rc = hm__load_foreign_runs(call, d, ret_runs, err);
     else if (d->text)
         rc = hm_runs_parse(d->text, d->length, d->name, ret_runs, err);
     else if (call->context->files)
@@ -149,6 +152,11 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err)
 {
+    bool foreign = false;
+    for (size_t i = 0; i < documents->count; i++)
+        foreign |= hm__is_foreign(call, &documents->items[i]);
+    if (foreign)
+        return hm__load_foreign_traces(call, documents, settings, ret_traces, err);
     if (documents->count == 1)
         return hm__load_trace_table(call, &documents->items[0], settings, ret_traces, err);
     const char **paths = hm__arena_alloc(call->arena, documents->count, sizeof(*paths));
@@ -261,14 +269,14 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
  * Whether the only document is a stored fit: a .json file, or a JSON object with the key
  * "algorithms".
  */
-static bool is_fit(const struct hm_trace_fields *f)
+static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
 {
     const struct hm_document *d = f->traces.count == 1 ? &f->traces.items[0] : NULL;
 
     if (!d)
         return false;
     return d->tree ? d->tree->kind == HM_VALUE_MAP && hm__value_get(d->tree, "algorithms")
-                   : hm__text_ends(d->name, ".json");
+                   : hm__text_ends(d->name, ".json") && !hm__is_foreign(call, d);
 }
 
 /*
@@ -299,7 +307,7 @@ int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
                                        .best = isnan(f->best) ? 0 : f->best,
                                        .level = isnan(f->level) ? 0 : f->level,
                                        .seed = f->seed};
-    if (is_fit(f)) {
+    if (is_fit(call, f)) {
         loaded->fit = f->traces.items[0].name;
         int rc = check_fit(f, err);
         return rc ? rc : hm__load_fit(call, &f->traces.items[0], &loaded->convergence, err);

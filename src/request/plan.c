@@ -198,15 +198,18 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 
 /*
  * Estimates the work of splitting the job's graph for n = 1 to `most`, as the number of vertices
- * and edges that are assigned to workers in all splits. METIS refines a split several times.
+ * and edges that are assigned to workers in all splits. METIS refines a split several times, and
+ * HDRF compares all workers for each edge.
  */
 static double split_work(const struct hm_job *job, double most)
 {
     double trials = hm_split_is_random(job->split) ? job->trials : 1;
-    double passes = job->split == HM_SPLIT_METIS ? 20 : 1;
+    double counts = fmin(most, job->graph->vertices);
+    double passes = job->split == HM_SPLIT_METIS  ? 20
+                    : job->split == HM_SPLIT_HDRF ? fmax(counts / 2, 1)
+                                                  : 1;
 
-    return (job->graph->vertices + job->graph->edges) * trials * passes *
-           fmin(most, job->graph->vertices);
+    return (job->graph->vertices + job->graph->edges) * trials * passes * counts;
 }
 
 /* Refuses a graph if its splits would take more work than the context allows. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "files.h"
 
@@ -296,15 +297,12 @@ static int make_reply(struct hm_call *call, struct hm_reply **ret_reply, struct 
     return 0;
 }
 
-int hm_request_run(struct hm_request *r, const struct hm_context *context,
-                   struct hm_reply **ret_reply, struct hm_err *err)
+static int request_answer(struct hm_request *r, const struct hm_context *context,
+                          struct hm_reply **ret_reply, struct hm_err *err)
 {
-    static const struct hm_context nothing;
-    struct hm_call call = {.context = context ? context : &nothing};
-
-    if (!r || !ret_reply)
-        return hm__fail(err, HM_E_MISSING, "a request and a place for the reply are needed");
+    struct hm_call call = {.context = context};
     int rc = check_context(r, call.context, err);
+
     if (rc == 0 && !(call.arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0)
@@ -317,6 +315,40 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
     if (rc == 0)
         rc = make_reply(&call, ret_reply, err);
     call_release(&call);
+    return rc;
+}
+
+int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
+{
+    rc = hm__budget_result(rc, err);
+    if (rc == HM_E_BUDGET && err && err->field[0] && hm__verb_field(verb, err->field))
+        hm__err_at(err, "request", 0);
+    return rc;
+}
+
+int hm_request_run(struct hm_request *r, const struct hm_context *context,
+                   struct hm_reply **ret_reply, struct hm_err *err)
+{
+    static const struct hm_context nothing;
+    const struct hm_context *c = context ? context : &nothing;
+
+    if (!r || !ret_reply)
+        return hm__fail(err, HM_E_MISSING, "a request and a place for the reply are needed");
+    struct hm_reply *reply = NULL;
+    struct hm_budget budget = {.seconds = c->limits.seconds,
+                               .bytes = c->limits.bytes,
+                               .cancelled = c->cancelled,
+                               .data = c->cancelled_data};
+    bool limited = budget.seconds > 0 || budget.bytes > 0 || budget.cancelled;
+    if (limited)
+        hm__budget_enter(&budget);
+    int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
+    if (limited)
+        hm__budget_leave(&budget);
+    if (rc)
+        hm_reply_free(reply);
+    else
+        *ret_reply = reply;
     return rc;
 }
 

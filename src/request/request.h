@@ -160,7 +160,8 @@ struct hm_verb {
      * have exactly one operand.
      */
     bool bare;
-    bool writes;        /* True if the verb changes the store. */
+    bool any_body; /* A body of any media type other than JSON and YAML sets the field `table`. */
+    bool writes;   /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };
@@ -231,6 +232,11 @@ struct hm_call {
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 
+/*
+ * Returns rc, or the error that describes how the budget of this thread was spent (budget.h), with
+ * the source "request" if a field of the verb caused it.
+ */
+int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
 /* Get the catalog in which names are looked up. */
 int hm__call_catalog(struct hm_call *call, const struct hm_catalog **ret_catalog,
                      struct hm_err *err);

@@ -12,26 +12,17 @@
 /* ---- the writer --------------------------------------------------------------------------------
  */
 
-/*
- * Receives batches of runs and passes them to the context, which adds them to the store. The
- * context may use one writer thread for many requests.
- */
-struct call_sink {
-    const struct hm_store_access *access;
-    const char *record;
-};
-
-static int call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
+int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
 {
-    const struct call_sink *sink = data;
+    const struct hm_call_sink *sink = data;
 
     return sink->access->add(sink->access->data, sink->record, batch, err);
 }
 
-static int open_sink(struct hm_call *call, struct call_sink *sink, const char *record,
-                     struct hm_err *err)
+int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
+                       struct hm_err *err)
 {
-    *sink = (struct call_sink){call->context->store, record};
+    *sink = (struct hm_call_sink){call->context->store, record};
     call->from_store = true;
     if (sink->access)
         return 0;
@@ -123,19 +114,19 @@ static int add_run(const void *values, struct hm_call *call, struct hm_err *err)
     struct hm_added added = {0};
     struct hm_runs *runs = NULL;
     struct hm_value row;
-    struct call_sink writer;
+    struct hm_call_sink writer;
 
     if (r->value.count == 0) {
         hm__request_fail(err, "value", HM_E_MISSING, "no value is given");
         hm__err_hint(err, "give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
         return HM_E_MISSING;
     }
-    int rc = open_sink(call, &writer, r->record, err);
+    int rc = hm__call_sink_open(call, &writer, r->record, err);
     if (rc == 0)
         rc = make_row(call, r, &row, err);
     if (rc == 0)
         rc = hm__runs_read(&row, "runs add", &runs, err);
-    const struct hm_run_sink sink = {&writer, call_sink_add};
+    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     if (rc == 0)
         rc = hm__table_add_runs(&sink, runs, NULL, &added, err);
     if (rc == 0 && r->json)
@@ -221,7 +212,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     const struct hm_runs_import_request *r = values;
     struct import_counts done = {0};
-    struct call_sink writer;
+    struct hm_call_sink writer;
 
     if (r->runs.count == 0) {
         hm__request_fail(err, "runs", HM_E_MISSING, "no table is given");
@@ -233,8 +224,8 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
      */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
-    int rc = open_sink(call, &writer, r->record, err);
-    const struct hm_run_sink sink = {&writer, call_sink_add};
+    int rc = hm__call_sink_open(call, &writer, r->record, err);
+    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     for (size_t k = 0; rc == 0 && k < r->runs.count; k++)
         rc = import_table(call, r, &r->runs.items[k], &sink, &done, err);
     if (rc == 0 && r->json)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "sql.h"
@@ -21,6 +22,7 @@ enum {
     STATEMENTS = 24,  /* Number of compiled statements in the cache. */
     LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
     PAGE_BYTES = 4096,
+    CHECK_EVERY = 4000, /* Number of SQLite's instructions between two checks of the budget. */
 };
 
 struct statement {
@@ -70,6 +72,8 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_TOOBIG)
         return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
+    if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
+        return hm__budget_check("runs", err);
     if (known)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
     if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
@@ -198,6 +202,8 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
     int code, rc = 0, count = sqlite3_column_count(s->compiled);
 
     while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         for (int i = 0; i < count && i < CELLS; i++)
             cells[i] = read_cell(s->compiled, i);
         rc = row ? row(context, cells, (size_t)count, err) : 0;
@@ -282,12 +288,20 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, WAIT_MS);
 }
 
+/* SQLite calls this function during a long statement; if it returns 1, the statement ends. */
+static int is_over_budget(void *unused)
+{
+    (void)unused;
+    return hm__budget_spent("runs");
+}
+
 static int configure_file(struct sqlite *c, struct hm_err *err)
 {
     char pragmas[256];
 
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
+    sqlite3_progress_handler(c->db, CHECK_EVERY, is_over_budget, NULL);
     /* Opening a database does not read the file, but this query does. */
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", err);
     if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)

@@ -66,6 +66,7 @@ examples() { # Build and run each program of examples/c with the installed heade
       LD_LIBRARY_PATH=$library "$work/example" >/dev/null || return 1
   done
 }
+check "the guides are installed" test -s "$prefix/share/doc/howmany/docs/plan.md" -a ! -e "$prefix/share/doc/howmany/docs/meson.build"
 check "the examples against the installed library" examples
 if command -v g++ >/dev/null; then
   for header in "$prefix"/include/howmany*.h; do

@@ -35,6 +35,9 @@ struct cli_command {
     const char *arguments;   /* Operands as the usage line shows them, such as "JOB". */
     const char *summary;     /* One-line summary for the help. */
     const char *description; /* Paragraphs for the man page, in the format of scdoc; may be NULL. */
+    /* Commands that the help and the man page show as examples; a test runs them in the source
+     * folder. NULL: none. */
+    const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
     /* Words with which the shell completes an operand, as in cli_option.values. */
@@ -73,7 +76,7 @@ void cli_options_make(const struct cli_command *command, struct cli_options *ret
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
     cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
-    cli_validate, cli_lab, cli_serve, cli_completion, cli_man;
+    cli_validate, cli_lab, cli_serve, cli_completion, cli_man, cli_import;
 extern const struct cli_command *const cli_commands[]; /* All commands; the list ends with NULL. */
 
 /* Parse the arguments after the name of the command, and run the command. Returns the exit code. */
@@ -84,9 +87,19 @@ int cli_parse(const struct cli_command *command, const struct cli_options *optio
               char **argv, int (*accept)(void *state, int option, const char *value), void *state,
               bool *ret_help);
 
+/* Commands that answer the same kind of question, for the help and the man page of the program. */
+struct cli_group {
+    const char *title;
+    const struct cli_command *commands[8]; /* The list ends with NULL. */
+};
+extern const struct cli_group cli_groups[]; /* The list ends with a title that is NULL. */
+
 /* Print the help of the program (cli_help), or of one command. */
 void cli_help(void);
 void cli_command_help(const struct cli_command *command);
+/* Print one entry of a list: a name in a column of `width` characters, and a text that is wrapped
+ * at the width of the terminal, at most 80 columns. */
+void cli_help_entry(const char *name, size_t width, const char *text);
 const char *cli_summary(const struct cli_command *command);
 const char *cli_description(const struct cli_command *command);
 /* Write an option into text[room] as the help shows it: "-d, --deadline TIME". */

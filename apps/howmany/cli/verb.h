@@ -2,6 +2,7 @@
 #ifndef HM_CLI_VERB_H
 #define HM_CLI_VERB_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -23,6 +24,7 @@ struct cli_verb_call {
     /* File to which the parts of a long reply are written; NULL for standard output. */
     FILE *output;
     const char *output_path; /* Name of the output file, for messages. */
+    double time_limit;       /* Value of --time-limit in seconds; 0 if it is not given. */
 };
 
 /* Parse the arguments of a command with verbs, run the request and print the reply. Returns the
@@ -31,5 +33,16 @@ int cli_verb_run(const struct cli_command *command, int argc, char **argv);
 
 /* For the function `prepare`: returns the value of an option or operand; NULL if not given. */
 const char *cli_verb_value(const struct cli_verb_call *call, const char *field);
+
+/* The actions that were set for signals before cli_interrupt_watch changed them. */
+struct cli_interrupt {
+    struct sigaction interrupt, alarm;
+};
+
+/* From here on, SIGINT makes cli_interrupted return true and, 80 ms later, ends the program. */
+void cli_interrupt_watch(struct cli_interrupt *ret_before);
+void cli_interrupt_restore(const struct cli_interrupt *before);
+/* Function for struct hm_context; the argument is not used. */
+bool cli_interrupted(void *unused);
 
 #endif

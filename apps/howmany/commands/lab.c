@@ -186,6 +186,8 @@ static int lab_run(void *state)
 
 const struct cli_command cli_lab = {
     .name = "lab",
+    .examples = {"howmany lab up -n 4 --latency 20ms --dry-run",
+                 "howmany lab up -n 2 --bandwidth 1Gbit/s --dry-run", "howmany lab status"},
     .arguments = "up|run|status|down [-- COMMAND]",
     .summary = "a laboratory on one machine: nodes connected by a network with real delays",
     .description =

@@ -20,6 +20,20 @@ static void put_escaped(const char *text)
     }
 }
 
+static void man_examples(const struct cli_command *c)
+{
+    size_t count = sizeof(c->examples) / sizeof(c->examples[0]);
+
+    if (!c->examples[0])
+        return;
+    printf("# EXAMPLES\n\n");
+    for (size_t i = 0; i < count && c->examples[i]; i++) {
+        printf("\t");
+        put_escaped(c->examples[i]);
+        printf("\n\n");
+    }
+}
+
 static void man_command(const struct cli_command *c)
 {
     struct cli_options options;
@@ -43,7 +57,9 @@ static void man_command(const struct cli_command *c)
         put_escaped(options.items[i].help);
         printf(".\n\n");
     }
-    printf("*-h, --help*\n\tShow the options.\n\n# SEE ALSO\n\n*howmany*(1)\n");
+    printf("*-h, --help*\n\tShow the options.\n\n");
+    man_examples(c);
+    printf("# SEE ALSO\n\n*howmany*(1)\n");
 }
 
 static void man_program(void)
@@ -53,11 +69,12 @@ static void man_program(void)
            "Answers from a description of a training job and a cluster how many machines to use, "
            "how long it takes, what it costs, and why, before the cluster is rented.\n\n"
            "# COMMANDS\n\n");
-    for (size_t i = 0; cli_commands[i]; i++) {
-        printf("*howmany-%s*(1)\n\t", cli_commands[i]->name);
-        put_escaped(cli_summary(cli_commands[i]));
-        printf(".\n\n");
-    }
+    for (const struct cli_group *group = cli_groups; group->title; group++)
+        for (size_t i = 0; group->commands[i]; i++) {
+            printf("*howmany-%s*(1)\n\t", group->commands[i]->name);
+            put_escaped(cli_summary(group->commands[i]));
+            printf(".\n\n");
+        }
     printf("# EXIT STATUS\n\n0 answered, 1 no feasible answer, 2 wrong usage or bad input.\n\n"
            "# FILES\n\n_$XDG\\_DATA\\_HOME/howmany/catalog/\\*.yaml_, by default below "
            "_~/.local/share_\n\tThe user's own machines, fabrics and networks.\n\n"

@@ -78,34 +78,79 @@ static int prepare_runs(struct cli_verb_call *c)
     }
 
 const struct cli_command cli_plan = {
-    .name = "plan", .arguments = "[JOB]", .operands = "@file", .verbs = VERBS(&hm__verb_plan)};
+    .name = "plan",
+    .examples = {"howmany plan examples/resnet50.yaml --on p4d.24xlarge --deadline 1h",
+                 "howmany plan examples/gpt2.yaml --on p4d.24xlarge,p5.48xlarge --no-chart",
+                 "howmany plan examples/fig2-spark-ann.yaml --runs examples/runs.csv"},
+    .arguments = "[JOB]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_plan)};
 
 const struct cli_command cli_fit = {
-    .name = "fit", .arguments = "[RUNS]", .operands = "@file", .verbs = VERBS(&hm__verb_fit)};
+    .name = "fit",
+    .examples = {"howmany fit examples/runs.csv --target 64",
+                 "howmany fit examples/runs.csv --terms '1,size/n,ln(n)' --residuals",
+                 "howmany fit examples/runs.jsonl --target 32 --json"},
+    .arguments = "[RUNS]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_fit)};
 
 const struct cli_command cli_design = {
-    .name = "design", .arguments = "[JOB]", .operands = "@file", .verbs = VERBS(&hm__verb_design)};
+    .name = "design",
+    .examples = {"howmany design examples/resnet50.yaml --n 1..16 --budget 10min",
+                 "howmany design --n 1,2,4,8 --size 0.1,0.5,1 --budget 2",
+                 "howmany design --n 1..32 --budget 4 --json"},
+    .arguments = "[JOB]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_design)};
 
-const struct cli_command cli_recommend = {.name = "recommend",
-                                          .arguments = "[RUNS]",
-                                          .operands = "@file",
-                                          .verbs = VERBS(&hm__verb_recommend)};
+const struct cli_command cli_recommend = {
+    .name = "recommend",
+    .examples = {"howmany recommend examples/anwar.csv --batch 192 --latency 20ms",
+                 "howmany recommend examples/runs.csv --goal cost",
+                 "howmany recommend examples/runs.csv --json"},
+    .arguments = "[RUNS]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_recommend)};
 
-const struct cli_command cli_converge = {.name = "converge",
-                                         .arguments = "[TRACES]…",
-                                         .operands = "@file",
-                                         .verbs = VERBS(&hm__verb_converge)};
+const struct cli_command cli_converge = {
+    .name = "converge",
+    .examples = {"howmany converge examples/mnist-traces.csv.gz --algorithms cocoa+",
+                 "howmany converge examples/stale-traces.csv.gz",
+                 "howmany converge examples/mnist-traces.csv.gz -a cocoa --json"},
+    .arguments = "[TRACES]…",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_converge)};
 
-const struct cli_command cli_advise = {.name = "advise",
-                                       .arguments = "[TRACES]…",
-                                       .operands = "@file",
-                                       .verbs = VERBS(&hm__verb_advise)};
+const struct cli_command cli_advise = {
+    .name = "advise",
+    .examples = {"howmany advise examples/mnist-traces.csv.gz --loss 1e-4",
+                 "howmany advise examples/mnist-traces.csv.gz --within 10s",
+                 "howmany advise examples/mnist-traces.csv.gz --loss 1e-3 --json"},
+    .arguments = "[TRACES]…",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_advise)};
 
 const struct cli_command cli_graph = {
-    .name = "graph", .arguments = "FILE", .operands = "@file", .verbs = VERBS(&hm__verb_graph)};
+    .name = "graph",
+    .examples =
+        {"howmany graph --generate power-law --vertices 10000 --edges 50000 --max-degree 500",
+         "howmany graph --generate grid --vertices 10000 --parts 2,4,8 --split greedy",
+         "howmany graph --generate random --vertices 1000 --edges 5000 --json"},
+    .arguments = "FILE",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_graph)};
+
+const struct cli_command cli_import = {.name = "import",
+                                       .examples = {"howmany import examples/runs.csv"},
+                                       .arguments = "FILE…",
+                                       .operands = "@file",
+                                       .verbs = VERBS(&hm__verb_import)};
 
 const struct cli_command cli_catalog = {
     .name = "catalog",
+    .examples = {"howmany catalog", "howmany catalog show p4d.24xlarge",
+                 "howmany catalog list networks"},
     .arguments = "[list [KIND] | show NAME | import FILE]",
     .summary = "machines, fabrics and neural networks by name",
     .description =
@@ -120,7 +165,10 @@ const struct cli_command cli_catalog = {
 
 const struct cli_command cli_runs = {
     .name = "runs",
-    .arguments = "[list|show|add|import|export|delete|put|get|documents] [ARGUMENT]…",
+    .examples = {"howmany runs import examples/runs.csv", "howmany runs list",
+                 "howmany runs add n=4 seconds=12.5"},
+    .arguments =
+        "[list | show | add | import | export | delete | put | get | documents] [ARGUMENT]…",
     .summary = "runs and documents of the store",
     .description =
         "The store has runs and the samples of traces: in your own file "

@@ -16,11 +16,11 @@
 #include "own_store.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, HELD_BYTES = 128 << 20, WAITERS = 32 };
 
 struct serve_state {
-    const char *listen, *token_file, *make_token, *record;
-    double body_limit, connections, per_address, workers, queue;
+    const char *listen, *token_file, *make_token, *record, *hosts;
+    double body_limit, connections, per_address, workers, queue, time_limit, memory_limit;
     bool quiet;
     char host[HTTP_ADDRESS];
     int port;
@@ -35,11 +35,14 @@ enum option {
     RECORD,
     TOKEN_FILE,
     MAKE_TOKEN,
+    HOST,
     BODY_LIMIT,
     CONNECTIONS,
     PER_ADDRESS,
     WORKERS,
     QUEUE,
+    TIME_LIMIT,
+    MEMORY_LIMIT,
     QUIET
 };
 
@@ -57,6 +60,10 @@ static const struct cli_option options[] = {
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
+    [HOST] = {"host", 0, "NAME[,…]",
+              "names of this server that clients may use, besides those of this machine; needs "
+              "--token-file",
+              NULL},
     [BODY_LIMIT] = {"body-limit", 0, "SIZE",
                     "largest body of a request (default 1 MiB, at most 4 MiB)", NULL},
     [CONNECTIONS] = {"connections", 0, "N", "largest number of open connections (default 4096)",
@@ -67,6 +74,10 @@ static const struct cli_option options[] = {
                  "threads that compute answers (default: processors, at least 2)", NULL},
     [QUEUE] = {"queue", 0, "N",
                "requests that may wait for a thread (default 64); further ones get 503", NULL},
+    [TIME_LIMIT] = {"time-limit", 0, "TIME",
+                    "longest time of a request (default 5s); a longer one gets 503", NULL},
+    [MEMORY_LIMIT] = {"memory-limit", 0, "SIZE",
+                      "most memory of a request (default 256 MB); a larger one gets 503", NULL},
     [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
@@ -82,6 +93,8 @@ static void *serve_begin(void)
         s->per_address = 512;
         s->workers = processors > 2 ? (double)processors : 2;
         s->queue = 64;
+        s->time_limit = 5;
+        s->memory_limit = 256e6;
     }
     return s;
 }
@@ -117,6 +130,9 @@ static int serve_accept(void *state, int option, const char *value)
     case MAKE_TOKEN:
         s->make_token = value;
         return 0;
+    case HOST:
+        s->hosts = value;
+        return 0;
     case BODY_LIMIT:
         rc = cli_positive("body-limit", value, HM_DIM_BYTES, &s->body_limit);
         if (rc == 0 && s->body_limit > HM_VALUE_BYTES)
@@ -130,6 +146,10 @@ static int serve_accept(void *state, int option, const char *value)
         return cli_whole("workers", value, 1, 256, &s->workers);
     case QUEUE:
         return cli_whole("queue", value, 0, 100000, &s->queue);
+    case TIME_LIMIT:
+        return cli_positive("time-limit", value, HM_DIM_TIME, &s->time_limit);
+    case MEMORY_LIMIT:
+        return cli_positive("memory-limit", value, HM_DIM_BYTES, &s->memory_limit);
     default:
         s->quiet = true;
         return 0;
@@ -213,6 +233,11 @@ static enum http_next handle_quick(void *context, const struct http_request *r,
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
 
+static bool handle_admit(void *context, const struct http_request *r, struct http_response *out)
+{
+    return api_admit(((struct serve_state *)context)->api, r, out);
+}
+
 static void handle_work(void *context, const struct http_request *r, struct http_response *out)
 {
     api_work(((struct serve_state *)context)->api, r, out);
@@ -242,6 +267,8 @@ static int load_tokens(struct serve_state *s)
         return cli_complain("--listen: %s is reachable from other machines; give --token-file to "
                             "restrict access",
                             s->host);
+    if (!s->token_file && s->hosts)
+        return cli_complain("--host: other names are served only with --token-file");
     if (!s->token_file)
         return 0;
     char *text = cli_read(s->token_file, &length, &err);
@@ -283,9 +310,11 @@ static struct http_settings settings_of(const struct serve_state *s)
         .port = s->port,
         .threads = 2,
         .workers = (int)s->workers,
+        .slow = 2 * (int)s->workers,
         .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
+        .held_bytes = HELD_BYTES,
         .connections = (size_t)s->connections,
         .address_connections = (size_t)s->per_address,
         .header_s = 10,
@@ -319,8 +348,13 @@ static int shut_down(struct serve_state *s, struct http_server *server)
 static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s,          handle_quick, handle_work,
-                                   api_refuse, log_request,  log_closed};
+    struct http_handler handler = {.context = s,
+                                   .quick = handle_quick,
+                                   .admit = handle_admit,
+                                   .work = handle_work,
+                                   .refuse = api_refuse,
+                                   .done = log_request,
+                                   .closed = log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
@@ -357,7 +391,13 @@ static int serve_run(void *state)
         return EXIT_USAGE;
     if ((rc = open_store(s)))
         return rc;
-    struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
+    struct api_settings settings = {.catalog = s->catalog,
+                                    .store = s->store,
+                                    .tokens = s->tokens,
+                                    .hosts = s->hosts,
+                                    .cache_bytes = CACHE_BYTES,
+                                    .seconds = s->time_limit,
+                                    .bytes = (size_t)s->memory_limit};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
     return run_server(s);
@@ -365,6 +405,8 @@ static int serve_run(void *state)
 
 const struct cli_command cli_serve = {
     .name = "serve",
+    .examples = {"howmany serve", "howmany serve --listen 127.0.0.1:8081",
+                 "howmany serve --record team.db --quiet"},
     .arguments = "",
     .summary = "answer the same requests over HTTP",
     .description =

@@ -327,6 +327,8 @@ static int validate_run(void *state)
 
 const struct cli_command cli_validate = {
     .name = "validate",
+    .examples = {"howmany validate", "howmany validate examples/fig2-spark-ann.yaml",
+                 "howmany validate --json"},
     .arguments = "[JOB]…",
     .summary = "reproduce figures of the literature and show the differences",
     .description =

@@ -16,7 +16,12 @@ struct api_settings {
     struct hm_catalog *catalog;  /* Catalog; borrowed. */
     struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
+    /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
+     * NULL if there are none. They are accepted in Host and Origin. */
+    const char *hosts;
     size_t cache_bytes;
+    double seconds; /* Time limit of a request; 0: no limit. */
+    size_t bytes;   /* Memory limit of a request; 0: no limit. */
 };
 
 enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_PAGE };
@@ -41,6 +46,7 @@ void api_attach(struct api *api, const struct http_server *server);
 void api_shut_down(struct api *api);
 
 /* Functions for struct http_handler; context is a struct api. */
+bool api_admit(void *context, const struct http_request *request, struct http_response *response);
 enum http_next api_quick(void *context, const struct http_request *request,
                          struct http_response *response);
 void api_work(void *context, const struct http_request *request, struct http_response *response);

@@ -78,8 +78,12 @@ static int status_of(const struct hm_err *err)
 {
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
-    if (err->code == HM_E_NOMEM || err->code == HM_E_IO)
+    if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
+        err->code == HM_E_CANCELLED)
         return 503;
+    /* The same Idempotency-Key was used for other runs. */
+    if (err->code == HM_E_CONFLICT && strcmp(err->source, "store") == 0)
+        return 409;
     return err->code == HM_E_SYNTAX ? 400 : 422;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 enum api_body api_body_kind(const char *content_type)
@@ -132,6 +133,7 @@ static int read_body(const struct api_verb *how, struct hm_request *request,
         return 0;
     switch (api_body_kind(r->type)) {
     case API_BODY_TABLE:
+    case API_BODY_OTHER:
         return hm_request_set_document(request, verb->table, verb->table, r->body, r->length, err);
     case API_BODY_YAML:
         return hm_request_read(request, r->body, r->length, "body.yaml", err);
@@ -170,6 +172,12 @@ int api_answer(const struct api_verb *how, const char *pattern, const struct hm_
                const struct http_request *r, struct hm_reply **ret_reply, struct hm_err *err)
 {
     struct hm_request *request = NULL;
+    /* The limits apply to reading the request too, not only to hm_request_run. */
+    struct hm_budget budget = {.seconds = context->limits.seconds,
+                               .bytes = context->limits.bytes,
+                               .cancelled = context->cancelled,
+                               .data = context->cancelled_data};
+    hm__budget_enter(&budget);
     int rc = hm_request_new(how->verb->name, &request, err);
 
     if (rc == 0)
@@ -186,6 +194,9 @@ int api_answer(const struct api_verb *how, const char *pattern, const struct hm_
         rc = choose_format(how, request, err);
     if (rc == 0)
         rc = hm_request_run(request, context, ret_reply, err);
+    else
+        rc = hm__request_budget(how->verb, rc, err);
+    hm__budget_leave(&budget);
     hm_request_free(request);
     return rc;
 }

@@ -23,12 +23,17 @@ struct http_request {
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
     const char *host;           /* Header Host, with the port; empty if missing. */
+    const char *origin;         /* Header Origin; empty if missing. */
     const char *if_none_match;  /* Header If-None-Match; empty if missing. */
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
     size_t length;              /* Number of bytes of the body. */
     char id[HTTP_ID];           /* Name of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
+    /* Function that says whether work on the request should end, because the client is gone or too
+     * many long requests are running; NULL if it is not known. */
+    bool (*is_over)(void *data);
+    void *is_over_data;
 };
 
 /* A response. Zero-initialise; the handler fills it in. */
@@ -60,6 +65,10 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
+    /* Called before the body of a request is read. Returns false if the request is refused, with
+     * the response; its body is then not read. It must not block. */
+    bool (*admit)(void *context, const struct http_request *request,
+                  struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
     /* Called to write the response to a request that the guard refused, or that exceeds a limit of
@@ -77,10 +86,12 @@ struct http_settings {
     const char *host; /* Address to listen on, such as "127.0.0.1", "::1" or "0.0.0.0". */
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
-    int workers;      /* Number of threads for requests of kind HTTP_WORK. */
+    int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
+    int slow;         /* Number of requests that may run besides them for more than 0.1 s. */
     int waiters;      /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue;     /* Number of requests that may wait for a thread of each pool. */
     size_t body_limit;
+    size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */

@@ -32,12 +32,14 @@ struct http_connection {
     /* True if the client had closed its side of the connection at the last check. */
     bool half_closed;
     bool closed;
+    bool evicted; /* The connection was closed to make room for another one. */
 };
 
 struct http_connections {
     pthread_mutex_t lock;
     struct http_connection *first;
     atomic_size_t count;
+    atomic_size_t evicted; /* Number of connections in the list that were evicted. */
     size_t connections, address_connections;
     struct http_timeouts timeouts;
 };
@@ -100,9 +102,49 @@ size_t http_connections_count(struct http_connections *w)
     return atomic_load_explicit(&w->count, memory_order_relaxed);
 }
 
+/* Returns the number of connections that are not about to end. */
+static size_t staying_count(struct http_connections *w)
+{
+    size_t count = http_connections_count(w), evicted = atomic_load(&w->evicted);
+
+    return count > evicted ? count - evicted : 0;
+}
+
 bool http_connections_is_full(struct http_connections *w)
 {
-    return http_connections_count(w) > w->connections;
+    return staying_count(w) > w->connections;
+}
+
+/* Whether a connection waits for its client: for a request, or for the rest of one. */
+static bool is_waiting(const struct http_connection *p)
+{
+    int phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
+
+    return !p->closed &&
+           (phase == HTTP_PHASE_HEAD || phase == HTTP_PHASE_BODY || phase == HTTP_PHASE_IDLE);
+}
+
+void http_connections_make_room(struct http_connections *w)
+{
+    struct http_connection *slowest = NULL;
+    double since = http_now() - HTTP_EVICT_AFTER_S;
+
+    if (staying_count(w) < w->connections)
+        return;
+    pthread_mutex_lock(&w->lock);
+    for (struct http_connection *p = w->first; p; p = p->next) {
+        double began = atomic_load_explicit(&p->since, memory_order_relaxed);
+        if (!is_waiting(p) || began >= since)
+            continue;
+        since = began;
+        slowest = p;
+    }
+    if (slowest) {
+        slowest->closed = slowest->evicted = true;
+        atomic_fetch_add(&w->evicted, 1);
+        shutdown(slowest->socket, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* Whether one more connection may be accepted. Some connections beyond the limit are accepted, so
@@ -111,7 +153,7 @@ bool http_connections_admits(struct http_connections *w, const char *address)
 {
     size_t same = 0;
 
-    if (http_connections_count(w) >= w->connections + w->connections / 8 + 8)
+    if (staying_count(w) >= w->connections + w->connections / 8 + 8)
         return false;
     pthread_mutex_lock(&w->lock);
     for (const struct http_connection *p = w->first; p && same < w->address_connections;
@@ -152,6 +194,8 @@ void http_connections_remove(struct http_connections *w, struct http_connection 
         w->first = p->next;
     if (p->next)
         p->next->previous = p->previous;
+    if (p->evicted)
+        atomic_fetch_sub(&w->evicted, 1);
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_sub_explicit(&w->count, 1, memory_order_relaxed);
     free(p);
@@ -179,6 +223,13 @@ void http_connection_received(struct http_connection *p, size_t bytes)
 const char *http_connection_address(const struct http_connection *p)
 {
     return p->address;
+}
+
+bool http_connection_is_gone(const struct http_connection *p)
+{
+    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
+
+    return poll(&ask, 1, 0) > 0 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 static unsigned long long bytes_received(int socket)
@@ -210,11 +261,10 @@ static void check_idle(struct http_connection *p)
  * lost. */
 static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {
-    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
     bool before = p->half_closed;
 
-    p->half_closed = phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && poll(&ask, 1, 0) > 0 &&
-                     (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    p->half_closed =
+        phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && http_connection_is_gone(p);
     return before && p->half_closed;
 }
 

@@ -47,7 +47,10 @@ struct http_head {
     X(TOKEN, "token")                                                                              \
     X(OVERLOAD, "overload")                                                                        \
     X(CONNECTIONS, "connections")                                                                  \
-    X(SLOW, "slow")
+    X(SLOW, "slow")                                                                                \
+    X(MEMORY, "memory")                                                                            \
+    X(GONE, "gone")                                                                                \
+    X(ORIGIN, "origin")
 
 enum http_refusal {
 #define HTTP_REFUSAL_ENUM(name, text) HTTP_REFUSAL_##name,

@@ -203,6 +203,10 @@ static void put_body(struct hm_json *json, const struct hm_verb *verb)
         hm__json_close(json);
         hm__json_close(json);
     }
+    if (verb->any_body) {
+        hm__json_open(json, "application/octet-stream", HM_JSON_OBJECT);
+        hm__json_close(json);
+    }
     hm__json_close(json);
     hm__json_close(json);
 }
