@@ -120,7 +120,7 @@ static void the_first_line(void **state)
     text = text_of("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 32\nscaling: weak\n"
                    "cluster: {flops: 1 Tflop/s, network: 10gbe, max_nodes: 16}\n",
                    0);
-    assert_says(text, "Use 16 workers: 957 samples/s.");
+    assert_says(text, "Use 16 workers: 959 samples/s.");
     assert_says(text, "x the throughput of one");
     hm_text_free(text);
 }
