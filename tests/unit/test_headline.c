@@ -115,7 +115,7 @@ static void the_first_line(void **state)
                    "iterations: 600000\ncluster: {machine: p4d.24xlarge, max_nodes: 16}\n",
                    NAN);
     assert_says(text, "Use 8 x p4d.24xlarge (64 GPUs): ");
-    assert_says(text, "of 40.0 GiB a worker");
+    assert_says(text, " GiB of 40.0 GiB a worker");
     hm_text_free(text);
     text = text_of("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 32\nscaling: weak\n"
                    "cluster: {flops: 1 Tflop/s, network: 10gbe, max_nodes: 16}\n",
