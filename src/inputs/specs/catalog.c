@@ -5,6 +5,7 @@
  * name.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "checks.h"
 #include "embedded.h"
@@ -114,12 +115,29 @@ void hm_catalog_free(struct hm_catalog *catalog)
     hm__free(catalog);
 }
 
+/* Whether `name` is one of the other names of an entry; upper and lower case are equal. */
+static bool entry_has_alias(const struct hm_value *entry, const char *name)
+{
+    const struct hm_value *aliases = hm__value_get(entry, "aliases");
+
+    for (size_t i = 0; aliases && aliases->kind == HM_VALUE_LIST && i < aliases->count; i++)
+        if (aliases->items[i].kind == HM_VALUE_SCALAR &&
+            strcasecmp(aliases->items[i].text, name) == 0)
+            return true;
+    return false;
+}
+
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name)
 {
+    const struct catalog_entry *entries = catalog->entries[kind];
+
     for (size_t i = 0; i < catalog->counts[kind]; i++)
-        if (strcmp(catalog->entries[kind][i].name, name) == 0)
-            return catalog->entries[kind][i].value;
+        if (strcmp(entries[i].name, name) == 0)
+            return entries[i].value;
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcasecmp(entries[i].name, name) == 0 || entry_has_alias(entries[i].value, name))
+            return entries[i].value;
     return NULL;
 }
 
