@@ -88,6 +88,13 @@ double hm__device_stream(const struct hm_device *d, double bytes, double fractio
     return bytes / (d->bandwidth * fraction) + d->k->kernel * 1e-6;
 }
 
+double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate)
+{
+    double most = d->bandwidth * d->k->stream;
+
+    return bytes / fmin(most, rate * 1e9 * d->processors) + d->k->kernel * 1e-6;
+}
+
 double hm__device_kept_traffic(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1
@@ -100,8 +107,8 @@ static double align_factor(const struct hm_device *d, double side)
 {
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
-    if (!d->matrix_units || fmod(bytes, 16) == 0)
-        return 1;
+    if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
+        return 1; /* Tuned software pads its matrices. */
     return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
 }
 
@@ -118,14 +125,14 @@ static double tiles_time(const struct hm_device *d, double m, double n, double k
 
     for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
         const struct tile *t = &tiles[i];
+        double shrink = d->matrix_units ? t->efficiency : fmax(t->efficiency, 0.9);
         double count = ceil(m / t->m) * ceil(n / t->n) * batch;
         for (double split = 1; split <= 8; split *= 2) {
             if (split > 1 && (count * split > 2 * d->processors || k / split < 512))
                 break;
             double parts = count * split / d->processors;
             double waves = parts < 8 ? ceil(parts) : parts + 0.5;
-            double time =
-                waves * 2 * t->m * t->n * (k / split + d->k->gemm_ramp) / (unit * t->efficiency);
+            double time = waves * 2 * t->m * t->n * (k / split + d->k->gemm_ramp) / (unit * shrink);
             if (split > 1)
                 time += 4 * m * n * batch * split / d->bandwidth;
             best = fmin(best, time);
@@ -153,12 +160,35 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
 static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
-    double fraction = pass == HM_PASS_FORWARD ? d->k->depth_forward
-                      : pass == HM_PASS_DATA  ? d->k->depth_data
-                                              : d->k->depth_weight;
+    double rate = pass == HM_PASS_FORWARD ? d->k->depth_forward
+                  : pass == HM_PASS_DATA  ? d->k->depth_data
+                                          : d->k->depth_weight;
 
     /* The kernels compute one value at a time: wider windows take longer in proportion. */
-    return hm__device_stream(d, values * d->value_bytes * fmax(1, c->window / 9), fraction);
+    return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
+}
+
+/* Efficiency of a pass of a convolution relative to a matrix product of the same size. */
+static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
+{
+    const struct hm_constants *k = d->k;
+    double efficiency = pass == HM_PASS_FORWARD ? k->conv_forward
+                        : pass == HM_PASS_DATA  ? k->conv_data
+                                                : k->conv_weight;
+
+    if (!d->matrix_units)
+        efficiency = c->window >= 9 && c->stride == 1 && c->groups == 1
+                         ? k->conv_plain * k->conv_winograd
+                         : k->conv_plain;
+    if (c->in / c->groups < 8 && c->groups == 1)
+        efficiency *= d->matrix_units ? k->conv_few : 0.7;
+    if (c->window == 1)
+        efficiency *= k->conv_pointwise;
+    if (d->math == HM_MATH_TF32)
+        efficiency *= k->conv_wide_tf32;
+    if (c->groups > 1)
+        efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16);
+    return efficiency;
 }
 
 double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
@@ -169,21 +199,15 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
 
     if (c->groups > 1 && c->groups >= c->in)
         return depthwise_time(d, c, pass);
-    double efficiency = pass == HM_PASS_FORWARD ? k->conv_forward
-                        : pass == HM_PASS_DATA  ? k->conv_data
-                                                : k->conv_weight;
-    if (c->in / c->groups < 8)
-        efficiency *= k->conv_few;
-    if (c->window == 1)
-        efficiency *= k->conv_pointwise;
-    if (d->math == HM_MATH_TF32)
-        efficiency *= k->conv_wide_tf32;
-    if (!d->matrix_units && c->window == 9 && c->stride == 1 && c->groups == 1)
-        efficiency *= k->conv_winograd;
-    double time =
-        pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, c->groups, efficiency)
-        : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, c->groups, efficiency)
-                                : product_time(d, out, deep, places, c->groups, efficiency);
+    double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
+    if (groups > 1) {
+        /* Kernels for groups compute all groups at once, each with few maps. */
+        out = c->out;
+        groups = 1;
+    }
+    double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
+                  : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
+                                          : product_time(d, out, deep, places, groups, efficiency);
     /* Frameworks keep images map by map; matrix units want the maps of a position together. */
     bool moves =
         d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);

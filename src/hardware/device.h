@@ -42,6 +42,8 @@ bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
 /* Seconds to move `bytes` at a fraction of the memory bandwidth, as one kernel. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
+/* The same for a kernel that each processor runs at `rate` GB/s at most. */
+double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate);
 
 enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 

@@ -103,8 +103,9 @@ static void ops_conv(struct ops *o)
         o->step.backward_s += hm__device_conv(o->d, &c, HM_PASS_DATA);
     if (layer->bias != HM_BIAS_NONE) {
         double kept = hm__device_kept_traffic(o->d);
-        o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->a * kept, o->d->k->bias_add);
-        o->step.backward_s += hm__device_stream(o->d, o->out * o->a * kept, o->d->k->bias_add);
+        o->step.forward_s +=
+            hm__device_stream_slow(o->d, 2 * o->out * o->a * kept, o->d->k->bias_add);
+        o->step.backward_s += hm__device_stream_slow(o->d, o->out * o->a * kept, o->d->k->bias_add);
     }
     ops_cast_weights(o, o->l->parameters);
     ops_host(o, 2, 2.5, 2);
@@ -151,8 +152,8 @@ static void ops_pool(struct ops *o)
     } else {
         /* The position of each maximum is an 8-byte index. */
         double bytes = (o->in * o->a + o->out * (o->a + 8)) * kept;
-        o->step.forward_s += hm__device_stream(o->d, bytes, o->d->k->pool_forward);
-        o->step.backward_s += hm__device_stream(o->d, bytes, o->d->k->pool_backward);
+        o->step.forward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_forward);
+        o->step.backward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_backward);
         o->step.kept_bytes += o->out * 8;
     }
     ops_host(o, 1, 1, 0);
@@ -204,7 +205,7 @@ static void ops_attention(struct ops *o)
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
-    ops_host(o, 14, 13, 16);
+    ops_host(o, 22, 20, 16);
     o->step.kept_bytes += 5 * o->out * o->a;
 }
 

@@ -29,8 +29,7 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
     for (size_t i = 0; i < m->step_count; i++) {
         if (m->steps[i].time)
             continue;
-        bool one_node =
-            m->cluster && m->wires.per_node > 1 && m->cluster->max_nodes == 1 && !m->wires.outside;
+        bool one_node = m->cluster && m->cluster->max_nodes == 1 && !m->wires.outside;
         if (!m->cluster || (!(m->wires.network.bandwidth_bytes_per_s > 0) && !one_node))
             return hm__model_fail_missing(m, "cluster.network", "the cluster has no network",
                                           "give cluster.network, e.g. 10gbe", err);

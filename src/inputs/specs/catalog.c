@@ -195,6 +195,9 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     if (arena)
         hm__reader_enter(&reader, name);
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
+    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+        entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
+        cluster->max_nodes = 1; /* A bare accelerator has no network. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

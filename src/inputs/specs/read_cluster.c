@@ -175,6 +175,9 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     const struct hm_catalog *catalog;
 
     cluster->fabric = NULL;
+    /* A rate, such as 3200 Gbit/s, keeps the latency of the machine. */
+    if (value->kind == HM_VALUE_SCALAR && strchr(value->text, '/'))
+        return hm__read_field(reader, value, &link_fields[0], &cluster->network);
     if (name) {
         int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a fabric");
         if (rc == 0)
@@ -228,7 +231,12 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
         return hm__reader_place(
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
-    return hm__read_machine(reader, entry, value->text, cluster);
+    rc = hm__read_machine(reader, entry, value->text, cluster);
+    /* A bare accelerator has no network: it is one node until a network is given. */
+    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+        entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text))
+        cluster->max_nodes = 1;
+    return rc;
 }
 
 /* Fills the node with the values of an accelerator of the catalog, before the machine's own keys.
@@ -299,6 +307,8 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         size_t mark = hm__reader_enter(reader, "machine");
         rc = read_base(reader, machine, cluster);
         hm__reader_leave(reader, mark);
+        if (hm__value_get(value, "network") && !(cluster->network.bandwidth_bytes_per_s > 0))
+            cluster->max_nodes = NAN;
     }
     if (rc == 0)
         rc = read_card(reader, value, cluster);
