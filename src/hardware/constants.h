@@ -46,7 +46,7 @@
     X(flash, 0.307, 0.1, 0.9, "efficiency of attention kernels on 16-bit values")                  \
     X(flash_wide, 0.398, 0.1, 1, "factor on it for 32-bit values")                                 \
     X(flash_backward, 0.775, 0.3, 1, "factor on it for the backward pass")                         \
-    X(attention_bytes, 32.1, 0, 60, "values moved for each input value beside attention's products")\
+    X(attention_bytes, 32.1, 0, 60, "values moved for each input value beside attention's maps")    \
     X(recurrent_step, 20.6, 1, 60, "microseconds of one step of a recurrent layer, least")         \
     X(update_sgd, 0.858, 0.2, 1, "of the bandwidth, update of the parameters")                     \
     X(kernel, 2.59, 0.5, 8, "microseconds from the start of a small kernel to its end")            \

@@ -7,8 +7,8 @@
  * whichever is longer. Sides that are not multiples of 16 bytes prevent the fastest kernels.
  * A convolution is the product of its implicit matrix, at its own efficiency, with the changes of
  * memory layout that an eager framework makes. Other operations move bytes at a fraction of the
- * memory bandwidth. Limits: caches are not modelled, and one efficiency stands for all kernels that
- * a library may choose. Sources: docs/accuracy.md.
+ * memory bandwidth. Limits: caches are not modelled, and all kernels that a library may choose have
+ * one efficiency. Sources: docs/accuracy.md.
  */
 #include "device.h"
 
@@ -18,7 +18,8 @@
 const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
 #undef HM_CONSTANT_VALUE
 
-double hm__math_bytes(enum hm_math math)
+/* Bytes of an activation in the format. */
+static double math_bytes(enum hm_math math)
 {
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
 }
@@ -77,7 +78,7 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .reach = fmin(reach * relative, 0.95),
                             .bandwidth = node->memory_bandwidth_bytes_per_s,
                             .processors = node->processors,
-                            .value_bytes = hm__math_bytes(used),
+                            .value_bytes = math_bytes(used),
                             .matrix_units = used != HM_MATH_FP32 && used != HM_MATH_FP64,
                             .k = k};
     return true;

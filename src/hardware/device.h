@@ -28,8 +28,6 @@ struct hm_device {
  */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
-/* Bytes of an activation in the format. */
-double hm__math_bytes(enum hm_math math);
 
 /*
  * Describes one worker of a node. Returns false if the node is not described well enough: its

@@ -253,7 +253,8 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-double hm__host_factor(const struct hm_device *d)
+/* Factor on the time of the host that the software needs. */
+static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1
            : d->software == HM_SOFTWARE_COMPILED ? d->k->host_compiled
@@ -291,7 +292,7 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *d, const struct hm_co
         kinds[l->layer->kind](&o);
     if (place->last)
         ops_loss(&o);
-    double factor = hm__host_factor(d) * 1e-6;
+    double factor = host_factor(d) * 1e-6;
     double casts = o.mixed ? o.casts * d->k->host_cast / 2 : 0;
     o.step.forward_host_s = (o.forward_ops * d->k->host_forward + casts) * factor;
     o.step.backward_host_s = (o.backward_ops * d->k->host_backward + casts) * factor;
@@ -331,5 +332,5 @@ double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, d
 
 double hm__update_host_time(const struct hm_device *d, double tensors)
 {
-    return (tensors * d->k->host_update + d->k->host_fixed) * hm__host_factor(d) * 1e-6;
+    return (tensors * d->k->host_update + d->k->host_fixed) * host_factor(d) * 1e-6;
 }

@@ -26,7 +26,5 @@ double hm__update_time(const struct hm_device *device, enum hm_optimizer optimiz
 double hm__update_host_time(const struct hm_device *device, double tensors);
 /* Number of tensors of parameters that a layer has. */
 double hm__layer_tensors(const struct hm_count *layer);
-/* Factor on the host's time of the software. */
-double hm__host_factor(const struct hm_device *device);
 
 #endif

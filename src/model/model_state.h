@@ -3,9 +3,9 @@
 #define HM_MODEL_STATE_H
 
 #include "layer_time.h"
-#include "model.h"
 #include "step_time.h"
 #include "symbols.h"
+#include "variant.h"
 
 enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
 

@@ -3,6 +3,8 @@
  * accelerator that the catalog describes. Jobs that state flops or an efficiency themselves are
  * timed by their layers and that rate, as before (layer_time.c).
  */
+#include "model_step.h"
+
 #include <math.h>
 #include <stdio.h>
 

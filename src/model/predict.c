@@ -7,6 +7,7 @@
 #include "predict.h"
 
 #include "allreduce.h"
+#include "model_step.h"
 
 int hm__predict_step(const struct hm_job *job, double n, const struct hm_constants *constants,
                      struct hm_point *ret_point, struct hm_err *err)

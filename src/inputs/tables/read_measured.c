@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csv.h"
@@ -15,6 +14,7 @@
 #include "err.h"
 #include "memory.h"
 #include "readers.h"
+#include "text.h"
 
 enum { ROWS_MAX = 100000, JOB_TEXT = 1024 };
 
@@ -51,10 +51,10 @@ static int fail_cell(const struct hm_csv *csv, const char *column, const char *t
 static int read_positive(const struct hm_csv *csv, const char *column, const char *text,
                          double *ret_value, struct hm_err *err)
 {
-    char *end;
-    double value = strtod(text, &end);
+    double value = 0;
+    size_t used = hm__number_read(text, &value);
 
-    if (!*text || *end || !(value > 0) || !isfinite(value))
+    if (used == 0 || text[used] || !(value > 0) || !isfinite(value))
         return fail_cell(csv, column, text, err);
     *ret_value = value;
     return 0;
@@ -65,20 +65,17 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
                     struct hm_job **ret_job, struct hm_err *err)
 {
     char text[JOB_TEXT];
-    int used =
-        snprintf(text, sizeof(text),
-                 "{\"network\": \"%s\", \"batch\": %s, \"scaling\": \"weak\", "
-                 "\"precision\": \"%s\", %s%s%s\"optimizer\": \"%s\", \"software\": \"%s\", "
-                 "\"cluster\": {\"machine\": \"%s\"%s%s%s}}",
-                 cells[STEP_NETWORK], cells[STEP_BATCH], cells[STEP_PRECISION],
-                 *cells[STEP_WEIGHTS] ? "\"weights\": \"" : "", cells[STEP_WEIGHTS],
-                 *cells[STEP_WEIGHTS] ? "\", " : "", cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE],
-                 cells[STEP_MACHINE], *cells[STEP_FABRIC] ? ", \"network\": \"" : "",
-                 cells[STEP_FABRIC], *cells[STEP_FABRIC] ? "\"" : "");
-    int rc =
-        used >= (int)sizeof(text)
-            ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
-            : hm_job_parse_with(catalog, text, (size_t)used, "row.json", NULL, 0, ret_job, err);
+    const bool weights = *cells[STEP_WEIGHTS], fabric = *cells[STEP_FABRIC];
+    int used = snprintf(text, sizeof(text),
+                        "network: '%s'\nbatch: '%s'\nscaling: weak\nprecision: '%s'\n%s%s%s"
+                        "optimizer: '%s'\nsoftware: '%s'\ncluster:\n  machine: '%s'\n%s%s%s",
+                        cells[STEP_NETWORK], cells[STEP_BATCH], cells[STEP_PRECISION],
+                        weights ? "weights: '" : "", cells[STEP_WEIGHTS], weights ? "'\n" : "",
+                        cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE], cells[STEP_MACHINE],
+                        fabric ? "  network: '" : "", cells[STEP_FABRIC], fabric ? "'\n" : "");
+    int rc = used >= (int)sizeof(text)
+                 ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
+                 : hm_job_parse_with(catalog, text, (size_t)used, "row", NULL, 0, ret_job, err);
 
     if (rc)
         hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
@@ -126,9 +123,9 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     row->machine = hm__arena_strdup(arena, cells[1]);
     if (!row->source || !row->machine)
         return hm__fail_nomem(err);
-    snprintf(text, sizeof(text), "{\"machine\": \"%.200s\"%s%.200s%s}", cells[1],
-             *cells[2] ? ", \"network\": \"" : "", cells[2], *cells[2] ? "\"" : "");
-    rc = hm_cluster_parse(catalog, text, strlen(text), "row.json", NULL, 0, &row->cluster, err);
+    snprintf(text, sizeof(text), "machine: '%.200s'\n%s%.200s%s", cells[1],
+             *cells[2] ? "network: '" : "", cells[2], *cells[2] ? "'\n" : "");
+    rc = hm_cluster_parse(catalog, text, strlen(text), "row", NULL, 0, &row->cluster, err);
     if (rc)
         hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
     return rc;
