@@ -100,7 +100,7 @@ double hm__device_kept_traffic(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1
            : d->software == HM_SOFTWARE_COMPILED ? d->k->fuse_compiled
-                                                 : d->k->fuse_tuned;
+                                                 : fmin(d->k->fuse_tuned, d->k->fuse_compiled);
 }
 
 /* Efficiency that the alignment of the rows of a matrix allows; a row has `side` values. */
@@ -135,7 +135,7 @@ static double tiles_time(const struct hm_device *d, double m, double n, double k
             double waves = parts < 8 ? ceil(parts) : parts + 0.5;
             double time = waves * 2 * t->m * t->n * (k / split + d->k->gemm_ramp) / (unit * shrink);
             if (split > 1)
-                time += 4 * m * n * batch * split / d->bandwidth;
+                time += 4 * m * n * batch * split / (d->bandwidth * d->k->stream);
             best = fmin(best, time);
         }
     }

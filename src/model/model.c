@@ -330,7 +330,7 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
     if (m->table) {
         int rc = 0;
         for (size_t i = 0; rc == 0 && i < space->count; i++)
-            rc = hm__model_table_compute(m, space->batch[i], &points[i].compute_s,
+            rc = hm__model_table_compute(m, space->n[i], space->batch[i], &points[i].compute_s,
                                          &points[i].memory_bytes, err);
         return rc;
     }

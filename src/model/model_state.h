@@ -47,9 +47,10 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Whether a step is an all-reduce of gradients that goes out in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
-/* Seconds of a step of one worker with b samples, without communication; also its memory. */
-int hm__model_table_compute(const struct hm_model *m, double b, double *ret_s, double *ret_bytes,
-                            struct hm_err *err);
+/* Seconds of a step of the slowest of n workers with b samples each, without communication; also
+ * the memory of a worker. */
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double *ret_s,
+                            double *ret_bytes, struct hm_err *err);
 /*
  * Communication of all buckets among n workers with b samples each. end_s is the time of the whole
  * step, if its backward pass overlaps with the communication.

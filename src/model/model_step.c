@@ -64,15 +64,22 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
            t->scheme != HM_SCHEME_PARAMETER_SERVER;
 }
 
-int hm__model_table_compute(const struct hm_model *m, double b, double *ret_s, double *ret_bytes,
-                            struct hm_err *err)
+/* Factor by which the slowest of n workers is slower than one. */
+static double model_jitter(const struct hm_model *m, double n)
+{
+    return 1 + hm__step_table_device(m->table)->k->jitter * log2(n);
+}
+
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double *ret_s,
+                            double *ret_bytes, struct hm_err *err)
 {
     struct hm_step_parts parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_s = (parts.forward_s + parts.backward_s + parts.update_s) / m->variant.flops;
+    *ret_s = (parts.forward_s + parts.backward_s + parts.update_s) / m->variant.flops *
+             model_jitter(m, n);
     *ret_bytes = parts.memory_bytes;
     return 0;
 }
@@ -98,6 +105,6 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, enum hm_s
     /* Kernels of collectives take processors and memory bandwidth from those that compute. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
-    ret_sent->end_s *= 1 + k->jitter * log2(n);
+    ret_sent->end_s *= model_jitter(m, n);
     return 0;
 }

@@ -60,6 +60,17 @@ static int read_positive(const struct hm_csv *csv, const char *column, const cha
     return 0;
 }
 
+/* Says where in the table an error is that a reader of jobs or clusters found in a row. */
+static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
+{
+    if (rc && err) {
+        err->source[0] = '\0';
+        err->line = 0;
+        hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+    }
+    return rc;
+}
+
 /* Makes the job of a row. Speedups do not matter, so scaling is weak: batch is that of a worker. */
 static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                     struct hm_job **ret_job, struct hm_err *err)
@@ -77,9 +88,7 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
                  ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
                  : hm_job_parse_with(catalog, text, (size_t)used, "row", NULL, 0, ret_job, err);
 
-    if (rc)
-        hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
-    return rc;
+    return place_row(csv, rc, err);
 }
 
 static int read_step(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
@@ -126,9 +135,7 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     snprintf(text, sizeof(text), "machine: '%.200s'\n%s%.200s%s", cells[1],
              *cells[2] ? "network: '" : "", cells[2], *cells[2] ? "'\n" : "");
     rc = hm_cluster_parse(catalog, text, strlen(text), "row", NULL, 0, &row->cluster, err);
-    if (rc)
-        hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
-    return rc;
+    return place_row(csv, rc, err);
 }
 
 /* Finds the columns by name and puts the cells of the next row into their order. */
