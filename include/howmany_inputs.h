@@ -55,6 +55,8 @@ enum hm_layer_kind {
     HM_LAYER_CONCAT,     /* Parallel branches whose output channels are concatenated. */
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
     HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
+    HM_LAYER_SCALE,      /* Output = input times children(input), one factor for each channel. */
+    HM_LAYER_KINDS
 };
 
 enum hm_bias {
@@ -95,7 +97,8 @@ struct hm_layer {
     bool ceil_mode;    /* pool: windows that extend beyond the border are used too, so the output
                           size is rounded up. */
     bool global;       /* pool: one window covers the whole image. */
-    struct hm_layer *children; /* residual, concat, branch, repeat: the inner layers. */
+    bool transposed;   /* conv: transposed convolution, which enlarges the image. */
+    struct hm_layer *children; /* residual, concat, branch, repeat, scale: the inner layers. */
     size_t child_count;
     bool has_shortcut; /* residual: the last child is the shortcut branch. */
 };
@@ -134,6 +137,9 @@ struct hm_count {
                              other layers. */
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
+    struct hm_shape in;           /* Shape of the input. */
+    const struct hm_layer *layer; /* The layer, borrowed from the network; the residual or concat
+                                     layer for the row that joins its branches. */
 };
 
 /* The sizes of all layers, and their sums. Repeated layers are listed once per repetition. */
@@ -330,10 +336,11 @@ struct hm_transfer {
 };
 
 enum hm_overlap {
-    HM_OVERLAP_NONE,   /* No overlap: the time is compute + communicate. */
-    HM_OVERLAP_NORM,   /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
-    HM_OVERLAP_LAYERS, /* Overlap by layer: the all-reduce of each layer starts when its gradient
-                          is ready. */
+    HM_OVERLAP_NONE,    /* No overlap: the time is compute + communicate. */
+    HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
+    HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
+    HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket starts when it is full. */
+    HM_OVERLAP_AUTO,    /* Buckets where the operations of the step are modelled, none elsewhere. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -341,12 +348,20 @@ enum hm_overlap {
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
+    bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
 };
 
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
 struct hm_node {
-    double flops_16, flops_32, flops_64; /* Peak flop/s of one worker with numbers of 16, 32 and 64
-                                            bits; 0 or NaN: unknown. */
+    double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
+                                            and fp64; 0 or NaN: unknown. */
+    double flops_bf16, flops_tf32, flops_fp8; /* Peak flop/s in bf16, TF32 and fp8, dense; 0 or NaN:
+                                                 the worker has no such units. */
+    double processors;        /* Number of processors of one worker that share a matrix product:
+                                 multiprocessors of a GPU. If it is known, training steps of networks
+                                 with layers are modelled by their operations; 0 or NaN: unknown. */
+    double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
+                                 (0, 1]; 0 or NaN: unknown. */
     double efficiency; /* Fraction of the peak that is reached, in (0, 1]; 0 or NaN: unknown, and
                           the full peak is assumed. */
     double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN: unknown, and
@@ -392,6 +407,7 @@ struct hm_cluster {
                            entry. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
+    const char *assumed; /* Figures of the entry that its source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link network; /* Link between machines. */
     double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
@@ -419,6 +435,34 @@ HM_API void hm_cluster_free(struct hm_cluster *cluster);
  */
 enum hm_scaling { HM_SCALING_STRONG, HM_SCALING_WEAK };
 enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM };
+
+/* Number format of matrix products. */
+enum hm_math {
+    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is TF32 where the machine has it,
+                     else fp32; 16 is bf16 where the machine has it, else fp16. */
+    HM_MATH_FP64,
+    HM_MATH_FP32, /* IEEE single precision, never TF32. */
+    HM_MATH_TF32,
+    HM_MATH_BF16,
+    HM_MATH_FP16,
+    HM_MATH_FP8,
+    HM_MATH_COUNT
+};
+
+/* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
+HM_API const char *hm_math_name(enum hm_math math);
+
+/* How the framework runs a step; docs/models.md lists what each one assumes. */
+enum hm_software {
+    HM_SOFTWARE_EAGER,    /* Each operation is launched from Python as it is met. */
+    HM_SOFTWARE_COMPILED, /* A graph of the step is known: operations are fused and launched by
+                             the runtime, as with torch.compile, XLA, TensorFlow or MXNet graphs. */
+    HM_SOFTWARE_TUNED,    /* Hand-optimised as in vendors' MLPerf submissions. */
+    HM_SOFTWARE_COUNT
+};
+
+/* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
+HM_API const char *hm_software_name(enum hm_software software);
 
 /* A published or measured speedup on n workers. */
 struct hm_measured {
@@ -471,7 +515,11 @@ struct hm_job {
     double iterations; /* Iterations of the whole job, > 0; NaN: not given. */
     double epochs;     /* Epochs of the whole job, > 0; NaN: not given. */
     double dataset;    /* Number of samples in the data set, > 0; NaN: not given. */
-    double precision;  /* Bits of a parameter: 16, 32 or 64. */
+    double precision;  /* Bits of a parameter and of its gradient: 16, 32 or 64. */
+    enum hm_math math; /* Number format of matrix products. */
+    enum hm_software software;
+    double bucket_bytes; /* Bytes of gradients that are sent together, with HM_OVERLAP_BUCKETS;
+                            0 or NaN: 25 MB. */
     enum hm_optimizer optimizer;
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */

@@ -48,6 +48,7 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     variant.part_count = s->part_count;
     variant.way = s->way;
     variant.stragglers = s->stragglers;
+    variant.table = s->table;
     return variant;
 }
 

@@ -11,6 +11,7 @@
 #include "budget.h"
 #include "checks.h"
 #include "err.h"
+#include "model_step.h"
 #include "search.h"
 #include "sheet_error.h"
 #include "slowness.h"
@@ -52,6 +53,8 @@ struct plan_work {
     size_t part_count;
     /* Straggler tables, one for each cluster that needs one; owned. */
     struct hm_stragglers **stragglers;
+    struct hm_step_table **tables; /* Times of steps, one table for each cluster; owned. */
+    size_t table_count;
     size_t straggler_count;
     struct hm_answer *answer;
 };
@@ -363,6 +366,28 @@ static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
+/* Makes one table of step times for each cluster; all candidates on the cluster share it. */
+static int plan_make_tables(struct plan_work *p, struct hm_err *err)
+{
+    p->tables = hm__calloc(p->count, sizeof(struct hm_step_table *));
+    if (!p->tables)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < p->count; i++) {
+        struct hm_search *s = &p->candidates[i].search;
+        const struct hm_search *before = i > 0 ? &p->candidates[i - 1].search : NULL;
+        if (before && s->cluster == before->cluster) {
+            s->table = before->table;
+            continue;
+        }
+        int rc = hm__model_table_new(s->job, s->cluster, NULL, &s->table, err);
+        if (rc)
+            return rc;
+        if (s->table)
+            p->tables[p->table_count++] = s->table;
+    }
+    return 0;
+}
+
 /* Evaluates the candidates from..to-1, which differ only in the number of servers. */
 static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool any_priced,
                                struct hm_err *err)
@@ -631,6 +656,8 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     if (rc == 0)
         rc = plan_make_stragglers(&p, err);
     if (rc == 0)
+        rc = plan_make_tables(&p, err);
+    if (rc == 0)
         rc = plan_split_graph(&p, err);
     if (rc == 0)
         rc = plan_rank_candidates(&p, err);
@@ -644,6 +671,9 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     for (size_t i = 0; i < p.straggler_count; i++)
         hm__stragglers_free(p.stragglers[i]);
     hm__free(p.stragglers);
+    for (size_t i = 0; i < p.table_count; i++)
+        hm__step_table_free(p.tables[i]);
+    hm__free(p.tables);
     hm__free(p.parts);
     if (rc == 0)
         *ret_answer = p.answer;

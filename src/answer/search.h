@@ -27,6 +27,8 @@ struct hm_search {
      * are equally fast.
      */
     struct hm_stragglers *stragglers;
+    /* Times of steps of the job on the cluster, shared in the same way; may be NULL. */
+    struct hm_step_table *table;
     bool weak;
     double reference;
     /* Weights of time and cost for the goal `balance`; NaN until they are chosen. */

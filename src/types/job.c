@@ -23,6 +23,8 @@ void hm__job_init(struct hm_job *job, void *memory)
                            .epochs = NAN,
                            .dataset = NAN,
                            .precision = 32,
+                           .overlap = HM_OVERLAP_AUTO,
+                           .bucket_bytes = NAN,
                            .overlap_p = 1,
                            .memory = memory};
     hm__cluster_init(&job->cluster);
@@ -246,6 +248,7 @@ static int check_numbers(const struct hm_job *j, struct hm_err *err)
         {"iterations", j->iterations, 1, MOST, true, true},
         {"epochs", j->epochs, 0, 1e9, false, true},
         {"dataset", j->dataset, 1, MOST, true, true},
+        {"bucket_bytes", j->bucket_bytes, 1, MOST, false, true},
     };
     int rc = 0;
 
@@ -275,7 +278,11 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     if (rc == 0)
         rc = hm__check_enum("optimizer", (int)j->optimizer, HM_OPTIMIZER_ADAM + 1, err);
     if (rc == 0)
-        rc = hm__check_enum("overlap", (int)j->overlap, HM_OVERLAP_LAYERS + 1, err);
+        rc = hm__check_enum("overlap", (int)j->overlap, HM_OVERLAP_AUTO + 1, err);
+    if (rc == 0)
+        rc = hm__check_enum("math", (int)j->math, HM_MATH_COUNT, err);
+    if (rc == 0)
+        rc = hm__check_enum("software", (int)j->software, HM_SOFTWARE_COUNT, err);
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 

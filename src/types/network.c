@@ -80,7 +80,7 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
         rc = hm__fail(err, HM_E_LIMIT, "layers are nested more than %d deep", DEPTH_MOST);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct hm_layer *l = &layers[i];
-        rc = hm__check_enum("layer.kind", (int)l->kind, HM_LAYER_REPEAT + 1, err);
+        rc = hm__check_enum("layer.kind", (int)l->kind, HM_LAYER_KINDS, err);
         if (rc == 0)
             rc = hm__check_enum("layer.bias", (int)l->bias, HM_BIAS_POSITION + 1, err);
         if (rc == 0)

@@ -11,13 +11,14 @@
 #include "render.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_steps.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
 
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits;
+    bool json, fits, steps;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -25,7 +26,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -37,6 +38,10 @@ static const struct cli_option options[] = {
               "fit the smaller half of every published curve in DIR/scaling instead, and predict "
               "its largest size",
               NULL},
+    [STEPS] = {"steps", 0, NULL,
+               "predict measured training steps and collectives instead: those that are built in, "
+               "or a table with the same columns",
+               NULL},
 };
 
 static void *validate_begin(void)
@@ -62,6 +67,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->json = true;
     else if (option == FITS)
         s->fits = true;
+    else if (option == STEPS)
+        s->steps = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -312,6 +319,10 @@ static int validate_run(void *state)
 
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
+    if (s->steps && (s->fits || s->file_count > 1))
+        return cli_complain("validate: --steps takes at most one table, and not --fits");
+    if (s->steps)
+        return validate_steps(s->file_count ? s->files[0] : NULL, s->json, s->plot, s->catalog);
     if (s->fits && (s->file_count || s->plot))
         return cli_complain("validate: --fits takes neither files nor --plot");
     if (s->fits)

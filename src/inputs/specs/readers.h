@@ -58,6 +58,9 @@ int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);
+/* Reads `precision` and `weights`: names of number formats. `weights` is read last. */
+int hm__read_precision(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
+int hm__read_weights(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads `graph`: a file or a recipe, and how to split it. Fills graph, split, trials, seed and
  * states of the job. */
 int hm__read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
