@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "readers.h"
+#include "source.h"
 
 static int local_read(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
 {
@@ -36,6 +37,7 @@ const struct hm_files *hm_local_files(void)
 {
     static const struct hm_files local = {
         .read = local_read,
+        .read_table = hm__source_read_all,
         .runs = hm_runs_load,
         .traces = hm_traces_load,
         .convergence = hm_convergence_load,

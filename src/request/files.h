@@ -8,6 +8,8 @@
 struct hm_files {
     /* Reads the whole contents of a specification file; the path "-" is standard input. */
     int (*read)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+    /* Reads the whole contents of a table, plain or gzip; the path "-" is standard input. */
+    int (*read_table)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
     int (*runs)(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
     int (*traces)(const char *const *paths, size_t count, const struct hm_traces_settings *settings,
                   struct hm_traces **ret_traces, struct hm_err *err);

@@ -183,9 +183,9 @@ struct import_counts {
 };
 
 /* Imports one table. If the table has iterations, its rows are traces, otherwise runs. */
-static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
-                        const struct hm_document *d, const struct hm_run_sink *sink,
-                        struct import_counts *done, struct hm_err *err)
+static int import_document(struct hm_call *call, const struct hm_runs_import_request *r,
+                           const struct hm_document *d, const struct hm_run_sink *sink,
+                           struct import_counts *done, struct hm_err *err)
 {
     struct hm_err not_traces = {0};
     struct hm_traces *traces = NULL;
@@ -205,6 +205,25 @@ static int import_table(struct hm_call *call, const struct hm_runs_import_reques
                       traces ? "traces" : "runs", done->added.count - before);
     hm_traces_free(traces);
     hm_runs_free(runs);
+    return rc;
+}
+
+/* Imports a table. Standard input can be read only once, so its contents are read here. */
+static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
+                        const struct hm_document *d, const struct hm_run_sink *sink,
+                        struct import_counts *done, struct hm_err *err)
+{
+    struct hm_document whole = *d;
+    char *text = NULL;
+    int rc = 0;
+
+    if (call->context->files && !d->text && !d->tree && strcmp(d->name, "-") == 0) {
+        rc = call->context->files->read_table(d->name, &text, &whole.length, err);
+        whole.text = text;
+    }
+    if (rc == 0)
+        rc = import_document(call, r, &whole, sink, done, err);
+    hm_text_free(text);
     return rc;
 }
 

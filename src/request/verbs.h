@@ -10,7 +10,8 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_converge, hm__verb_advise, hm__verb_graph, hm__verb_catalog_list,
     hm__verb_catalog_show, hm__verb_catalog_import, hm__verb_runs_list, hm__verb_runs_show,
     hm__verb_runs_add, hm__verb_runs_import, hm__verb_runs_export, hm__verb_runs_delete,
-    hm__verb_documents_put, hm__verb_documents_get, hm__verb_documents_list, hm__verb_import;
+    hm__verb_runs_check, hm__verb_runs_recover, hm__verb_documents_put, hm__verb_documents_get,
+    hm__verb_documents_list, hm__verb_import;
 
 /* Largest seed, 2^53 - 1; a double represents every whole number up to this one exactly. */
 static const double HM_SEED_MAX = 9007199254740991;

@@ -37,6 +37,8 @@ struct hm_sql {
                  size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                  struct hm_err *err);
 
+    /* Queries that return the text "ok" or a list of damages; NULL if the database has none. */
+    const char *verify, *verify_quick;
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
     /* Statement that begins a transaction which sees one state of the data. */
     const char *begin_read;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "budget.h"
 #include "err.h"
@@ -38,6 +39,7 @@ struct sqlite {
     struct statement statements[STATEMENTS];
     unsigned long clock; /* Number of uses of cached statements. */
     bool failed_before;  /* The file could not be opened. */
+    bool read_only;      /* There is no permission to write the file or its folder. */
 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -250,7 +252,7 @@ static void close_file(void *connection)
     for (size_t i = 0; i < STATEMENTS; i++)
         drop_statement(&c->statements[i]);
     /* Update the statistics of the query planner; a failure does not matter. */
-    if (c->db && !c->failed_before)
+    if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
     sqlite3_close(c->db);
     hm__free(c);
@@ -295,7 +297,51 @@ static int is_over_budget(void *unused)
     return hm__budget_spent("runs");
 }
 
-static int configure_file(struct sqlite *c, struct hm_err *err)
+/* Whether a file can be read, but it or its folder cannot be written. */
+static bool is_write_protected(const char *where)
+{
+    const char *slash = strrchr(where, '/');
+    struct hm_text folder = {0};
+
+    if (slash)
+        hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
+    bool writable = access(where, W_OK) == 0 && !folder.failed &&
+                    access(folder.data ? folder.data : ".", W_OK) == 0;
+    hm__text_release(&folder);
+    return !writable && access(where, R_OK) == 0;
+}
+
+/* Opens a file without permission to write. A write-ahead log needs a writable folder, so the file
+ * is opened as one that does not change; this is right if there is no log with further data. */
+static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
+{
+    struct hm_text name = {0};
+    struct stat log;
+
+    hm__text_addf(&name, "%s-wal", where);
+    bool logged = !name.failed && stat(name.data, &log) == 0 && log.st_size > 0;
+    hm__text_release(&name);
+    if (logged)
+        return hm__fail(err, HM_E_IO,
+                        "cannot use the store: no permission to write, and its log must be written "
+                        "back first");
+    hm__text_add(&name, "file:");
+    for (const char *at = where; *at; at++)
+        hm__text_addf(&name, strchr("%?#", *at) ? "%%%02x" : "%c", (unsigned char)*at);
+    hm__text_add(&name, "?immutable=1");
+    if (name.failed)
+        return hm__fail_nomem(err);
+    sqlite3_close(c->db);
+    c->db = NULL;
+    int code = sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    hm__text_release(&name);
+    c->read_only = true;
+    if (code)
+        return sqlite_fail(c, code, err);
+    return sqlite_exec(c, "SELECT count(*) FROM sqlite_master; PRAGMA trusted_schema=OFF", err);
+}
+
+static int configure_file(struct sqlite *c, const char *where, struct hm_err *err)
 {
     char pragmas[256];
 
@@ -303,9 +349,12 @@ static int configure_file(struct sqlite *c, struct hm_err *err)
     sqlite3_busy_timeout(c->db, WAIT_MS);
     sqlite3_progress_handler(c->db, CHECK_EVERY, is_over_budget, NULL);
     /* Opening a database does not read the file, but this query does. */
-    int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", err);
-    if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
-        rc = sqlite_fail(c, SQLITE_READONLY, err);
+    struct hm_err why = {0};
+    int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
+    if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
+        return open_read_only(c, where, err);
+    if (rc && err)
+        *err = why;
     if (rc == 0)
         rc = enable_wal(c, err);
     snprintf(pragmas, sizeof(pragmas),
@@ -337,7 +386,7 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-        rc = code ? sqlite_fail(c, code, err) : configure_file(c, err);
+        rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
     }
     if (rc) {
         hm__err_at(err, where, 0);
@@ -357,6 +406,8 @@ const struct hm_sql hm__sqlite = {
     .close = close_file,
     .exec = sqlite_exec,
     .query = sqlite_query,
+    .verify = "PRAGMA integrity_check(1)",
+    .verify_quick = "PRAGMA quick_check(1)",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",

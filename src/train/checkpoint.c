@@ -206,7 +206,10 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
         snprintf(writer.path, sizeof(writer.path), "%s", path);
     snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
              writer.path);
-    writer.file = fopen(writer.temporary, "wb");
+    /* An old file of this name is replaced, and a link that another user has made is not followed.
+     */
+    if (unlink(writer.temporary) == 0 || errno == ENOENT)
+        writer.file = fopen(writer.temporary, "wbx");
     if (!writer.file)
         rc = writer_fail(&writer, err);
     else

@@ -259,6 +259,28 @@ howmany completion fish >"$work/c.fish"
 check "fish completion" fish -n "$work/c.fish"
 expect "completion without a shell is refused" 2 "bash, zsh or fish" howmany completion
 
+# ---- hardening
+if [ "$HM_SANITIZE" = none ] && command -v readelf >/dev/null; then
+  readelf -Wh "$HM_PROGRAM" >"$work/elf"
+  readelf -Wld "$HM_PROGRAM" >>"$work/elf"
+  readelf -Ws "$HM_PROGRAM" >>"$work/elf"
+  check "the program is position-independent" grep -q 'Type:.*DYN' "$work/elf"
+  check "its tables of addresses are read-only" grep -q GNU_RELRO "$work/elf"
+  check "all symbols are bound at the start" grep -q 'BIND_NOW\|Flags:.* NOW' "$work/elf"
+  check "stacks have canaries" grep -q __stack_chk_fail "$work/elf"
+  check "string functions are checked" grep -q '__[a-z]*printf_chk' "$work/elf"
+  check "the stack is not executable" sh -c "grep GNU_STACK '$work/elf' | grep -qv RWE"
+fi
+
+# ---- files beside the output
+awk 'BEGIN {print "m,iteration,seconds,loss"; for (m = 1; m <= 4; m *= 2) for (i = 1; i <= 20; i++) printf "%d,%d,%g,%g\n", m, i, i / m, exp(-i / (4 + m)) + 0.01}' >"$work/traces.csv"
+echo precious >"$work/victim"
+ln -s "$work/victim" "$work/saved.json.part"
+expect "a link beside the output is not followed" 0 "" howmany converge "$work/traces.csv" --save "$work/saved.json"
+check "the target of the link is unchanged" grep -qx precious "$work/victim"
+check "the output is complete" grep -q convergence "$work/saved.json"
+expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'true {n}' --n 1 --iteration-regex '((a{200}){200}){200}(b)'
+
 # ---- budgets
 long=(howmany graph --generate random --vertices 1000 --edges 5000 --split random --trials 1000000)
 expect "a time limit ends a request and names the option" 2 "--trials: the request was ended at its time limit of 0.3 s" "${long[@]}" --time-limit 0.3s

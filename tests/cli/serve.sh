@@ -173,6 +173,16 @@ first_line "a folded header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.
 first_line "a NUL in a header gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
 first_line "a space before the colon gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
 
+run python3 tests/http/corpus.py "$port" tests/data/http_corpus.tsv
+echo "# $out"
+say "$code" "each request of the corpus gets its answer"
+
+# ---- rights that the server gives up
+check "no new privileges" grep -qE '^NoNewPrivs:\s+1' "/proc/$pid/status"
+if [ "$HM_SANITIZE" = none ]; then
+  check "system calls are restricted in every thread" test "$(cat /proc/"$pid"/task/*/status | grep -cE '^Seccomp:\s+2')" -eq "$(ls "/proc/$pid/task" | wc -l)"
+fi
+
 # ---- counters and the log
 get "$url/metrics" >"$work/metrics"
 for line in 'howmany_http_requests_total{path="/v1/plan",status="200"}' 'howmany_http_requests_total{path="/v1/plan",status="422"}' \
@@ -258,6 +268,12 @@ problem "a request over its time limit" 503 \
 start --memory-limit 1MB --quiet
 problem "a request over its memory limit" 503 \
   '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"
+start --buffer-limit 100kB --quiet
+{ printf '{"compute": "10 s / n", "communicate": "0.1 s * n", "name": "'; head -c 300000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large.json"
+problem "a body that does not fit in the memory for all bodies" 503 '.type == "urn:howmany:problem:memory"' --data-binary @"$work/large.json" -H 'Content-Type: application/json' "$url/v1/plan"
+problem "an answer that does not fit in the memory for all answers" 503 '.type == "urn:howmany:problem:memory"' -d '{"compute": "10 s / n", "communicate": "0.1 s * n"}' -H 'Content-Type: application/json' "$url/v1/plan?max_n=4000"
+post '/v1/plan' application/yaml "$HM_SOURCE/examples/fig1.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
+check "the memory of refused requests is returned" test "$(cat "$work/status")" = 200
 start --time-limit 10min --workers 2
 for k in 1 2; do
   curl -s -m 600 "${long[@]}" "$url/v1/design" -o /dev/null &

@@ -45,14 +45,22 @@ static int access_open(void *data, const char *where, struct hm_store **ret_stor
 {
     struct cli_store_access *a = data;
     char path[CLI_STORE_ROOM];
+    const char *found = cli_store_find(where, path, err);
 
-    if (!a->store) {
-        const char *found = cli_store_find(where, path, err);
-        int rc = found ? hm_store_open(found, &a->store, err) : HM_E_MISSING;
-        if (rc)
-            return rc;
-    }
-    *ret_store = a->store;
+    if (!found)
+        return HM_E_MISSING;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->where[i], found) == 0) {
+            *ret_store = a->stores[i];
+            return 0;
+        }
+    if (a->count == CLI_STORES || strlen(found) >= CLI_STORE_ROOM)
+        return hm__fail(err, HM_E_LIMIT, "too many stores, or a name that is too long");
+    int rc = hm_store_open(found, &a->stores[a->count], err);
+    if (rc)
+        return rc;
+    snprintf(a->where[a->count], CLI_STORE_ROOM, "%s", found);
+    *ret_store = a->stores[a->count++];
     return 0;
 }
 
@@ -80,6 +88,6 @@ void cli_store_access_init(struct cli_store_access *a)
 
 void cli_store_access_release(struct cli_store_access *a)
 {
-    hm_store_close(a->store);
-    a->store = NULL;
+    while (a->count > 0)
+        hm_store_close(a->stores[--a->count]);
 }

@@ -167,8 +167,8 @@ const struct cli_command cli_runs = {
     .name = "runs",
     .examples = {"howmany runs import examples/runs.csv", "howmany runs list",
                  "howmany runs add n=4 seconds=12.5"},
-    .arguments =
-        "[list | show | add | import | export | delete | put | get | documents] [ARGUMENT]…",
+    .arguments = "[list | show | add | import | export | delete | check | recover | put | get | "
+                 "documents] [ARGUMENT]…",
     .summary = "runs and documents of the store",
     .description =
         "The store has runs and the samples of traces: in your own file "
@@ -176,14 +176,16 @@ const struct cli_command cli_runs = {
         "a PostgreSQL server for a team.\n\n"
         "*list* shows a page of runs, *show* ID one with its samples, *add* NAME=VALUE… adds one, "
         "*import* FILE… adds tables of runs or traces, *export* [FILE] writes them again, *delete* "
-        "ID… removes them. A table that is imported twice is in the store once.\n\n"
+        "ID… removes them. A table that is imported twice is in the store once. *check* looks for "
+        "damage, and *recover* NEW copies the runs of a damaged store that can be read.\n\n"
         "*put* KIND NAME FILE stores a text under a kind (such as fit, cluster, job or prices) and "
         "a name, *get* KIND NAME prints it, *documents* [KIND] lists them; a later text replaces "
         "an earlier one.\n\n"
         "Exit status: 0 done; 1 nothing to delete; 2 wrong usage or input.",
-    .operands = "list show add import export delete put get documents",
+    .operands = "list show add import export delete check recover put get documents",
     .verbs = VERBS(&hm__verb_runs_list, &hm__verb_runs_show, &hm__verb_runs_add,
                    &hm__verb_runs_import, &hm__verb_runs_export, &hm__verb_runs_delete,
-                   &hm__verb_documents_put, &hm__verb_documents_get, &hm__verb_documents_list),
+                   &hm__verb_runs_check, &hm__verb_runs_recover, &hm__verb_documents_put,
+                   &hm__verb_documents_get, &hm__verb_documents_list),
     .prepare = prepare_runs,
 };

@@ -12,16 +12,19 @@
 #include "cli.h"
 #include "err.h"
 #include "http_address.h"
+#include "http_confine.h"
 #include "json.h"
 #include "own_store.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, HELD_BYTES = 128 << 20, WAITERS = 32 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
 
 struct serve_state {
     const char *listen, *token_file, *make_token, *record, *hosts;
-    double body_limit, connections, per_address, workers, queue, time_limit, memory_limit;
+    double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
+        buffer_limit;
     bool quiet;
+    bool connects; /* The store is on another server. */
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;
@@ -43,6 +46,7 @@ enum option {
     QUEUE,
     TIME_LIMIT,
     MEMORY_LIMIT,
+    BUFFER_LIMIT,
     QUIET
 };
 
@@ -78,6 +82,10 @@ static const struct cli_option options[] = {
                     "longest time of a request (default 5s); a longer one gets 503", NULL},
     [MEMORY_LIMIT] = {"memory-limit", 0, "SIZE",
                       "most memory of a request (default 256 MB); a larger one gets 503", NULL},
+    [BUFFER_LIMIT] = {"buffer-limit", 0, "SIZE",
+                      "most memory for the bodies and answers of all clients (default 128 MiB); "
+                      "further ones get 503",
+                      NULL},
     [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
@@ -95,6 +103,7 @@ static void *serve_begin(void)
         s->queue = 64;
         s->time_limit = 5;
         s->memory_limit = 256e6;
+        s->buffer_limit = 128 << 20;
     }
     return s;
 }
@@ -150,6 +159,8 @@ static int serve_accept(void *state, int option, const char *value)
         return cli_positive("time-limit", value, HM_DIM_TIME, &s->time_limit);
     case MEMORY_LIMIT:
         return cli_positive("memory-limit", value, HM_DIM_BYTES, &s->memory_limit);
+    case BUFFER_LIMIT:
+        return cli_positive("buffer-limit", value, HM_DIM_BYTES, &s->buffer_limit);
     default:
         s->quiet = true;
         return 0;
@@ -293,6 +304,7 @@ static int open_store(struct serve_state *s)
     const char *where = cli_store_find(s->record, path, &err);
     if (!where)
         return cli_report(&err);
+    s->connects = strstr(where, "://") != NULL;
     if (api_store_new(where, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
@@ -314,7 +326,7 @@ static struct http_settings settings_of(const struct serve_state *s)
         .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
-        .held_bytes = HELD_BYTES,
+        .held_bytes = (size_t)s->buffer_limit,
         .connections = (size_t)s->connections,
         .address_connections = (size_t)s->per_address,
         .header_s = 10,
@@ -364,6 +376,10 @@ static int run_server(struct serve_state *s)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
+        return cli_report(&err);
+    /* Only a store on a PostgreSQL server needs connections to other machines. Threads of this
+     * process must be confined together, after they were started. */
+    if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);
     printf(strchr(s->host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", s->host,

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "err.h"
+#include "store.h"
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
@@ -278,6 +279,8 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
+    if (rc == 0) /* A damaged store could give wrong answers, so it is not served. */
+        rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");
     s->writes = rc == 0;

@@ -217,24 +217,30 @@ static const char *header_value(const struct http_head *head, const char *name)
 }
 
 /* Whether the head has the plain layout that RFC 9112 requires. The library accepts a bare CR or LF
- * as the end of a line, truncates a value at a NUL, joins folded lines, and drops lines without a
- * name, and it reports none of these. But it parses in place, so its pointers point into the
- * received bytes: if the head is well-formed, exactly the two bytes CR LF are between a value and
- * the next name. This holds for the versions in load_mhd; with others the server does not start. */
-static bool is_plain_layout(const char *version, const struct header_list *g)
+ * as the end of a line and several spaces in the request line, truncates a target or a value at a
+ * NUL, joins folded lines, and drops lines without a name, and it reports none of these. But it
+ * parses in place, so its pointers point into the received bytes: if the head is well-formed, one
+ * byte is between the parts of the request line, two (CR LF) are between a value and the next name,
+ * and the length of the whole head is that of its parts. This holds for the version in load_mhd;
+ * with others the server does not start. */
+static bool is_plain_layout(const struct exchange *x, const char *method, const char *version,
+                            const struct header_list *g)
 {
-    const char *end = version + strlen(version);
+    uintptr_t start = (uintptr_t)method, end = (uintptr_t)version + strlen(version);
+    const union MHD_ConnectionInfo *size =
+        mhd.MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
+    if (start + strlen(method) + 1 + strlen(x->target) != x->target_end ||
+        x->target_end + 1 != (uintptr_t)version)
+        return false;
     for (size_t i = 0; i < g->count && i < HTTP_HEADERS_MAX; i++) {
         const struct http_header *h = &g->headers[i];
-        if ((uintptr_t)h->name != (uintptr_t)end + 2)
+        if ((uintptr_t)h->name != end + 2)
             return false;
-        end = h->value + h->value_length;
+        end = (uintptr_t)h->value + h->value_length;
     }
-    /* An empty line must follow the last header. Reading beyond the last header is safe, because
-     * the library's buffers are never full. */
-    return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
-           (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
+    /* An empty line follows the last header. */
+    return g->count > HTTP_HEADERS_MAX || (size && end + 4 == start + size->header_size);
 }
 
 /* Set path and query from a target that the guard has accepted. */
@@ -259,14 +265,11 @@ static struct http_verdict check_head(struct exchange *x, const char *method, co
     head.header_count = g.count;
     x->request.method = method;
     verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
-    if (verdict.status == 0 && x->target_end + 1 != (uintptr_t)version)
-        verdict = (struct http_verdict){
-            400, HTTP_REFUSAL_TARGET,
-            "the request target contains NUL or is not followed by one space", "target"};
-    if (verdict.status == 0 && !is_plain_layout(version, &g))
-        verdict = (struct http_verdict){
-            400, HTTP_REFUSAL_HEADER, "a line of the head does not end with CR LF, or contains NUL",
-            NULL};
+    if (verdict.status == 0 && !is_plain_layout(x, method, version, &g))
+        verdict = (struct http_verdict){400, HTTP_REFUSAL_HEADER,
+                                        "the head has a line that does not end with CR LF, spaces "
+                                        "that do not belong there, or NUL",
+                                        NULL};
     if (verdict.status != 0)
         return verdict;
     split_target(x);
@@ -608,7 +611,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
         listening, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
+        /* The guard is stricter than the library, whose own errors are not problem documents. */
+        MHD_OPTION_STRICT_FOR_CLIENT, -1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
         MHD_OPTION_NOTIFY_COMPLETED, free_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
         track_connection, s, MHD_OPTION_END);
 }
