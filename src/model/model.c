@@ -209,12 +209,10 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     bool reads_batch = job->compute && hm__formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
     rc = set_steps(m, err);
-    if (rc)
-        ;
-    else if (!cluster && !job->compute)
+    if (rc == 0 && !cluster && !job->compute)
         rc = hm__model_fail_missing(m, "cluster", "no machine is named",
                                     "give a cluster, e.g. m5.4xlarge", err);
-    else
+    else if (rc == 0)
         rc = set_hardware(m, err);
     if (rc == 0)
         rc = set_network(m, err);
