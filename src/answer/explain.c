@@ -24,11 +24,12 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
 {
-    const struct hm_point *best = &c->points[a->recommended];
+    /* A gain within the slack would not change the recommendation. */
+    const double limit = c->points[a->best].total_s / (1 + hm__search_slack(s));
 
     for (size_t i = 0; s->goal == HM_GOAL_TIME && i < c->count; i++) {
         const struct hm_point *p = &c->points[i];
-        if (p->fits || p->total_s >= best->total_s)
+        if (p->fits || p->total_s >= limit)
             continue;
         bool batch = !s->weak && p->n > s->job->batch && s->job->network && !s->job->compute;
         a->limit = batch ? HM_LIMIT_BATCH : HM_LIMIT_MEMORY;

@@ -12,6 +12,7 @@
 #include "checks.h"
 #include "err.h"
 #include "search.h"
+#include "sheet_error.h"
 #include "slowness.h"
 #include "way_time.h"
 #include "ways.h"
@@ -568,8 +569,11 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
         rc = hm__answer_certainty(a, s, winner->model, curve, err);
     if (rc == 0) {
         hm__answer_recommend(a, s, curve);
-        rc = hm__answer_ways(a, s, curve, err);
+        hm__answer_sheet_error(a, s);
+        rc = hm__answer_advise_runs(a, s, err);
     }
+    if (rc == 0)
+        rc = hm__answer_ways(a, s, curve, err);
     if (rc == 0)
         rc = hm__answer_explain(a, s, winner->model, curve, err);
     if (rc == 0)

@@ -324,10 +324,10 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    double *n, *batch; /* Number of workers, and samples of one forward pass of a worker. */
-    double *passes;    /* Forward passes of an iteration. */
-    double *scratch;   /* Buffer for the values of a formula. */
-    double *forward;   /* Seconds of the forward pass, if the layers are known. */
+    /* Number of workers; of one worker, the samples of a forward pass and the passes. */
+    double *n, *batch, *passes;
+    double *scratch; /* Buffer for the values of a formula. */
+    double *forward; /* Seconds of the forward pass, if the layers are known. */
     /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
@@ -509,10 +509,9 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
     hm__layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
                             space->scratch);
     /* Only the last pass overlaps with the communication. */
-    for (size_t i = 0; i < space->count; i++) {
-        double before = (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
-        points[i].time_s += before + space->scratch[i] + points[i].wait_s;
-    }
+    for (size_t i = 0; i < space->count; i++)
+        points[i].time_s += space->scratch[i] + points[i].wait_s +
+                            (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
 }
 
 static void combine_overlap(const struct hm_model *m, struct hm_point *p)

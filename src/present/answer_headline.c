@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
@@ -38,8 +37,9 @@ static void answer_say_accelerators(struct hm_text *out, const struct hm_answer 
         hm__text_addf(out, " (%.0f %s%s)", n, noun, hm__plural(n));
 }
 
-void hm__answer_say_machines(struct hm_text *out, const struct hm_answer *a,
-                             const struct hm_point *p)
+/* Adds the machines of a point, such as "10 x p4d.24xlarge (80 GPUs)" or "9 workers". */
+static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
+                                const struct hm_point *p)
 {
     double nodes = ceil(p->n / a->accelerators);
 
@@ -139,7 +139,7 @@ void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *a)
     const struct hm_point *p = answer_recommended(a);
 
     hm__text_add(out, "Use ");
-    hm__answer_say_machines(out, a, p);
+    answer_say_machines(out, a, p);
     hm__text_add(out, ": ");
     answer_say_needs(out, a, p);
     answer_say_costly(out, a);
@@ -196,16 +196,12 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *a,
     const struct hm_point *p = answer_recommended(a);
     double local = a->batch / (a->scaling == HM_SCALING_WEAK ? 1 : p->n);
     struct hm_text line = {0};
-    char have[HM_SHOWN], number[HM_SHOWN];
+    char need[HM_SHOWN], have[HM_SHOWN];
 
     if (!(p->memory_bytes > 0) || !(a->memory_bytes > 0))
         return;
-    hm__show_bytes(a->memory_bytes, have);
-    /* Both sizes have the unit of the larger one. */
-    const char *unit = strchr(have, ' ');
-    double size = a->memory_bytes / strtod(have, NULL);
-    hm__text_addf(&line, "%s of %.*s%s a worker", hm__show_number(p->memory_bytes / size, number),
-                  (int)(unit - have), have, unit);
+    hm__text_addf(&line, "%s of %s a worker", hm__show_bytes(p->memory_bytes, need),
+                  hm__show_bytes(a->memory_bytes, have));
     if (p->micro_batch > 0 && p->micro_batch < local)
         hm__text_addf(&line, ", in micro-batches of %.0f: %.0f forward passes an iteration",
                       p->micro_batch, ceil(local / p->micro_batch));
@@ -220,7 +216,7 @@ static void answer_say_alternative(struct hm_text *out, const struct hm_answer *
     struct hm_text line = {0};
     char money[HM_SHOWN];
 
-    hm__answer_say_machines(&line, a, p);
+    answer_say_machines(&line, a, p);
     hm__text_add(&line, ": ");
     answer_say_needs(&line, a, p);
     if (!a->whole_job && p->cost > 0)
@@ -282,18 +278,19 @@ static void say_advised_runs(struct hm_text *out, const struct hm_answer *a,
 {
     static const char *const words[] = {"", "one run", "two runs", "three runs"};
     struct hm_text line = {0};
-    char time[HM_SHOWN], list[64] = "";
+    char list[64] = "";
 
     if (a->advised_count == 0 || !(a->advised_within > 0))
         return;
     for (size_t i = 0, used = 0; i < a->advised_count && used < sizeof(list); i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.0f", i ? "," : "",
                                  a->advised_n[i]);
-    hm__text_addf(&line, "%s of %s (n = %s) would make it %s%.0f %%:", words[a->advised_count],
-                  hm__show_time(a->advised_run_s, time), list, style->unicode ? "\xc2\xb1" : "+-",
+    hm__text_addf(&line,
+                  "%s of %.0f min (n = %s) would make it %s%.0f %%:", words[a->advised_count],
+                  a->advised_run_s / 60, list, style->unicode ? "\xc2\xb1" : "+-",
                   fmax(100 * a->advised_within, 1));
     hm__render_taken_line(out, style, "", &line);
-    hm__text_addf(&line, "howmany bench 'COMMAND {n}' --n %s --record runs.csv", list);
+    hm__text_addf(&line, "howmany bench 'COMMAND {n}' -n %s", list);
     hm__render_taken_line(out, style, "", &line);
 }
 
@@ -308,8 +305,7 @@ void hm__answer_say_sheet(struct hm_text *out, const struct hm_answer *a,
         return;
     double total = a->whole_job ? p->total_s / p->time_s : 1;
     say_width(&line, style, p->low_s / p->time_s, p->high_s / p->time_s);
-    hm__text_addf(&line,
-                  ", %s%s (%g %%), as far as published measurements of %s lie from the model",
+    hm__text_addf(&line, ", %s%s (%g %%): the spread of published measurements of %s",
                   hm__show_range(hm__show_time, p->low_s * total, p->high_s * total, range),
                   a->whole_job ? "" : " an iteration", 100 * a->level, a->sheet_kind);
     hm__render_taken_line(out, style, "how sure", &line);

@@ -4,9 +4,6 @@
 
 #include "render.h"
 
-/* Adds the machines of a point, such as "10 x p4d.24xlarge (80 GPUs)" or "9 workers". */
-void hm__answer_say_machines(struct hm_text *out, const struct hm_answer *answer,
-                             const struct hm_point *point);
 /* Adds the time of an iteration, such as "12.7 s an iteration, 4.14x faster than one". */
 void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_point *point);

@@ -33,17 +33,14 @@ void hm__imported_text(struct hm_call *call, const struct hm_imported *im)
             if ((int)im->items[i].fate == fate)
                 add_item(out, &im->items[i]);
     if (im->needs_n && (im->runs.rows > 0 || im->traces.rows > 0))
-        hm__text_addf(out,
-                      "  %-11sn, the number of workers, is not in the file: --set n=8 gives it\n",
+        hm__text_addf(out, "  %-11sn, the number of workers, is not in the file: set n=8\n",
                       "missing");
     if (im->document.length > 0)
-        hm__text_addf(out, "  %-11sa %s; -o FILE.yaml writes it\n", "makes", im->document_kind);
+        hm__text_addf(out, "  %-11sa %s (YAML)\n", "makes", im->document_kind);
     if (im->runs.rows > 0)
-        hm__text_addf(out, "  %-11s%zu rows of runs; -o FILE.csv writes them\n", "makes",
-                      im->runs.rows);
+        hm__text_addf(out, "  %-11s%zu rows of runs (CSV)\n", "makes", im->runs.rows);
     if (im->traces.rows > 0)
-        hm__text_addf(out, "  %-11s%zu rows of traces; --to traces -o FILE.csv writes them\n",
-                      "makes", im->traces.rows);
+        hm__text_addf(out, "  %-11s%zu rows of traces (CSV)\n", "makes", im->traces.rows);
 }
 
 static void put_items(struct hm_json *j, const char *key, const struct hm_imported *im,

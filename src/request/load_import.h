@@ -3,7 +3,7 @@
 #define HM_LOAD_IMPORT_H
 
 #include "import.h"
-#include "load.h"
+#include "request.h"
 
 /* Write what was recognised, taken and left out: as text for one file, as JSON for all. */
 void hm__imported_text(struct hm_call *call, const struct hm_imported *im);

@@ -360,12 +360,28 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
+/* Whether the name of a document is that of a table of runs. */
+static bool names_table(const struct hm_document *d)
+{
+    static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
+
+    for (size_t i = 0; d->name && i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (hm__text_ends(d->name, endings[i]))
+            return true;
+    return false;
+}
+
 static int plan_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
-    const struct hm_plan_request *r = values;
+    struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
-    int rc = check_request(r, err);
 
+    /* `plan runs.csv` means a plan from these runs. */
+    if (names_table(&r->job.job) && !r->runs.name) {
+        r->runs = r->job.job;
+        r->job.job = (struct hm_document){0};
+    }
+    int rc = check_request(r, err);
     if (rc == 0)
         rc = solve_plan(r, call, &p, err);
     if (rc == 0)

@@ -167,10 +167,14 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
     return f ? hm__field_read(r->arena, f, r->values, value, err) : HM_E_KEY;
 }
 
-/* Whether the body is the main document itself instead of an object of fields. */
-static bool is_bare(const struct hm_verb *verb, const struct hm_value *root)
+/* Whether the body is the main document itself instead of an object of fields. If the main document
+ * was set before, the body is an object of fields. */
+static bool is_bare(const struct hm_request *r, const struct hm_value *root)
 {
-    if (!verb->bare)
+    const struct hm_verb *verb = r->verb;
+
+    if (!verb->bare || hm__request_given(r, verb->operand) ||
+        (verb->table && hm__request_given(r, verb->table)))
         return false;
     const struct hm_request_field *operand = hm__verb_field(verb, verb->operand);
     if (root->kind == HM_VALUE_LIST)
@@ -193,7 +197,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
         rc = hm__json_parse(r->arena, text, length, source ? source : "request.json", &root, err);
     if (rc)
         return rc;
-    if (is_bare(r->verb, root))
+    if (is_bare(r, root))
         return read_member(r, r->verb->operand, root, err);
     if (root->kind != HM_VALUE_MAP)
         return hm__request_fail(err, "", HM_E_TYPE, "the body is not an object");

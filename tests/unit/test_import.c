@@ -6,25 +6,29 @@
 #include "import_samples.h"
 
 /* Folders of samples, by format. */
-static const char *const folders[] = {"hf_config",
-                                      "safetensors",
-                                      "tensorboard",
-                                      "megatron_log",
-                                      "deepspeed_log",
-                                      "trainer_state",
-                                      "lightning_csv",
-                                      "wandb_csv",
-                                      "keras_csv",
-                                      "collectives",
-                                      "torch_trace",
-                                      "spark",
-                                      "mllog",
-                                      "slurm",
-                                      "skypilot",
-                                      "deepspeed_config",
-                                      "accelerate_config"};
+static const char *const folders[] = {"hf_config",     "safetensors",
+                                      "tensorboard",   "megatron_log",
+                                      "deepspeed_log", "trainer_state",
+                                      "lightning_csv", "wandb_csv",
+                                      "keras_csv",     "collectives",
+                                      "torch_trace",   "spark",
+                                      "mllog",         "slurm",
+                                      "skypilot",      "deepspeed_config",
+                                      "onnx",          "accelerate_config"};
 
 enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
+
+/* Sizes that the expected values of an ONNX model assume, as texts NAME=VALUE; returns their
+ * number. */
+static size_t sizes_of(const struct hm_value *wanted, char texts[4][64])
+{
+    const struct hm_value *sizes = hm__value_get(wanted, "assumed_dims");
+    size_t count = 0;
+
+    for (; sizes && count < sizes->count && count < 4; count++)
+        snprintf(texts[count], 64, "%.40s=%.20s", sizes->keys[count], sizes->items[count].text);
+    return count;
+}
 
 /* Columns of a table of Slurm without a header; "" if the sample has one. */
 static const char *columns_of(const struct hm_value *wanted, char *text, size_t room)
@@ -46,11 +50,16 @@ static const char *columns_of(const struct hm_value *wanted, char *text, size_t 
 static void check_sample(const char *path, const struct hm_value *wanted)
 {
     char columns[1024];
-    const char *set[] = {columns_of(wanted, columns, sizeof(columns))};
-    struct hm_import_from from = {.name = path, .set = set, .set_count = columns[0] ? 1 : 0};
+    char sizes[4][64];
+    const char *set[] = {sizes[0], sizes[1], sizes[2], sizes[3]};
+    struct hm_import_from from = {.name = path, .set = set, .set_count = sizes_of(wanted, sizes)};
     struct hm_imported *im = NULL;
     struct hm_err err = {0};
 
+    if (columns_of(wanted, columns, sizeof(columns))[0]) {
+        set[0] = columns;
+        from.set_count = 1;
+    }
     if (hm__import_new(&from, &im, &err))
         fail_msg("%s: %s", path, err.message);
     struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
@@ -113,13 +122,48 @@ static void library_defaults_are_counted(void **state)
     free(text);
 }
 
+/* ---- networks that PyTorch exports ------------------------------------------------------------
+ */
+
+/* The counter of the expected values leaves out the products of fused attention, so that the vision
+ * transformer is compared with 12 layers of 12 * 768^2 weights and of attention over 197 tokens,
+ * its patches and its head. */
+static void exported_networks_are_counted(void **state)
+{
+    static const struct {
+        const char *name;
+        double elements, macs;
+    } networks[] = {
+        {"resnet50", 25507944, 8178368512.0 / 2},
+        {"mobilenet_v3_small", 2529712, 113020800.0 / 2},
+        {"densenet121", 7928936, 5668323328.0 / 2},
+        {"vit_b_16", 86495464,
+         12 * (197.0 * 12 * 768 * 768 + 2.0 * 197 * 197 * 768) + 196.0 * 768 * 768 + 768 * 1000}};
+
+    (void)state;
+    if (!samples_folder())
+        skip();
+    for (size_t i = 0; i < 4; i++) {
+        char path[1100];
+        struct hm_import_from from = {.name = path};
+        struct hm_imported *im = NULL;
+        struct hm_err err = {0};
+        snprintf(path, sizeof(path), "%s/onnx_torch/%s.onnx", samples_folder(), networks[i].name);
+        assert_int_equal(hm__import_new(&from, &im, &err), 0);
+        struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
+        assert_near(hm__value_number(facts, "initializer_elements"), networks[i].elements, 0);
+        assert_near(hm__value_number(facts, "forward_macs"), networks[i].macs, 0.01);
+        hm__import_free(im);
+    }
+}
+
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
 /* Formats in which the end of the file is known from what is before it. */
 static bool knows_its_end(const char *path, const char *format)
 {
-    static const char *const names[] = {"hf-config", "safetensors",   "weight-index",
+    static const char *const names[] = {"onnx",      "hf-config",     "safetensors", "weight-index",
                                         "deepspeed", "trainer-state", "torch-trace"};
     const char *dot = strrchr(path, '.');
 
@@ -198,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_give_what_they_hold),
         cmocka_unit_test(library_defaults_are_counted),
+        cmocka_unit_test(exported_networks_are_counted),
         cmocka_unit_test(cut_files_are_partial),
     };
 

@@ -108,12 +108,11 @@ static void json_values_are_skipped(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    strcpy(text, "{\"skip\": {\"a\": [\"}\\\"]\", {}], \"long\": \"");
-    size_t at = strlen(text);
+    size_t at =
+        (size_t)snprintf(text, 100, "%s", "{\"skip\": {\"a\": [\"}\\\"]\", {}], \"long\": \"");
     while (at < length)
         text[at++] = '\\';
-    text[at] = '\0';
-    strcat(text, at % 2 ? "\\\"\"}, \"b\": 7}" : "\\\"\"}, \"b\": 7}");
+    snprintf(text + at, 100, "%s", "\\\"\"}, \"b\": 7}");
     assert_int_equal(hm__stream_init(&stream, memory(text, strlen(text)), &err), 0);
     assert_int_equal(hm__pull_init(&pull, &stream, &err), 0);
     assert_true(hm__pull_enter(&pull, HM_PULL_OBJECT));
@@ -192,7 +191,7 @@ static void snappy_streams_are_read(void **state)
     hm__source_close(source);
     source = memory((char *)stream, sizeof(stream) - 3);
     assert_int_equal(hm__source_fill(source, out, sizeof(out), &got, &err), HM_E_IO);
-    assert_true(hm__source_is_cut(source));
+    assert_string_equal(err.message, "the compressed file is cut short");
     hm__source_close(source);
 }
 

@@ -120,6 +120,10 @@ static int run_once(struct bench_session *s, size_t configuration, char *const *
     double values[CLI_AXES_MAX];
     int rc = launch_measure(argv, &settings, m);
 
+    if (rc == 0 && m->framework && !s->framework) {
+        fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
+        s->framework = m->framework;
+    }
     if (rc || strcmp(m->status, "interrupted") == 0 || repeat == 0)
         return rc;
     for (size_t i = 0; i < s->axes.count; i++)

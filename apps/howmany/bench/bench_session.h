@@ -28,8 +28,9 @@ struct bench_session {
 
     struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
     struct launch_record record;
-    size_t unmatched; /* Number of runs in which no line matched the regular expression. */
-    double spent_s;   /* Machine-seconds of all runs so far. */
+    size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
+    const char *framework; /* Framework whose lines are read, once it is known; NULL: none. */
+    double spent_s;        /* Machine-seconds of all runs so far. */
 };
 
 void bench_release(struct bench_session *session);

@@ -240,7 +240,8 @@ const struct cli_command cli_bench = {
         "split into arguments as a shell would do, but no shell is used without --shell. The "
         "seconds of an iteration are the median of those that the command prints on standard "
         "output, as JSON lines with the keys iteration, seconds and loss, or as lines that match "
-        "--iteration-regex; otherwise the whole run counts as one iteration. Runs that fail or "
+        "--iteration-regex, or as nanoGPT, Megatron-LM, DeepSpeed, Hugging Face, Lightning, Keras "
+        "and Spark print them; otherwise the whole run counts as one iteration. Runs that fail or "
         "take too long are recorded as failed, and the others continue. Ctrl-C keeps the finished "
         "runs. Then the runs are fitted, as howmany fit does.\n\n"
         "Exit status: 0 measured; 1 all runs failed; 2 wrong usage; 130 interrupted.",

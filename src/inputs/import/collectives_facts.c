@@ -16,7 +16,7 @@ struct sums {
     double w, wx, wxx, wt, wxt;
 };
 
-static struct line_fit solve(const struct sums *s)
+static struct line_fit solve_line(const struct sums *s)
 {
     double determinant = s->w * s->wxx - s->wx * s->wx;
     struct line_fit fit = {NAN, NAN};
@@ -54,7 +54,7 @@ static struct line_fit fit_column(const struct bench_section *s, size_t time, in
         sums.wt += w * t;
         sums.wxt += w * x * t;
     }
-    return solve(&sums);
+    return solve_line(&sums);
 }
 
 static void put_fit(struct bench *b, const char *key, struct line_fit fit)

@@ -228,7 +228,7 @@ static void write_facts(struct hm_imported *im, const struct hf_count *c, const 
         hm__json_put_text(j, "quantised", quantised);
 }
 
-static void say(struct hm_imported *im, const struct hf_count *c)
+static void say_counts(struct hm_imported *im, const struct hf_count *c)
 {
     double active = c->parameters - c->routed + c->routed_active;
 
@@ -281,7 +281,7 @@ static int count_config(struct hm_imported *im, const struct hm_value *config, s
         hm__import_note(im, "the file names no class: a model with a head of its usual kind is "
                             "counted");
     write_facts(im, &c, name);
-    say(im, &c);
+    say_counts(im, &c);
     write_document(im, &c);
     return 0;
 }

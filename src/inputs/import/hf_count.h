@@ -55,7 +55,7 @@ void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
 /* Add an input embedding of `rows` rows. */
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
-/* Count the families; false if model_type is none of theirs. */
+/* Count the families; false if they do not have model_type. */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
 /* Append the names of the families that a function knows, separated by ", ". */

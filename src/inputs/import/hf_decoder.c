@@ -79,7 +79,7 @@ static const struct decoder_family families[] = {
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-static bool listed(const char *names, const char *name)
+static bool is_listed(const char *names, const char *name)
 {
     size_t length = strlen(name);
 
@@ -91,7 +91,7 @@ static bool listed(const char *names, const char *name)
 
 static bool is_type(const struct hf_count *c, const char *names)
 {
-    return listed(names, c->model_type);
+    return is_listed(names, c->model_type);
 }
 
 void hm__hf_decoder_names(struct hm_text *out)
@@ -418,7 +418,7 @@ bool hm__hf_count_decoder(struct hf_count *c)
 {
     const struct decoder_family *f = families;
 
-    while (f < families + FAMILIES && !listed(f->names, c->model_type))
+    while (f < families + FAMILIES && !is_listed(f->names, c->model_type))
         f++;
     if (f == families + FAMILIES)
         return false;

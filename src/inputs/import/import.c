@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "err.h"
-#include "import_files.h"
 #include "text.h"
 
 enum { HEAD_BYTES = 64 * 1024 };
@@ -228,7 +227,7 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
 /* The least score with which a format is chosen. */
 enum { SCORE_LEAST = 50 };
 
-static const struct hm_importer *choose(const struct hm_import_head *head)
+static const struct hm_importer *choose_format(const struct hm_import_head *head)
 {
     const struct hm_importer *best = NULL;
     int score = SCORE_LEAST - 1;
@@ -304,7 +303,7 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
 
     if (rc)
         return rc;
-    im->importer = head.length == 0 ? NULL : as ? as : choose(&head);
+    im->importer = head.length == 0 ? NULL : as ? as : choose_format(&head);
     if (!im->importer)
         return fail_unknown(im->name, &head, err);
     im->facts.out = &im->facts_text;
@@ -376,7 +375,7 @@ const struct hm_importer *hm__import_recognise(const struct hm_import_from *from
         return NULL;
     if (open_source(&im, from, &source, NULL) == 0 && hm__stream_init(&im.in, source, NULL) == 0 &&
         see_head(&im, &head, NULL) == 0)
-        found = choose(&head);
+        found = choose_format(&head);
     hm__stream_release(&im.in);
     hm__arena_free(im.arena);
     return found;

@@ -135,6 +135,10 @@ int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err);
 
+/* If the path is a folder of one log in several files, set the parts of the import. A folder of
+ * another kind is an error; a file has no parts. */
+int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
+
 /* ---- for readers ---------------------------------------------------------------------------- */
 
 /* Say what was taken, what was left out, or any other thing to know. A count of 0 says nothing. */

@@ -3,7 +3,7 @@
  * the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as `eventlog`.
  * Any other folder means all files in it.
  */
-#include "import_files.h"
+#include "import.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -97,9 +97,9 @@ static bool is_log_folder(const char *path)
     return count > 0;
 }
 
-static int walk(const char *path, int depth,
-                int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
-                struct hm_err *err)
+static int walk_folder(const char *path, int depth,
+                       int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
+                       struct hm_err *err)
 {
     struct dirent **names = NULL;
     int rc = 0;
@@ -119,7 +119,7 @@ static int walk(const char *path, int depth,
     for (int i = 0; rc == 0 && i < count; i++) {
         char file[4096];
         if (snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file))
-            rc = walk(file, depth + 1, visit, data, err);
+            rc = walk_folder(file, depth + 1, visit, data, err);
     }
     free_names(names, count);
     return rc;
@@ -129,5 +129,5 @@ int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err)
 {
-    return walk(path, 0, visit, data, err);
+    return walk_folder(path, 0, visit, data, err);
 }

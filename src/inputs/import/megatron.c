@@ -81,7 +81,7 @@ static bool read_counter(const struct hm_line *line, struct iteration *it)
     return false;
 }
 
-static double either(const struct hm_line *line, const char *first, const char *second)
+static double number_of_either(const struct hm_line *line, const char *first, const char *second)
 {
     double value = hm__number_after(line->text, line->length, first);
 
@@ -131,10 +131,10 @@ static void add_iteration(struct megatron *m, const struct iteration *it)
 static void read_iteration(struct megatron *m, const struct hm_line *line, struct iteration *it)
 {
     it->ms = hm__number_after(line->text, line->length, "elapsed time per iteration (ms):");
-    it->loss = either(line, "lm loss:", "lm-loss:");
+    it->loss = number_of_either(line, "lm loss:", "lm-loss:");
     it->batch = hm__number_after(line->text, line->length, "global batch size:");
     it->samples = hm__number_after(line->text, line->length, "consumed samples:");
-    it->tflops = either(line, "throughput per GPU (TFLOP/s/GPU):", "TFLOPs:");
+    it->tflops = number_of_either(line, "throughput per GPU (TFLOP/s/GPU):", "TFLOPs:");
     it->skipped = hm__number_after(line->text, line->length, "number of skipped iterations:");
     add_iteration(m, it);
 }
@@ -170,7 +170,7 @@ static void read_world(struct megatron *m, const struct hm_line *line)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static double median(double *values, size_t count)
+static double median_of(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
@@ -221,7 +221,7 @@ static void put_facts(struct megatron *m)
             hm__json_put_number(j, argument_names[k], m->arguments[k]);
     hm__json_close(j);
     hm__json_put_numbers(j, "deepspeed_samples_per_s", m->speeds, m->speed_count);
-    hm__json_put_number(j, "median_ms_after_first", median(m->ms, m->ms_count));
+    hm__json_put_number(j, "median_ms_after_first", median_of(m->ms, m->ms_count));
 }
 
 /* The network that the arguments describe, if all of its sizes are known. */

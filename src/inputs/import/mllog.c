@@ -44,7 +44,7 @@ struct mllog {
 };
 
 /* One line; the tree lives in an arena of its own. */
-struct entry {
+struct mllog_entry {
     char key[64];
     double ms;
     const struct hm_value *value, *metadata;
@@ -63,7 +63,7 @@ static double seconds_to_ms(const char *p, const char *end)
 }
 
 /* Reads "SECONDS key: json" of the two older generations; returns the JSON. */
-static const char *old_line(const char *p, const char *end, bool oldest, struct entry *e)
+static const char *old_line(const char *p, const char *end, bool oldest, struct mllog_entry *e)
 {
     if (oldest) { /* Skip the version and the benchmark. */
         for (int word = 0; word < 2; word++) {
@@ -94,7 +94,7 @@ static const char *old_line(const char *p, const char *end, bool oldest, struct 
 
 /* Parses a line that has the token; false if it is not valid. */
 static bool parse_line(const struct hm_line *line, const char *token, struct hm_arena *arena,
-                       struct entry *e)
+                       struct mllog_entry *e)
 {
     const char *end = line->text + line->length, *json = token;
     bool newest = end - token >= 8 && memcmp(token, ":::MLLOG", 8) == 0;
@@ -102,7 +102,7 @@ static bool parse_line(const struct hm_line *line, const char *token, struct hm_
     struct hm_value *root = NULL;
     struct hm_err ignored = {0};
 
-    *e = (struct entry){.ms = NAN};
+    *e = (struct mllog_entry){.ms = NAN};
     if (newest)
         json = token + 8;
     else
@@ -123,7 +123,7 @@ static bool parse_line(const struct hm_line *line, const char *token, struct hm_
     return e->key[0] != '\0';
 }
 
-static void keep_value(struct mllog *m, const struct entry *e)
+static void keep_value(struct mllog *m, const struct mllog_entry *e)
 {
     for (size_t i = 0; i < KEPT; i++) {
         const char *text = hm__value_text(e->value);
@@ -140,7 +140,7 @@ static void keep_value(struct mllog *m, const struct entry *e)
     m->other++;
 }
 
-static void add_eval(struct mllog *m, const struct entry *e)
+static void add_eval(struct mllog *m, const struct mllog_entry *e)
 {
     const char *text = hm__value_text(e->value);
     double value = NAN, at = hm__value_number(e->metadata, "epoch_num");
@@ -159,7 +159,7 @@ static void add_eval(struct mllog *m, const struct entry *e)
     eval[2] = value;
 }
 
-static void add_entry(struct mllog *m, const struct entry *e)
+static void add_entry(struct mllog *m, const struct mllog_entry *e)
 {
     if (strcmp(e->key, "run_start") == 0) {
         m->start_ms = isnan(m->start_ms) ? e->ms : m->start_ms;
@@ -188,7 +188,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
     while (hm__stream_line(&m->im->in, &line)) {
         const char *token = hm__find(line.text, line.length, ":::ML");
         struct hm_arena *arena = token ? hm__arena_new() : NULL;
-        struct entry e;
+        struct mllog_entry e;
         if (!token)
             continue;
         if (!arena)
@@ -229,7 +229,7 @@ static struct hm_value *read_sibling(struct hm_imported *im, const char *path)
 }
 
 /* Copies the part of a path before its last `count` slashes; false if it has fewer. */
-static bool above(const char *path, int count, char *out, size_t room)
+static bool path_above(const char *path, int count, char *out, size_t room)
 {
     snprintf(out, room, "%s", path);
     for (int i = 0; i < count; i++) {
@@ -252,7 +252,8 @@ static struct hm_value *find_system(struct hm_imported *im)
              dot ? (int)(dot - im->name) : (int)strlen(im->name), im->name);
     struct hm_value *root = read_sibling(im, path);
     /* results/SYSTEM/BENCHMARK/result_0.txt has its system in systems/SYSTEM.json. */
-    if (root || !above(im->name, 2, base, sizeof(base)) || !above(base, 2, folder, sizeof(folder)))
+    if (root || !path_above(im->name, 2, base, sizeof(base)) ||
+        !path_above(base, 2, folder, sizeof(folder)))
         return root;
     const char *system = strrchr(base, '/');
     snprintf(path, sizeof(path), "%s/systems/%s.json", folder, system ? system + 1 : base);

@@ -83,7 +83,7 @@ static void keep_code_point(struct hm_pull *p, unsigned code)
 }
 
 /* Reads four hexadecimal digits; -1 at the end of the stream, -2 if they are others. */
-static int hex4(struct hm_pull *p)
+static int read_hex4(struct hm_pull *p)
 {
     int code = 0;
 
@@ -103,7 +103,7 @@ static int hex4(struct hm_pull *p)
     return code;
 }
 
-/* Reads an escape after its backslash; 0, or -1 and -2 as hex4. */
+/* Reads an escape after its backslash; 0, or -1 and -2 as read_hex4. */
 static int read_escape(struct hm_pull *p)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -119,13 +119,13 @@ static int read_escape(struct hm_pull *p)
     }
     if (c != 'u')
         return -2;
-    int code = hex4(p);
+    int code = read_hex4(p);
     if (code < 0)
         return code;
     if (code >= 0xd800 && code < 0xdc00 && hm__stream_peek(p->in, 6) >= 6 &&
         memcmp(p->in->buffer + p->in->at, "\\u", 2) == 0) {
         p->in->at += 2;
-        int low = hex4(p);
+        int low = read_hex4(p);
         if (low < 0)
             return low;
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
@@ -163,30 +163,53 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 
 /* ---- other values --------------------------------------------------------------------------- */
 
+/* Bytes of numbers and of words such as true. */
 static bool is_word_byte(int c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '+' || c == '.';
+    return (c >= '0' && c <= '9') || c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || c == '+';
+}
+
+/* Whether a word is a number: digits with a point, an exponent and signs where they may be. */
+static bool is_number(const char *text)
+{
+    const char *p = text + (*text == '-');
+    size_t digits = strspn(p, "0123456789");
+
+    p += digits;
+    if (*p == '.') {
+        size_t decimals = strspn(p + 1, "0123456789");
+        digits += decimals;
+        p += 1 + decimals;
+    }
+    if (digits > 0 && (*p == 'e' || *p == 'E')) {
+        p += 1 + (p[1] == '-' || p[1] == '+');
+        size_t exponent = strspn(p, "0123456789");
+        p += exponent;
+        digits = exponent;
+    }
+    return digits > 0 && *p == '\0';
 }
 
 /* Reads a number or one of the words true, false, null, NaN and Infinity. */
 static enum hm_pull_token read_word(struct hm_pull *p)
 {
+    struct hm_stream *in = p->in;
     int c;
 
     p->length = 0;
     p->clipped = false;
-    while ((c = hm__stream_see(p->in)) >= 0 && is_word_byte(c)) {
-        keep_bytes(p, p->in->buffer + p->in->at, 1);
-        p->in->at++;
+    while ((c = hm__stream_see(in)) >= 0 && is_word_byte(c)) {
+        size_t start = in->at;
+        while (in->at < in->length && is_word_byte((unsigned char)in->buffer[in->at]))
+            in->at++;
+        keep_bytes(p, in->buffer + start, in->at - start);
     }
     p->text[p->length] = '\0';
     /* A number at the end of the stream may be cut; only a container can tell. */
     if (c < 0 && p->depth > 0)
         return pull_fail(p, HM_PULL_CUT);
-    double number;
-    size_t used = hm__signed_read(p->text, &number);
-    if (used > 0 && used == p->length)
+    if (is_number(p->text))
         return HM_PULL_NUMBER;
     if (strcmp(p->text, "true") == 0)
         return HM_PULL_TRUE;

@@ -52,7 +52,7 @@ static double number_of(const struct slurm *s, const char *name, const char *oth
 }
 
 /* Reads "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for "UNLIMITED" and other texts. */
-static double duration(const char *text)
+static double read_duration(const char *text)
 {
     double days = 0, total = 0, part;
     const char *dash = text ? strchr(text, '-') : NULL;
@@ -124,7 +124,7 @@ static void count_state(struct slurm *s, const char *state)
 }
 
 /* Workers of a job: GPUs if it has them, else nodes, else processors. */
-static double workers(const struct job *job)
+static double job_workers(const struct job *job)
 {
     return job->gpus > 0 ? job->gpus : job->nodes > 0 ? job->nodes : job->cpus;
 }
@@ -153,11 +153,11 @@ static void finish_job(struct slurm *s, struct job *job)
     hm__json_close(j);
     s->jobs++;
     s->ended += done;
-    if (!done || !(job->elapsed > 0) || isnan(workers(job)))
+    if (!done || !(job->elapsed > 0) || isnan(job_workers(job)))
         return;
     const struct hm_import_cell cells[] = {
         hm__cell_text(hm__arena_strdup(s->im->arena, job->partition)),
-        hm__cell(workers(job)),
+        hm__cell(job_workers(job)),
         hm__cell(job->elapsed),
         hm__cell(job->nodes),
         hm__cell(job->cpus),
@@ -182,13 +182,13 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     job->state[strcspn(job->state, " ")] = '\0'; /* "CANCELLED by UID". */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
-    job->elapsed = isnan(raw) ? duration(cell_of(s, "Elapsed")) : raw;
+    job->elapsed = isnan(raw) ? read_duration(cell_of(s, "Elapsed")) : raw;
     job->nodes = number_of(s, "NNodes", "AllocNodes");
     job->cpus = number_of(s, "AllocCPUS", "NCPUS");
     job->gpus = gpus_of(cell_of(s, "AllocTRES"));
     job->energy = number_of(s, "ConsumedEnergyRaw", "ConsumedEnergy");
-    job->cpu_time = isnan(cpu) ? duration(cell_of(s, "CPUTime")) : cpu;
-    job->limit = isnan(minutes) ? duration(cell_of(s, "Timelimit")) : minutes * 60;
+    job->cpu_time = isnan(cpu) ? read_duration(cell_of(s, "CPUTime")) : cpu;
+    job->limit = isnan(minutes) ? read_duration(cell_of(s, "Timelimit")) : minutes * 60;
     job->rss = memory_bytes(cell_of(s, "MaxRSS"));
     count_state(s, job->state);
 }
@@ -273,7 +273,7 @@ static int slurm_rows(struct slurm *s, struct hm_err *err)
             continue;
         if (s->head.count == 0) {
             hm__fail(err, HM_E_MISSING, "the file has no header");
-            hm__err_hint(err, "name the columns: --set columns=JobID,Elapsed,NNodes,State");
+            hm__err_hint(err, "name them in the field `set`: columns=JobID,Elapsed,NNodes,State");
             return HM_E_MISSING;
         }
         if (!line.whole && s->row.count < s->head.count)

@@ -17,10 +17,10 @@
 #include "pull.h"
 
 /* Most jobs, stages and executors that are kept. */
-enum { SPARK_MOST = 200000 };
+enum { SPARK_MOST = 50000 };
 
 /* Makes room for one more element of an array; NULL: too many, or out of memory. */
-static void *grow(struct spark *s, void *array, size_t count, size_t *room, size_t size)
+static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return array;
@@ -34,13 +34,13 @@ static void *grow(struct spark *s, void *array, size_t count, size_t *room, size
     return more;
 }
 
-struct spark_stage *hm__spark_stage(struct spark *s, double id, double attempt, bool add)
+/* Finds the stage, or adds it; NULL if there are too many. */
+static struct spark_stage *find_stage(struct spark *s, double id, double attempt)
 {
     for (size_t i = s->stage_count; i-- > 0;)
         if (s->stages[i].id == id && s->stages[i].attempt == attempt)
             return &s->stages[i];
-    void *more =
-        add ? grow(s, s->stages, s->stage_count, &s->stage_room, sizeof(*s->stages)) : NULL;
+    void *more = grow_array(s, s->stages, s->stage_count, &s->stage_room, sizeof(*s->stages));
     if (!more)
         return NULL;
     s->stages = more;
@@ -81,8 +81,8 @@ static void read_executor_added(struct spark *s, struct hm_pull *p)
         }
     }
     void *more = p->failed || !e.id ? NULL
-                                    : grow(s, s->executors, s->executor_count, &s->executor_room,
-                                           sizeof(*s->executors));
+                                    : grow_array(s, s->executors, s->executor_count,
+                                                 &s->executor_room, sizeof(*s->executors));
     if (!more)
         return;
     s->executors = more;
@@ -159,7 +159,7 @@ static void read_stage(struct spark *s, struct hm_pull *p, bool ended)
         }
         struct stage_info info = read_stage_info(s, p);
         struct spark_stage *stage =
-            p->failed || isnan(info.id) ? NULL : hm__spark_stage(s, info.id, info.attempt, true);
+            p->failed || isnan(info.id) ? NULL : find_stage(s, info.id, info.attempt);
         if (!stage)
             continue;
         stage->tasks = isnan(info.tasks) ? stage->tasks : info.tasks;
@@ -272,7 +272,7 @@ static void read_task(struct spark *s, struct hm_pull *p)
             hm__pull_skip(p);
     }
     struct spark_stage *stage =
-        p->failed || isnan(t.stage) ? NULL : hm__spark_stage(s, t.stage, t.attempt, true);
+        p->failed || isnan(t.stage) ? NULL : find_stage(s, t.stage, t.attempt);
     if (!stage)
         return;
     stage->speculative += t.speculative;
@@ -351,7 +351,7 @@ static void read_job_start(struct spark *s, struct hm_pull *p)
     }
     void *more = p->failed || isnan(job.id)
                      ? NULL
-                     : grow(s, s->jobs, s->job_count, &s->job_room, sizeof(*s->jobs));
+                     : grow_array(s, s->jobs, s->job_count, &s->job_room, sizeof(*s->jobs));
     if (!more)
         return;
     s->jobs = more;
@@ -526,7 +526,9 @@ static int spark_recognise(const struct hm_import_head *head)
 {
     const char *p = head->text + strspn(head->text, " \t\r\n");
 
-    if (strncmp(p, "{\"Event\":\"SparkListener", 23) == 0)
+    size_t left = head->length - (size_t)(p - head->text);
+
+    if (*p == '{' && hm__find(p, left < 40 ? left : 40, "\"SparkListener"))
         return 100;
     return *p == '{' && hm__find(head->text, head->length, "SparkListener") ? 85 : 0;
 }

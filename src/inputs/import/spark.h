@@ -64,8 +64,6 @@ struct spark {
     size_t stage_count, stage_room;
 };
 
-/* Find the stage, or add it if `add`; NULL: there is none, or too many. */
-struct spark_stage *hm__spark_stage(struct spark *spark, double id, double attempt, bool add);
 /* Write the facts, the runs of repeated jobs, and a job for plans. */
 void hm__spark_finish(struct spark *spark);
 

@@ -23,14 +23,14 @@ static const char *const sum_names[SPARK_SUMS] = {"task_wall_ms",
                                                   "spill_disk_bytes"};
 
 /* A number of executors and cores that begins to hold at a time. */
-struct change {
+struct executor_change {
     double time, executors, cores;
     size_t order;
 };
 
 static int compare_changes(const void *a, const void *b)
 {
-    const struct change *x = a, *y = b;
+    const struct executor_change *x = a, *y = b;
 
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
@@ -38,16 +38,16 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /* Makes the series of executors and cores over time; returns its length. */
-static size_t make_series(const struct spark *s, struct change *changes)
+static size_t make_series(const struct spark *s, struct executor_change *changes)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < s->executor_count; i++) {
         const struct spark_executor *e = &s->executors[i];
         double cores = isnan(e->cores) ? 0 : e->cores;
-        changes[count] = (struct change){e->added, 1, cores, count};
+        changes[count] = (struct executor_change){e->added, 1, cores, count};
         count += isnan(e->added) ? 0 : 1;
-        changes[count] = (struct change){e->removed, -1, -cores, count};
+        changes[count] = (struct executor_change){e->removed, -1, -cores, count};
         count += isnan(e->added) || isnan(e->removed) ? 0 : 1;
     }
     if (count > 0)
@@ -62,7 +62,7 @@ static size_t make_series(const struct spark *s, struct change *changes)
 static void put_executors(const struct spark *s)
 {
     struct hm_json *j = &s->im->facts;
-    struct change *changes = hm__calloc(2 * s->executor_count + 2, sizeof(*changes));
+    struct executor_change *changes = hm__calloc(2 * s->executor_count + 2, sizeof(*changes));
     double peak = 0, peak_cores = 0;
     size_t count = changes ? make_series(s, changes) : 0;
 
@@ -303,7 +303,7 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
 }
 
 /* Names of this many jobs are compared with each other; a log of more is not an iterative run. */
-enum { GROUP_MOST = 20000 };
+enum { GROUP_MOST = 5000 };
 
 static void put_groups(struct spark *s)
 {

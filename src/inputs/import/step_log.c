@@ -7,7 +7,7 @@
  *     nanoGPT     iter 100: loss 3.21, time 135.20ms, mfu 30.1%
  *
  * torchtitan's tps is the tokens per second of one device, so that its seconds need the tokens of a
- * device in a step: --set tokens=8192.
+ * device in a step, such as tokens=8192 in the field `set`.
  */
 #include <math.h>
 #include <string.h>
@@ -113,8 +113,8 @@ static int read_steps(struct hm_imported *im, const struct step_format *f)
     hm__import_took(im, (double)im->runs.rows, "steps as runs");
     hm__import_left(im, lines - points, "other lines");
     if (rates > 0)
-        hm__import_note(im, "the log gives tokens per second of a device: add --set tokens=… (the "
-                            "tokens of a device in one step) for seconds");
+        hm__import_note(im, "the log gives tokens per second of a device: for seconds, set tokens "
+                            "to the tokens of a device in one step");
     return 0;
 }
 

@@ -9,7 +9,7 @@
 int hm__stream_init(struct hm_stream *s, struct hm_source *source, struct hm_err *err)
 {
     *s = (struct hm_stream){.source = source, .err = err};
-    s->buffer = hm__calloc(HM_STREAM_ROOM, 1);
+    s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1); /* Not zeroed: it is filled first. */
     if (s->buffer)
         return 0;
     hm__source_close(source);

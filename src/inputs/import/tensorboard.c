@@ -40,7 +40,7 @@ struct board {
 /* ---- checksums ------------------------------------------------------------------------------- */
 
 /* CRC-32C of a block, bit by bit through a table of 16 entries. */
-static uint32_t crc32c(const unsigned char *data, size_t length)
+static uint32_t checksum_of(const unsigned char *data, size_t length)
 {
     static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
                                        0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
@@ -56,14 +56,14 @@ static uint32_t crc32c(const unsigned char *data, size_t length)
     return ~crc;
 }
 
-static uint32_t masked(const unsigned char *data, size_t length)
+static uint32_t masked_checksum(const unsigned char *data, size_t length)
 {
-    uint32_t crc = crc32c(data, length);
+    uint32_t crc = checksum_of(data, length);
 
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-static uint32_t stored32(const unsigned char *p)
+static uint32_t read_stored32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -138,9 +138,9 @@ static bool read_tensor(struct hm_wire w, double *ret_value)
             char bytes[9];
             hm__wire_text(&w, &f, bytes, sizeof(bytes));
             content = f.value;
-            bits = stored32((unsigned char *)bytes);
+            bits = read_stored32((unsigned char *)bytes);
             if (content == 8)
-                bits |= (uint64_t)stored32((unsigned char *)bytes + 4) << 32;
+                bits |= (uint64_t)read_stored32((unsigned char *)bytes + 4) << 32;
         }
     }
     if (count == 0 && ((type == 1 && content == 4) || (type == 2 && content == 8))) {
@@ -213,8 +213,8 @@ static bool read_record(struct board *b)
         return false;
     }
     const unsigned char *head = (const unsigned char *)in->buffer + in->at;
-    uint64_t length = stored32(head) | (uint64_t)stored32(head + 4) << 32;
-    if (masked(head, 8) != stored32(head + 8)) {
+    uint64_t length = read_stored32(head) | (uint64_t)read_stored32(head + 4) << 32;
+    if (masked_checksum(head, 8) != read_stored32(head + 8)) {
         /* Without its length, the next record cannot be found. */
         b->bad_sums++;
         hm__import_cut(b->im);
@@ -228,7 +228,7 @@ static bool read_record(struct board *b)
             return false;
         }
         const unsigned char *data = (const unsigned char *)in->buffer + in->at;
-        if (masked(data, (size_t)length) == stored32(data + length))
+        if (masked_checksum(data, (size_t)length) == read_stored32(data + length))
             read_event(b, length);
         else
             b->bad_sums++;
@@ -345,7 +345,7 @@ static int tensorboard_recognise(const struct hm_import_head *head)
 {
     const unsigned char *p = (const unsigned char *)head->text;
 
-    if (head->length < 12 || masked(p, 8) != stored32(p + 8))
+    if (head->length < 12 || masked_checksum(p, 8) != read_stored32(p + 8))
         return 0;
     return hm__find(head->text, head->length < 64 ? head->length : 64, "brain.Event") ? 100 : 80;
 }

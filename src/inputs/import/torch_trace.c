@@ -9,7 +9,6 @@
  */
 #include "torch_trace.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,20 +54,26 @@ static int64_t read_ns(const char *text)
     return used > 0 && text[used] == '\0' && value < 9e15 ? (int64_t)(value * 1000) : -1;
 }
 
-static bool contains(const char *name, const char *lower)
+/* Copies a text in lower case, at most room - 1 bytes. */
+static void copy_lower(char *to, size_t room, const char *from)
 {
-    size_t size = strlen(lower);
+    size_t i = 0;
 
-    for (; *name; name++) {
-        size_t i = 0;
-        while (i < size && tolower((unsigned char)name[i]) == lower[i])
-            i++;
-        if (i == size)
-            return true;
-    }
-    return false;
+    for (; i < room - 1 && from[i]; i++)
+        to[i] = from[i] >= 'A' && from[i] <= 'Z' ? (char)(from[i] + 32) : from[i];
+    to[i] = '\0';
 }
 
+/* Copies a text of which the length is known, at most room - 1 bytes. */
+static void copy_text(char *to, size_t room, const struct hm_pull *p)
+{
+    size_t length = p->length < room - 1 ? p->length : room - 1;
+
+    memcpy(to, p->text, length);
+    to[length] = '\0';
+}
+
+/* The kind of a kernel, whose name is in lower case. */
 static int family_of(const char *name)
 {
     static const struct {
@@ -81,7 +86,7 @@ static int family_of(const char *name)
                   {"adam", 5},  {"elementwise", 4}, {"vectorized", 4}};
 
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
-        if (contains(name, pieces[i].piece))
+        if (strstr(name, pieces[i].piece))
             return pieces[i].family;
     return TRACE_FAMILIES - 1;
 }
@@ -117,7 +122,9 @@ static bool is_kernel(const struct event *e)
 
 static void read_event(struct hm_pull *p, struct event *e)
 {
-    *e = (struct event){.ts = -1, .dur = -1, .elements = NAN, .group_size = NAN};
+    e->ts = e->dur = -1;
+    e->elements = e->group_size = NAN;
+    e->phase = e->category[0] = e->name[0] = e->collective[0] = e->dtype[0] = '\0';
     while (hm__pull_key(p)) {
         char key = p->text[0];
         if (key == 'a' && hm__pull_is(p, "args") && (!e->category[0] || is_kernel(e))) {
@@ -139,9 +146,9 @@ static void read_event(struct hm_pull *p, struct event *e)
         if (phase)
             e->phase = p->text[0];
         else if (category)
-            snprintf(e->category, sizeof(e->category), "%.31s", p->text);
+            copy_text(e->category, sizeof(e->category), p);
         else if (name)
-            snprintf(e->name, sizeof(e->name), "%.255s", p->text);
+            copy_text(e->name, sizeof(e->name), p);
         else
             *(ts ? &e->ts : &e->dur) = read_ns(p->text);
     }
@@ -194,12 +201,14 @@ static void add_event(struct trace *t, const struct event *e)
     if (e->ts < 0 || e->dur < 0)
         return;
     if (is_kernel(e)) {
-        bool comm = contains(e->name, "nccl") || contains(e->name, "rccl");
+        char name[sizeof(e->name)];
+        copy_lower(name, sizeof(name), e->name);
+        bool comm = strstr(name, "nccl") || strstr(name, "rccl");
         add_work(t, comm ? TRACE_COMM : TRACE_COMPUTE, e);
         if (comm)
             add_collective(t, e);
         else
-            t->families[family_of(e->name)] += (double)e->dur;
+            t->families[family_of(name)] += (double)e->dur;
     } else if (strcmp(category, "gpu_memcpy") == 0 || strcmp(category, "Memcpy") == 0) {
         add_work(t, TRACE_COPY, e);
     } else if (strcmp(category, "gpu_memset") == 0 || strcmp(category, "Memset") == 0) {

@@ -17,7 +17,7 @@ struct trace_list {
     size_t count, room;
 };
 
-/* Kinds of kernels, told apart by their names. */
+/* Kinds of kernels, distinguished by their names. */
 enum { TRACE_FAMILIES = 7 };
 extern const char *const hm__trace_families[TRACE_FAMILIES];
 

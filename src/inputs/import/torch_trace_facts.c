@@ -63,7 +63,7 @@ static int64_t merge_intervals(struct trace_list *l)
 }
 
 /* Length of the intersection of two merged lists. */
-static int64_t overlap(const struct trace_list *a, const struct trace_list *b)
+static int64_t overlap_length(const struct trace_list *a, const struct trace_list *b)
 {
     int64_t length = 0;
 
@@ -87,8 +87,8 @@ struct device_time {
     int64_t compute, comm, both, busy;
 };
 
-static bool measure(const struct trace *t, const struct trace_interval *within,
-                    struct device_time *ret)
+static bool measure_device(const struct trace *t, const struct trace_interval *within,
+                           struct device_time *ret)
 {
     struct trace_list compute = {0}, comm = {0}, all = {0};
     bool ok = take_intervals(&compute, &t->work[TRACE_COMPUTE], within) &&
@@ -99,7 +99,7 @@ static bool measure(const struct trace *t, const struct trace_interval *within,
         ok = take_intervals(&all, &t->work[k], within);
     ret->compute = merge_intervals(&compute);
     ret->comm = merge_intervals(&comm);
-    ret->both = overlap(&compute, &comm);
+    ret->both = overlap_length(&compute, &comm);
     ret->busy = merge_intervals(&all);
     hm__free(compute.items);
     hm__free(comm.items);
@@ -129,7 +129,7 @@ static bool put_device(struct trace *t, struct device_time *all)
 {
     struct hm_json *j = &t->im->facts;
     struct trace_list copies = {0};
-    bool ok = measure(t, NULL, all) && take_intervals(&copies, &t->work[TRACE_COPY], NULL);
+    bool ok = measure_device(t, NULL, all) && take_intervals(&copies, &t->work[TRACE_COPY], NULL);
 
     hm__json_open(j, "gpu", HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_put_number(j, "kernels", all->kernels);
@@ -189,7 +189,7 @@ static bool put_steps(struct trace *t)
     hm__json_open(j, "per_step", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; ok && i < t->step_count; i++) {
         struct device_time d;
-        ok = measure(t, &t->steps[i].at, &d);
+        ok = measure_device(t, &t->steps[i].at, &d);
         hm__json_open(j, NULL, HM_JSON_OBJECT);
         hm__json_put_number(j, "step", t->steps[i].number);
         hm__json_put_number(j, "us", step_us(&t->steps[i]));

@@ -23,12 +23,12 @@ struct state {
 };
 
 /* One entry of log_history; NaN where it says nothing. */
-struct entry {
+struct history_entry {
     double step, loss, eval_loss, eval_runtime, runtime, samples_per_s, steps_per_s;
     bool has_loss;
 };
 
-static void add_entry(struct state *s, const struct entry *e)
+static void add_entry(struct state *s, const struct history_entry *e)
 {
     s->entries++;
     if (!isnan(e->runtime)) {
@@ -65,7 +65,7 @@ static void read_history(struct state *s, struct hm_pull *p)
     if (!hm__pull_enter(p, HM_PULL_LIST))
         return;
     while ((token = hm__pull_next(p)) == HM_PULL_OBJECT) {
-        struct entry e = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, false};
+        struct history_entry e = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, false};
         while (hm__pull_key(p)) {
             double *to = hm__pull_is(p, "step")                       ? &e.step
                          : hm__pull_is(p, "loss")                     ? &e.loss

@@ -4,7 +4,9 @@
  * them. Four files are built in. Entries of a file that is added later replace entries of the same
  * name.
  */
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "checks.h"
 #include "embedded.h"
@@ -120,6 +122,10 @@ const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum h
     for (size_t i = 0; i < catalog->counts[kind]; i++)
         if (strcmp(catalog->entries[kind][i].name, name) == 0)
             return catalog->entries[kind][i].value;
+    /* The case of letters does not matter: h100 is H100. */
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcasecmp(catalog->entries[kind][i].name, name) == 0)
+            return catalog->entries[kind][i].value;
     return NULL;
 }
 
@@ -145,6 +151,22 @@ static const char *entry_name(const void *context, size_t i)
     return hm_catalog_name(list->catalog, list->kind, i);
 }
 
+/* Lists up to four entries whose names contain the text, such as "dgx-h100, p5.48xlarge". */
+static void list_containing(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            const char *name, char *text, size_t room)
+{
+    size_t used = 0, listed = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < catalog->counts[kind] && listed < 4 && used < room; i++) {
+        const char *entry = catalog->entries[kind][i].name;
+        if (!strstr(entry, name))
+            continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%s", listed ? ", " : "", entry);
+        listed++;
+    }
+}
+
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err)
 {
@@ -152,8 +174,17 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
 
     hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
     const char *near = hm__suggest(name, entry_name, &list);
+    char containing[200];
+    list_containing(catalog, kind, name, containing, sizeof(containing));
     if (near)
         hm__err_hint(err, "did you mean %s?", near);
+    else if (containing[0])
+        hm__err_hint(err, "names that contain it: %s", containing);
+    else if (kind == HM_CATALOG_NETWORK)
+        hm__err_hint(err,
+                     "the catalog has, for example, %s; of other networks give the totals: "
+                     "{parameters: 7e9, forward: 14 Tflop}",
+                     hm_catalog_name(catalog, kind, 0));
     else if (catalog->counts[kind] > 0)
         hm__err_hint(err, "the catalog has, for example, %s", hm_catalog_name(catalog, kind, 0));
     return HM_E_NAME;

@@ -31,7 +31,7 @@ struct hm_source {
     bool started, raw_ended; /* The codec was chosen; the file has no further bytes. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended, cut; /* As in struct hm_unpack_step; the file ended inside a frame. */
+    bool between, ended; /* As in struct hm_unpack_step. */
     uint64_t consumed, produced;
 };
 
@@ -46,7 +46,7 @@ static struct hm_source *source_new(const char *name)
 {
     struct hm_source *s = hm__calloc(1, sizeof(*s));
 
-    if (!s || !(s->raw = hm__calloc(RAW_ROOM, 1))) {
+    if (!s || !(s->raw = hm__realloc(NULL, RAW_ROOM, 1))) {
         hm__free(s);
         return NULL;
     }
@@ -96,11 +96,6 @@ void hm__source_close(struct hm_source *s)
         close(s->file);
     hm__free(s->raw);
     hm__free(s);
-}
-
-bool hm__source_is_cut(const struct hm_source *s)
-{
-    return s->cut;
 }
 
 const char *hm__source_codec(const struct hm_source *s)
@@ -217,10 +212,8 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
         if (rc == 0 && got == 0 && last)
             break;
     }
-    if (rc == 0 && got == 0 && !s->between && !s->ended) {
-        s->cut = true;
+    if (rc == 0 && got == 0 && !s->between && !s->ended)
         return source_fail(s, err, HM_E_IO, "the compressed file is cut short");
-    }
     *ret_length = rc ? 0 : got;
     return rc;
 }

@@ -25,8 +25,6 @@ int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, s
  * if the file ends before. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
-/* Whether the last error means that a compressed file is cut short, not that it is damaged. */
-bool hm__source_is_cut(const struct hm_source *source);
 /* Returns the name of the codec after the first read; NULL: the file is not compressed. */
 const char *hm__source_codec(const struct hm_source *source);
 void hm__source_close(struct hm_source *source);

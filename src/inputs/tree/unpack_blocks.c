@@ -54,12 +54,12 @@ struct block_state {
 static const unsigned char lz4_magic[] = "LZ4Block", snappy_magic[] = "\x82SNAPPY";
 static const unsigned char lzf_magic[] = "ZV";
 
-static uint32_t little32(const unsigned char *p)
+static uint32_t read_little32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static uint32_t big32(const unsigned char *p)
+static uint32_t read_big32(const unsigned char *p)
 {
     return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
 }
@@ -70,10 +70,10 @@ static long lz4_parse(const unsigned char *data, size_t have, struct block *b)
 
     (void)have;
     *b = (struct block){.header = 21,
-                        .packed = little32(data + 9),
-                        .size = little32(data + 13),
+                        .packed = read_little32(data + 9),
+                        .size = read_little32(data + 13),
                         .stored = method == 0x10,
-                        .check = little32(data + 17)};
+                        .check = read_little32(data + 17)};
     if (memcmp(data, lz4_magic, 8) != 0 || (method != 0x10 && method != 0x20))
         return HM_E_IO;
     b->skipped = b->size == 0;
@@ -96,7 +96,7 @@ static bool lz4_decode(const unsigned char *data, const struct block *b, unsigne
 
 static long snappy_parse(const unsigned char *data, size_t have, struct block *b)
 {
-    *b = (struct block){.header = 4, .packed = big32(data)};
+    *b = (struct block){.header = 4, .packed = read_big32(data)};
     if (data[0] == snappy_magic[0] && data[1] == 'S') {
         *b = (struct block){.header = 16, .skipped = true};
         return 0;

@@ -174,12 +174,12 @@ bool hm__lzf_decode(const unsigned char *in, size_t length, unsigned char *out, 
 static const uint32_t prime1 = 2654435761u, prime2 = 2246822519u, prime3 = 3266489917u,
                       prime4 = 668265263u, prime5 = 374761393u;
 
-static uint32_t rotate(uint32_t x, unsigned by)
+static uint32_t rotate_left(uint32_t x, unsigned by)
 {
     return x << by | x >> (32 - by);
 }
 
-static uint32_t read32(const unsigned char *p)
+static uint32_t read_word32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -193,15 +193,15 @@ uint32_t hm__xxhash32(const unsigned char *data, size_t length, uint32_t seed)
         uint32_t lanes[4] = {seed + prime1 + prime2, seed + prime2, seed, seed - prime1};
         for (; end - p >= 16; p += 16)
             for (size_t i = 0; i < 4; i++)
-                lanes[i] = rotate(lanes[i] + read32(p + 4 * i) * prime2, 13) * prime1;
-        hash =
-            rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) + rotate(lanes[3], 18);
+                lanes[i] = rotate_left(lanes[i] + read_word32(p + 4 * i) * prime2, 13) * prime1;
+        hash = rotate_left(lanes[0], 1) + rotate_left(lanes[1], 7) + rotate_left(lanes[2], 12) +
+               rotate_left(lanes[3], 18);
     }
     hash += (uint32_t)length;
     for (; end - p >= 4; p += 4)
-        hash = rotate(hash + read32(p) * prime3, 17) * prime4;
+        hash = rotate_left(hash + read_word32(p) * prime3, 17) * prime4;
     for (; p < end; p++)
-        hash = rotate(hash + *p * prime5, 11) * prime1;
+        hash = rotate_left(hash + *p * prime5, 11) * prime1;
     hash = (hash ^ hash >> 15) * prime2;
     hash = (hash ^ hash >> 13) * prime3;
     return hash ^ hash >> 16;

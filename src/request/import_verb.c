@@ -309,9 +309,9 @@ const struct hm_verb hm__verb_import = {
     .description =
         "Recognises what a file is by its content, and says what it took from it and what it left "
         "out. Configurations and model files become networks, logs and traces become runs and "
-        "traces, benchmarks become clusters. -o writes the table or the document, --record adds "
-        "runs or traces to a store. What a file does not say, such as the number of workers, is "
-        "given with --set n=8. docs/formats.md describes every format.\n\n"
+        "traces, benchmarks become clusters. The output is a table or a document; runs and traces "
+        "can be recorded in a store. What a file does not say, such as the number of workers, is "
+        "set as n=8. docs/formats.md describes every format.\n\n"
         "Exit status: 0 read, also if a file is cut short; 2 wrong usage or an unknown format.",
     HM_VERB_FIELDS(fields),
     .size = sizeof(struct hm_import_request),
