@@ -307,8 +307,8 @@ static void readers_survive_other_files(void **state)
                                         ":::MLL 1 a: {}\n",
                                         "iteration 1/ 2 | elapsed time per iteration (ms): |",
                                         "# nThread \n1 2 float 3\n",
-                                        "{\"traceEvents\": [1, {\"ph\": 2}, {\"ph\": \"X\", "
-                                        "\"cat\": \"kernel\", \"ts\": -1, \"dur\": 9e99}]}",
+                                        ("{\"traceEvents\": [1, {\"ph\": 2}, {\"ph\": \"X\", "
+                                         "\"cat\": \"kernel\", \"ts\": -1, \"dur\": 9e99}]}"),
                                         "{\"weight_map\": {\"a\": 1, \"b\": {}}, \"metadata\": []}",
                                         "resources:\n  accelerators: []\n",
                                         "{\"log_history\": [{\"step\": \"x\", \"loss\": NaN}, 3]}"};

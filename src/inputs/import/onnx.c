@@ -20,7 +20,6 @@
 
 #include "err.h"
 #include "importers.h"
-#include "onnx_facts.h"
 #include "wire.h"
 
 enum { NAME_ROOM = 512, GRAPH_DEPTH = 8, NODE_ENDS = 512 };
@@ -79,7 +78,9 @@ static size_t add_value(struct onnx *o, const char *name)
     return o->value_count++;
 }
 
-size_t hm__onnx_value(struct onnx *o, const char *name)
+/* Returns the index of the value with the name, which is added if there is none; SIZE_MAX if there
+ * is no room. */
+static size_t find_value(struct onnx *o, const char *name)
 {
     if (2 * (o->value_count + 1) > o->slot_count && !grow_slots(o)) {
         o->failed = true;
@@ -291,7 +292,7 @@ static void read_end(struct onnx *o, struct hm_wire *w, const struct hm_wire_fie
     hm__wire_text(w, f, name, sizeof(name));
     if (p->counts[side] == NODE_ENDS)
         return;
-    size_t index = name[0] ? hm__onnx_value(o, name) : SIZE_MAX;
+    size_t index = name[0] ? find_value(o, name) : SIZE_MAX;
     if (side == 0 && index != SIZE_MAX)
         o->values[index].used = true;
     p->ends[side][p->counts[side]++] = index;
@@ -438,7 +439,7 @@ static void read_stated(struct hm_wire w, struct stated *s)
 /* Keeps an input: its sizes, with symbols replaced, and the sizes as they are stated. */
 static void keep_input(struct onnx *o, const struct stated *s)
 {
-    size_t index = hm__onnx_value(o, s->name);
+    size_t index = find_value(o, s->name);
 
     if (index == SIZE_MAX || o->input_count == ONNX_ENDS)
         return;
@@ -462,7 +463,7 @@ static void read_initializer(struct onnx *o, struct hm_wire w)
     struct tensor t;
 
     read_tensor(w, &t);
-    size_t index = hm__onnx_value(o, t.name);
+    size_t index = find_value(o, t.name);
     set_tensor(o, index, &t);
     if (index != SIZE_MAX)
         o->values[index].initializer = true;
@@ -485,7 +486,7 @@ static void read_graph(struct onnx *o, struct hm_wire w, int depth)
             keep_input(o, &s);
         } else if (f.number == 12) {
             read_stated(hm__wire_enter(&w, &f), &s);
-            size_t index = hm__onnx_value(o, s.name);
+            size_t index = find_value(o, s.name);
             if (index != SIZE_MAX && depth == 0 && o->output_count < ONNX_ENDS)
                 o->outputs[o->output_count++] = index;
             if (index != SIZE_MAX)

@@ -70,9 +70,6 @@ struct onnx {
 
 enum { ONNX_ENDS = 256 };
 
-/* Returns the index of the value with the name, which is added if there is none; SIZE_MAX if there
- * is no room. */
-size_t hm__onnx_value(struct onnx *o, const char *name);
 const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, const char *name);
 /* Returns the number of elements of a value; NaN if its shape is not known. */
 double hm__onnx_elements(const struct onnx_value *value);
@@ -80,6 +77,12 @@ double hm__onnx_elements(const struct onnx_value *value);
 bool hm__onnx_infer(struct onnx *o);
 /* Multiply-adds of a node; NaN if they are not known, 0 for an operator without products. */
 double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node);
-bool hm__onnx_has_macs(const char *op);
+
+/* Keep the sizes of an input as the file states them: numbers, or symbols where dims is NaN. False:
+ * out of memory. */
+bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *dims,
+                          const char (*symbols)[48]);
+/* Infer shapes, and write the facts and the network. */
+void hm__onnx_facts(struct onnx *o);
 
 #endif

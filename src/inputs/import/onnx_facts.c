@@ -1,5 +1,5 @@
 /* Counts of an ONNX graph: parameters, multiply-adds, operators; and the network of its totals. */
-#include "onnx_facts.h"
+#include "onnx.h"
 
 #include <math.h>
 #include <stdlib.h>

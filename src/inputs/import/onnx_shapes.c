@@ -737,7 +737,7 @@ bool hm__onnx_infer(struct onnx *o)
 /* ---- multiply-adds ----------------------------------------------------------------------------
  */
 
-bool hm__onnx_has_macs(const char *op)
+static bool has_macs(const char *op)
 {
     return is_in("Conv ConvTranspose Gemm MatMul MatMulInteger LSTM GRU RNN", op);
 }
@@ -747,7 +747,7 @@ double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node)
     const struct step s = {(struct onnx *)(uintptr_t)o, node};
     const struct onnx_value *a = input_of(&s, 0), *w = input_of(&s, 1), *y = output_of(&s, 0);
 
-    if (!hm__onnx_has_macs(node->op))
+    if (!has_macs(node->op))
         return 0;
     if (!node->inferred || !a || !w)
         return NAN;
