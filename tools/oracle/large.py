@@ -88,7 +88,9 @@ class Net:
                 + moe * self.moe_mlp(experts) + tables * self.vocab * self.hidden + self.hidden)
 
     def active(self):
-        return self.parameters(self.topk, 1)
+        """Without norms, and with the router's columns of the chosen experts only."""
+        router = self.expert_layers() * self.hidden * (self.experts - self.topk)
+        return self.parameters(self.topk, 1) - router - (2 * self.layers + 1) * self.hidden
 
     def flop_per_token(self, s, kappa=.5):
         return 6 * self.active() + 12 * self.layers * self.heads * self.head_dim * s * kappa
@@ -205,7 +207,7 @@ def collective(j, R, r, M, passes):
     rate, latency = j.card.link * k["nvl"], k["a_nvl"]
     nodes = R / r
     if nodes > 1:
-        rate = min(rate, j.net_node * k["net"] * (r / j.per_node) * (1 - k["decay"]) ** (log2(nodes) - 1))
+        rate = min(rate, j.net_node * k["net"] * (r / j.per_node) * (1 - k["decay"]) ** max(0, log2(nodes) - 1))
         latency = k["a_nvl"] + k["a_net"] * log2(nodes)
     return passes * ((R - 1) / R * M / rate + latency)
 
@@ -341,7 +343,7 @@ def step(j):
     tables = (1 if n.tied else 2) if p == 1 else 1
     P_dense = stage_layers * dense + tables * n.vocab * n.hidden / j.t
     P_expert = stage_layers * expert
-    groups = [g for g in ((P_dense, D * j.c, min(D * j.c, max(1, q / j.t))), (P_expert, j.gpus / (p * j.e), max(1, q / j.e))) if g[0] > 0]
+    groups = [g for g in ((P_dense, D * j.c, min(D * j.c, max(1, q / j.t))), (P_expert, j.gpus / (p * j.e), min(j.gpus / (p * j.e), max(1, q / j.e)))) if g[0] > 0]
     zero = 2 if j.zero == 3 and p > 1 else j.zero
     dp = 0
     if zero == 3:
@@ -439,7 +441,7 @@ def memory(j):
         outside = (4 + 2 * lin + drop) * h / sp
         gates = (8 if j.style != "fused" else 6) if n.gated else 4
         inside = 2 * d * (n.heads + 2 * n.kv) + 2 * n.heads * d + f * gates
-        inside += 5 * n.heads * j.s / j.c * 0 + (5 * n.heads * j.s if j.attention == "unfused" else 4 * n.heads)
+        inside += (5 * n.heads * j.s if j.attention == "unfused" else 4 * n.heads)
         return outside, inside / t, extra
 
     def of(i):
@@ -488,13 +490,71 @@ EXAMPLES = {
     "G": Job(GPT2, A100, 8, 8, G1600, 1024, 8, 512, style="eager", ov_dp=True, grad_bytes=2, state_bytes=(2, 2, 12)),
 }
 
+RECOMPUTES = ["none", "selective", "selective-op", "selective-layer", "norm+act", "full"]
+ATTENTIONS = ["unfused", "flash-triton", "flash2", "flash3"]
+STYLES = ["fused", "eager", "compiled"]
+PRECISIONS = ["bf16", "fp16", "fp8", "mxfp8", "nvfp4"]
+FAMILIES = ["volta", "ampere", "hopper", "blackwell"]
+NETS = [GPT3, L8, L70, L405, MIX, GPT2,
+        Net(60, 5120, 12288, 128, 128, 128, 102400, gated=True, experts=160, topk=6, expert_ffn=1536,
+            shared_ffn=3072, dense_layers=1)]
+
+
+class Draw:
+    """A linear congruential generator: the table is the same everywhere."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def of(self, items):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+        return items[(self.state >> 33) % len(items)]
+
+
+def drawn(draw):
+    while True:
+        net = draw.of(NETS)
+        card = draw.of([CARDS["a100-40"], CARDS["a100-80"], CARDS["h100"], CARDS["h200"], CARDS["b200"]])
+        t, p, c, D = draw.of([1, 1, 2, 4, 8]), draw.of([1, 1, 2, 4, 8]), draw.of([1, 1, 2, 4]), draw.of([1, 2, 8, 64])
+        b, m = draw.of([1, 1, 2, 4, 8]), draw.of([1, 2, 8, 32])
+        v = draw.of([1, 1, 2, 5]) if p > 1 else 1
+        e = draw.of([1, 2, 4, 8, 16]) if net.experts else 1
+        gpus = t * p * c * D
+        if net.heads % t or e > t * c * D or (net.experts and net.experts % e) or p * v > net.layers:
+            continue
+        attention = draw.of({"ampere": ["unfused", "flash-triton", "flash2"], "hopper": ATTENTIONS,
+                             "blackwell": ["unfused", "flash3"]}[card.family])
+        precision = draw.of({"ampere": ["bf16", "fp16"], "hopper": ["bf16", "fp8"],
+                             "blackwell": ["bf16", "mxfp8", "nvfp4"]}[card.family])
+        grads = draw.of([2, 4])
+        return Job(net, card, gpus, draw.of([8, 8, 4, 64]), draw.of([G1600, G3200, 50e9]), draw.of([2048, 8192]), b,
+                   D * b * m, t=t, p=p, v=v, c=c, e=e, sp=t > 1 and draw.of([False, True]),
+                   zero=draw.of([0, 1, 2, 3]), recompute=draw.of(RECOMPUTES), attention=attention,
+                   style=draw.of(STYLES), precision=precision, grad_bytes=grads,
+                   state_bytes=draw.of([(2, 4, 12), (2, 2, 12), (4, 4, 8)]), ov_dp=draw.of([False, True]),
+                   ov_tp=draw.of([False, True]), ov_gather=draw.of([False, True]), ov_p2p=draw.of([False, True]),
+                   p2p_split=draw.of([False, True]), weigh_head=draw.of([False, True]), graphs=draw.of([False, True]))
+
+
+def row(name, j):
+    n, c = j.net, j.card
+    drop = not n.gated and j.attention == "unfused"
+    inputs = [n.layers, n.hidden, n.ffn, n.heads, n.kv, n.head_dim, n.vocab, n.gated, n.tied, n.experts, n.topk,
+              n.expert_ffn, n.shared_ffn, n.dense_layers,
+              FAMILIES.index(c.family), c.flops_16, c.flops_8, c.flops_4, c.bandwidth, c.sms, c.link, j.per_node,
+              j.net_node, j.s, j.B, PRECISIONS.index(j.precision), ATTENTIONS.index(j.attention), STYLES.index(j.style),
+              j.grad_bytes, *j.state_bytes, j.ov_dp, j.ov_gather, j.ov_tp, j.ov_p2p, j.p2p_split, j.weigh_head,
+              j.graphs, drop, j.t, j.p, j.v, j.c, j.e, j.D, j.b, j.zero, j.sp, RECOMPUTES.index(j.recompute)]
+    r, m = step(j), memory(j)
+    results = [r[k] for k in ("step", "compute", "head", "tp", "ep", "cp", "bubble", "p2p", "dp", "opt", "mfu")]
+    results += [m[k] for k in ("states", "act", "total")]
+    return "\t".join([name] + ["%.17g" % float(x) for x in inputs] + ["%.10g" % x for x in results])
+
+
 if __name__ == "__main__":
-    us = lambda c, *a: gemm(c, FITTED, c.flops_16, *a) * 1e6
-    print(us(A100, 2048, 4608, 12288), us(A100, 4096, 4096, 4096), us(A100, 512, 512, 4096))
-    print(us(H100, 16384, 28672, 4096), us(H100, 4096, 4096, 4096))
+    print("# made by tools/oracle/large.py: name, 50 inputs, 14 results")
     for name, j in EXAMPLES.items():
-        r, mem = step(j), memory(j)
-        print(name, " ".join("%s %.5g" % kv for kv in r.items()), " ".join("%s %.4g" % kv for kv in mem.items()))
-    print({k: round(v * 1e3, 3) for k, v in layer(EXAMPLES["A"], False).items()})
-    for x, s in ((L8, 8192), (L70, 8192), (L405, 8192), (MIX, 4096), (GPT3, 2048)):
-        print(x.parameters(), x.active(), x.flop_per_token(s), x.flop_per_token(s, 1))
+        print(row(name, j))
+    draw = Draw(7)
+    for i in range(300):
+        print(row("drawn-%d" % i, drawn(draw)))
