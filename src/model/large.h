@@ -65,11 +65,9 @@ struct hm_large_device {
     double link_bytes_per_s;           /* Link to the other workers of the node, one way. */
     double per_node;                   /* Workers of one node. */
     double network_bytes_per_s;        /* Network of one node, one way. */
-    double bus_bytes_per_s[8]; /* Measured all-reduce bandwidth on 1, 2, 4, … 128 nodes; 0: not
-                                  measured. */
-    double power;              /* Power limit as a fraction of the nominal one, in (0, 1]. */
-    double price_per_s;        /* Price of one node; NaN: unknown. */
-    double max_nodes;          /* Number of nodes that exist; NaN: no limit. */
+    double power;       /* Power limit as a fraction of the nominal one, in (0, 1]. */
+    double price_per_s; /* Price of one node; NaN: unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
 };
 
 /*
@@ -79,10 +77,16 @@ struct hm_large_device {
  */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
+/* Find a device by the name of its chip, such as "h100"; false if there is none. */
+bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* X(name, value of the sheet, least, most): efficiencies and fixed costs. */
+/*
+ * X(name, value of the sheet, least, most): efficiencies and fixed costs. The last three before
+ * `experts` are bytes that software without fused kernels keeps: per logit, and per hidden value of
+ * a gated network, the last one if weights have 32 bits.
+ */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \
     X(gemm_ampere, .87, .3, 1)                                                                     \
@@ -95,6 +99,12 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     X(traffic_tuned, 1.0, .3, 4)                                                                   \
     X(traffic_eager, 1.6, .3, 4)                                                                   \
     X(traffic_compiled, .8, .3, 4)                                                                 \
+    X(eager_gated, 2, 1, 6)                                                                        \
+    X(eager_host, 3, 1, 10)                                                                        \
+    X(accumulate, 1, 0, 2)                                                                         \
+    X(eager_logits, 14, 10, 20)                                                                    \
+    X(eager_kept, 6, 0, 20)                                                                        \
+    X(cast_kept, 10, 0, 20)                                                                        \
     X(experts, .75, .2, 1)                                                                         \
     X(flash2_ampere, .60, .2, 1)                                                                   \
     X(flash2_hopper, .38, .15, 1)                                                                  \
@@ -115,6 +125,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     X(network_decay, 0, 0, .2)                                                                     \
     X(norm, 4, 1, 10)                                                                              \
     X(contend, .06, 0, .5)                                                                         \
+    X(broadcast_s, 3e-3, 1e-4, 1e-2)                                                               \
     X(overlap_data, .7, .1, 1)                                                                     \
     X(overlap_tensor, .6, .1, 1)                                                                   \
     X(step_s, 10e-3, 0, .1)                                                                        \
@@ -127,6 +138,43 @@ struct hm_large_constants {
 #undef HM_LARGE_CONSTANT_MEMBER
 };
 enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
+
+/* Constants that are fitted to all measured rows. */
+const struct hm_large_constants *hm__large_fitted(void);
+/* Constants that are fitted without the rows of a source, for cross-validation; NULL: no such
+ * source. */
+const struct hm_large_constants *hm__large_without(const char *source);
+
+/* Constants by the source that they were fitted without; the first are fitted to all ("all"), the
+ * last have no name. */
+struct hm_large_set {
+    const char *source;
+    struct hm_large_constants constants;
+};
+extern const struct hm_large_set hm__large_sets[];
+
+/* Groups of jobs whose predictions have errors of the same size. */
+enum hm_large_group {
+    HM_GROUP_OLD,       /* Dense, tuned software, before Hopper. */
+    HM_GROUP_HOPPER,    /* Dense, tuned software, Hopper. */
+    HM_GROUP_BLACKWELL, /* Dense, tuned software, Blackwell. */
+    HM_GROUP_PLAIN,     /* Dense, eager or compiled software. */
+    HM_GROUP_EXPERTS,   /* Mixture of experts. */
+    HM_LARGE_GROUPS
+};
+enum hm_large_group hm__large_group(const struct hm_large_device *device,
+                                    const struct hm_large_work *work);
+/* 5 % and 95 % quantiles of log(predicted/measured) of a group. */
+struct hm_large_quantiles {
+    double low, high;
+};
+extern const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS];
+/* Factors on a predicted time: the interval that holds 90 % of the measurements of a group. */
+struct hm_large_interval {
+    double low, high;
+};
+struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
+                                            const struct hm_large_work *work);
 
 /* Constants of the published fit, which the worked examples use. */
 extern const struct hm_large_constants hm__large_reference;
@@ -191,10 +239,10 @@ struct hm_large_memory {
     double margin; /* Fragmentation and 1 GiB of fixed cost. */
     double total;
 };
-void hm__large_memory(const struct hm_large_work *work, const struct hm_layout *layout,
-                      double per_node, struct hm_large_memory *ret_memory);
-/* Share of the device memory that a job may use. */
-#define HM_LARGE_MEMORY_SHARE 0.95
+void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
+                      struct hm_large_memory *ret_memory);
+/* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
+#define HM_LARGE_MEMORY_SHARE 0.9
 
 /* Layers of the last pipeline stage and of the others, when the output head is weighed. */
 struct hm_large_stages {

@@ -185,13 +185,21 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
     return sum;
 }
 
+/* Without fused kernels, a gated network has more operators: norms, rotary positions, the gate. */
+static double gated_factor(const struct hm_large_case *x)
+{
+    return x->work->software == HM_SOFTWARE_EAGER && x->work->network->gated
+               ? x->constants->eager_gated
+               : 1;
+}
+
 static double traffic_factor(const struct hm_large_case *x)
 {
     const struct hm_large_constants *c = x->constants;
 
-    return x->work->software == HM_SOFTWARE_TUNED   ? c->traffic_tuned
-           : x->work->software == HM_SOFTWARE_EAGER ? c->traffic_eager
-                                                    : c->traffic_compiled;
+    return gated_factor(x) * (x->work->software == HM_SOFTWARE_TUNED   ? c->traffic_tuned
+                              : x->work->software == HM_SOFTWARE_EAGER ? c->traffic_eager
+                                                                       : c->traffic_compiled);
 }
 
 /* The routed and shared experts with the permutation of tokens. */
@@ -234,16 +242,17 @@ static struct pair host_time(const struct hm_large_case *x, const struct hm_layo
     const struct hm_large_constants *c = x->constants;
     struct pair ops = operators[x->work->software];
     struct pair calls = {l->sequence_parallel ? 4 : 2, l->sequence_parallel ? 6 : 2};
-    double scale = x->work->graphs ? .4 : 1, wait = log2(l->tensor) * c->call_s;
+    double each = c->launch_s, scale = x->work->graphs ? .4 : 1, wait = log2(l->tensor) * c->call_s;
     double experts = expert ? 2 * log2(l->expert) * c->call_s : 0;
 
+    if (x->work->software == HM_SOFTWARE_EAGER)
+        each *= c->eager_host * gated_factor(x);
     if (x->work->attention == HM_ATTENTION_UNFUSED)
         pair_add(&ops, (struct pair){8, 14}, 1);
     if (expert)
         pair_add(&ops, (struct pair){30, 50}, 1);
-    return (struct pair){scale * (ops.forward * c->launch_s + calls.forward * wait + experts),
-                         scale *
-                             (.6 * ops.backward * c->launch_s + calls.backward * wait + experts)};
+    return (struct pair){scale * (ops.forward * each + calls.forward * wait + experts),
+                         scale * (.6 * ops.backward * each + calls.backward * wait + experts)};
 }
 
 static void layer_compute(const struct hm_large_case *x, const struct hm_layout *l, bool expert,

@@ -34,17 +34,29 @@ struct kept {
     double whole, remains;
 };
 
-static struct kept layer_kept(const struct hm_large_work *w, const struct hm_layout *l, bool expert)
+/* Bytes per hidden value that a gated network keeps in addition, where norms are not fused. */
+static double extra_kept(const struct hm_large_case *x, const struct hm_layout *l)
 {
+    const struct hm_large_work *w = x->work;
+
+    if (w->software != HM_SOFTWARE_EAGER || !w->network->gated)
+        return 0;
+    return x->constants->eager_kept +
+           (w->weight_bytes > 2 && l->zero < 3 ? x->constants->cast_kept : 0);
+}
+
+static struct kept layer_kept(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
+{
+    const struct hm_large_work *w = x->work;
     const struct hm_transformer *net = w->network;
     struct hm_large_widths widths = hm__large_widths(net);
     bool eight = w->precision >= HM_FORMAT_FP8;
     double split = l->sequence_parallel ? l->tensor : 1, t = l->tensor, h = net->hidden;
     double f = expert ? net->experts_per_token * net->expert_ffn + net->shared_ffn : net->ffn;
-    double gates = !net->gated ? 4 : w->software == HM_SOFTWARE_TUNED ? 6 : 8;
+    double gates = !net->gated ? 4 : w->fused_gate ? 6 : 8;
     bool unfused = w->attention == HM_ATTENTION_UNFUSED;
     double scores = unfused ? 5 * net->heads * w->sequence / t : 0;
-    double outside = (4 + (eight ? 2 : 4) + (w->dropout ? 2 : 0)) * h / split;
+    double outside = (4 + (eight ? 2 : 4) + (w->dropout ? 2 : 0) + extra_kept(x, l)) * h / split;
     double inside =
         (2 * widths.qkv + 2 * widths.out + f * gates + (unfused ? 0 : 4 * net->heads)) / t;
     double whole =
@@ -106,9 +118,10 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
     m->optimizer += count * w->trained * w->optimizer_bytes / (zero >= 1 ? group : 1);
 }
 
-static void set_activations(const struct hm_large_work *w, const struct hm_layout *l, double layers,
+static void set_activations(const struct hm_large_case *x, const struct hm_layout *l, double layers,
                             struct hm_large_memory *m)
 {
+    const struct hm_large_work *w = x->work;
     const struct hm_transformer *net = w->network;
     double expert_share = hm__transformer_expert_layers(net) / net->layers;
     double rows = l->micro_batch * w->sequence / l->context, p = l->pipeline;
@@ -116,14 +129,15 @@ static void set_activations(const struct hm_large_work *w, const struct hm_layou
     struct kept dense = {0}, expert = {0};
 
     if (expert_share < 1)
-        dense = layer_kept(w, l, false);
+        dense = layer_kept(x, l, false);
     if (expert_share > 0)
-        expert = layer_kept(w, l, true);
+        expert = layer_kept(x, l, true);
     double kept = (1 - expert_share) * dense.remains + expert_share * expert.remains;
     double again = l->recompute == HM_RECOMPUTE_FULL || l->recompute == HM_RECOMPUTE_OP
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
-    double logits = net->encoder ? 0 : 10 * rows * net->vocabulary / l->tensor;
+    double bytes = w->software == HM_SOFTWARE_EAGER ? x->constants->eager_logits : 10;
+    double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
         flight = fmin(batches, p * (1 + (p - 1) / (p * l->interleave)));
         last = flight / p;
@@ -138,9 +152,11 @@ static void set_activations(const struct hm_large_work *w, const struct hm_layou
     m->buffers = (l->tensor == 1 ? 4 : 8) * rows * net->hidden;
 }
 
-void hm__large_memory(const struct hm_large_work *w, const struct hm_layout *l, double per_node,
+void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
                       struct hm_large_memory *ret_memory)
 {
+    const struct hm_large_work *w = x->work;
+    double per_node = x->device->per_node;
     struct held held = count_held(w, l);
     double zero = l->zero == 3 && l->pipeline > 1 ? 2 : l->zero;
     double dense_group = l->data * l->context;
@@ -156,7 +172,7 @@ void hm__large_memory(const struct hm_large_work *w, const struct hm_layout *l, 
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     if (zero == 3)
         m.weights += 8 * held.one + 6 * held.tables; /* Gathered layers and tables. */
-    set_activations(w, l, held.layers, &m);
+    set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =
         m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers + m.margin;

@@ -44,11 +44,32 @@ static double host_again(const struct hm_large_layer *a, enum hm_recompute recom
                                             : .4 * a->host_forward;
 }
 
+/*
+ * Seconds that one layer's gradients take to be added to their sum over micro-batches, where no
+ * fused product does it: gradients are read, and the sum is read and written. Weights in 32 bits
+ * are converted before each pass. With ZeRO-3 the sum is sharded.
+ */
+static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
+                              double batches, bool expert)
+{
+    const struct hm_large_work *w = x->work;
+    struct hm_large_layer_count count = hm__large_layer_count(w->network, l, expert);
+    bool wide = w->gradient_bytes > 2;
+    double bytes = batches > 1 ? (wide ? 10 : 6) : wide ? 6 : 0;
+
+    if (l->zero == 3 || !w->separate_sum)
+        return 0;
+    if (w->weight_bytes > 2)
+        bytes += 6;
+    return x->constants->accumulate * w->trained * bytes * (count.dense + count.expert) /
+           (x->device->bandwidth_bytes_per_s * x->constants->memory);
+}
+
 static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
-                      enum hm_recompute recompute)
+                      enum hm_recompute recompute, double accumulate)
 {
     double again = recompute == HM_RECOMPUTE_FULL ? 1 : 0;
-    double device_back = a->backward + again_time(a, recompute);
+    double device_back = a->backward + again_time(a, recompute) + accumulate;
     double forward = fmax(a->forward, a->host_forward);
     double backward = fmax(device_back, a->host_backward + host_again(a, recompute));
     double comm = a->tensor + a->expert;
@@ -61,7 +82,7 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
         a->share * (comm * (1 + again) + a->context_backward + again * a->context_forward);
     mean->host += a->share * (forward - a->forward + backward - device_back);
     mean->attention += a->share * (a->core * (1 + core_again) + a->core_backward);
-    mean->traffic += a->share * a->traffic * (2.8 + again);
+    mean->traffic += a->share * (a->traffic * (2.8 + again) + accumulate);
     mean->tensor += a->share * a->tensor * (2 + again);
     mean->expert += a->share * a->expert * (2 + again);
     mean->context += a->share * (a->context_backward + a->context_forward * (1 + again));
@@ -125,9 +146,6 @@ double hm__large_collective(const struct hm_large_case *x, double ranks, double 
         double step = log2(nodes), share = per_node / x->device->per_node;
         double wide = x->device->network_bytes_per_s * c->network *
                       pow(1 - c->network_decay, fmax(0, step - 1));
-        int at = (int)fmin(7, fmax(0, round(step)));
-        if (x->device->bus_bytes_per_s[at] > 0)
-            wide = x->device->bus_bytes_per_s[at];
         rate = fmin(rate, wide * share);
         latency += c->network_s * step;
     }
@@ -180,6 +198,29 @@ static double shown_time(double x, double window, const struct hm_layout *l)
     return fmax(fmax(.05 * x / v, x / v - window), x - window * (1 + l->pipeline * (v - 1)));
 }
 
+/* Sharding within nodes: sum in the node, then between nodes, each worker its part. */
+static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) {
+        double near = groups[i].per_node, bytes = x->work->send_bytes * groups[i].count;
+        sum += hm__large_collective(x, near, near, bytes, 1) +
+               hm__large_collective(x, groups[i].ranks / near, 1, bytes / near, 2);
+    }
+    return sum;
+}
+
+static double in_node_gather(const struct hm_large_case *x, const struct group *groups, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum +=
+            hm__large_collective(x, groups[i].per_node, groups[i].per_node, 2 * groups[i].count, 1);
+    return sum;
+}
+
 /* Seconds of gradient sums and weight gathers that a step shows with ZeRO 0 to 2. */
 static double data_time(const struct hm_large_case *x, const struct hm_layout *l,
                         const struct mean_layer *mean, const struct group *groups, int count)
@@ -188,11 +229,16 @@ static double data_time(const struct hm_large_case *x, const struct hm_layout *l
     double stage = w->network->layers / l->pipeline * x->constants->overlap_data / l->interleave;
     double back = stage * (mean->backward + mean->comm_backward);
     double front = stage * (mean->forward + mean->comm_forward);
-    double sum = w->trained * groups_time(x, groups, count, w->send_bytes, l->zero >= 1 ? 1 : 2);
-    double time = w->overlap_data ? shown_time(sum, back, l) : sum;
+    bool in_node = l->shard_in_node && l->zero >= 1;
+    double sum = in_node ? in_node_sum(x, groups, count)
+                         : groups_time(x, groups, count, w->send_bytes, l->zero >= 1 ? 1 : 2);
+    double time = w->overlap_data ? shown_time(w->trained * sum, back, l) : w->trained * sum;
 
     if (l->zero >= 1) {
-        double gather = w->trained * groups_time(x, groups, count, 2, 1);
+        double gather = w->trained * (in_node ? in_node_gather(x, groups, count)
+                                              : groups_time(x, groups, count, 2, 1));
+        if (w->broadcast)
+            gather += x->constants->broadcast_s * groups[0].ranks;
         time += w->overlap_gather ? shown_time(gather, front, l) : gather;
     }
     return time;
@@ -257,7 +303,8 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
         l.zero = 2; /* A pipeline keeps gathered weights over its micro-batches. */
     for (int i = 0; i < 2; i++)
         if (times->layers[i].share > 0)
-            add_layer(&mean, &times->layers[i], l.recompute);
+            add_layer(&mean, &times->layers[i], l.recompute,
+                      accumulate_time(x, &l, batches, i == 1));
     double slots = batches * x->work->network->layers / l.pipeline;
     int count = set_groups(x, &l, times, groups);
     double pipe = pipeline_time(x, &l, times, &mean, batches, &s);

@@ -86,6 +86,9 @@ struct hm_large_work {
     bool weigh_head;        /* The last stage has fewer layers, because it has the output head. */
     bool graphs;            /* CUDA graphs or fused layers reduce the launch cost. */
     bool dropout;           /* Dropout masks are kept. */
+    bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
+    bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
+    bool broadcast;         /* ZeRO sends updated weights shard by shard instead of gathering. */
 };
 
 /* Returns the number of workers of a layout. */

@@ -58,7 +58,8 @@ static void set_example(struct example *x, const double *v)
                                      .split_messages = v[36] > 0,
                                      .weigh_head = v[37] > 0,
                                      .graphs = v[38] > 0,
-                                     .dropout = v[39] > 0};
+                                     .dropout = v[39] > 0,
+                                     .fused_gate = v[27] == HM_SOFTWARE_TUNED};
     x->layout = (struct hm_layout){.tensor = v[40],
                                    .pipeline = v[41],
                                    .interleave = v[42],
@@ -101,7 +102,7 @@ static void eval_example(const struct example *x, double *ret_results)
 
     hm__large_times(&situation, &x->layout, &times);
     hm__large_step(&situation, &x->layout, &times, &s);
-    hm__large_memory(&x->work, &x->layout, x->device.per_node, &m);
+    hm__large_memory(&situation, &x->layout, &m);
     double tokens = x->work.batch * x->work.sequence / s.time_s / hm__layout_workers(&x->layout);
     const double results[RESULTS] = {
         s.time_s,
