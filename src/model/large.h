@@ -7,7 +7,7 @@
 #ifndef HM_LARGE_H
 #define HM_LARGE_H
 
-#include "layout.h"
+#include "large_job.h"
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
@@ -208,16 +208,6 @@ struct hm_large_case {
     const struct hm_large_constants *constants;
 };
 
-/* One step by part, in seconds. */
-struct hm_large_step {
-    double time_s;    /* The whole step. */
-    double compute_s; /* Layers: device and host, with recomputation. */
-    double matmul_s, attention_s, traffic_s, host_s; /* Parts of compute_s. */
-    double head_s;                                   /* Output head and embedding. */
-    double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Fixed cost of a step, uneven stages and jitter. */
-};
-
 /* Returns the seconds of C[m x n] over k at `peak` flop/s. */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
 /* Returns the bytes per second of a collective of `ranks` with `per_node` of them in each node. */
@@ -232,13 +222,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes on the fullest worker. */
-struct hm_large_memory {
-    double weights, gradients, optimizer; /* States; gathered weights count as weights. */
-    double activations, logits, buffers;
-    double margin; /* Fragmentation and 1 GiB of fixed cost. */
-    double total;
-};
+/* Evaluate the memory of the fullest worker. */
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
 /* Share of the device memory that a job may use; libraries and fragmentation take the rest. */

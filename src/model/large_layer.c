@@ -75,12 +75,16 @@ struct pair {
     double forward, backward;
 };
 
-/* A linear map of `rows` tokens from k to n values: one product forward, two backward. */
+/*
+ * A linear map of `rows` tokens from k to n values: one product forward, two backward. Weights that
+ * are not trained need no gradient of their own.
+ */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
 {
     return (struct pair){hm__large_gemm(x, peak, rows, n, k),
-                         hm__large_gemm(x, peak, rows, k, n) + hm__large_gemm(x, peak, n, k, rows)};
+                         hm__large_gemm(x, peak, rows, k, n) +
+                             x->work->trained * hm__large_gemm(x, peak, n, k, rows)};
 }
 
 static void pair_add(struct pair *sum, struct pair term, double times)

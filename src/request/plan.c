@@ -87,6 +87,8 @@ static const struct hm_request_field fields[] = {
     HM_ROW_POSITIVE(T, max_n, "max_n", 'n', HM_DIM_NONE, "question", "N",
                     "most workers to consider (default: the cluster's, else 1024, or 64 for a "
                     "graph)"),
+    HM_ROW_WHOLE(T, n, "n", 0, 1, 1e7, "question", "N",
+                 "for a transformer: exactly this many workers, also if memory does not suffice"),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
@@ -317,6 +319,11 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     question.way_count = p->ways.count;
     if (rc == 0)
         rc = hm__load_job(call, &r->job, r->runs.name && !r->job.job.name, &p->job, err);
+    if (rc == 0 && p->job.job->large)
+        return 0;
+    if (rc == 0 && !isnan(r->n))
+        rc =
+            hm__request_fail(err, "n", HM_E_CONFLICT, "this needs a job that trains a transformer");
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -335,7 +342,9 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
 
     if (rc == 0)
         rc = solve_plan(r, call, &p, err);
-    if (rc == 0)
+    if (rc == 0 && p.job.job->large)
+        rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);
     return rc;

@@ -21,7 +21,7 @@ struct hm_plan_request {
     struct hm_texts where, terms;
     double level;
     int goal;
-    double alpha, beta, deadline, budget, faster, work, max_n, reference;
+    double alpha, beta, deadline, budget, faster, work, max_n, n, reference;
     bool weak;
     bool table, layers, no_chart, json, csv;
     const char *plot;
@@ -40,5 +40,9 @@ struct hm_plan_ways {
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
+
+/* Plan a job that trains a transformer, and add the answer to the call. */
+int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
+                   const struct hm_loaded_job *loaded, struct hm_err *err);
 
 #endif

@@ -100,12 +100,6 @@ static const struct {
     {"gate", AT(work.fused_gate)},
 };
 
-void hm__large_rows_free(struct hm_large_rows *rows)
-{
-    if (rows)
-        hm__arena_free(rows->memory);
-}
-
 static int column_fail(const struct hm_csv *csv, const struct column *column, const char *text,
                        const char *wanted, struct hm_err *err)
 {

@@ -1,0 +1,81 @@
+/* The verb plan for jobs that train transformers. */
+#include <math.h>
+
+#include "err.h"
+#include "large_plan.h"
+#include "large_render.h"
+#include "plan.h"
+
+/* Share by which the time of the recommended n may exceed the best. */
+static const double SLACK = .05;
+
+/* Returns the first given field that such plans do not support; NULL: none is given. */
+static const char *unsupported_field(const struct hm_plan_request *r)
+{
+    return r->scheme.count              ? "scheme"
+           : r->platform.platform.count ? "platform"
+           : r->runs.name               ? "runs"
+           : r->layers                  ? "layers"
+           : !isnan(r->faster)          ? "faster"
+           : !isnan(r->work)            ? "work"
+           : r->weak                    ? "weak"
+           : r->plot                    ? "plot"
+                                        : NULL;
+}
+
+static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *field = unsupported_field(r);
+
+    if (field)
+        return hm__request_fail(err, field, HM_E_CONFLICT,
+                                "this does not apply to a job that trains a transformer");
+    if (!isnan(r->n) && !isnan(r->max_n))
+        return hm__request_fail(err, "n", HM_E_CONFLICT, "n and max_n are both given");
+    return 0;
+}
+
+/* Refuses a plan that considers more workers than the context allows. */
+static int check_limit(const struct hm_context *context, const struct hm_plan_request *r,
+                       struct hm_err *err)
+{
+    double n = !isnan(r->n) ? r->n : r->max_n;
+
+    if (!(context->limits.max_n > 0) || !(n > context->limits.max_n))
+        return 0;
+    return hm__request_fail(err, isnan(r->n) ? "max_n" : "n", HM_E_LIMIT,
+                            "%g workers; at most %g are allowed", n, context->limits.max_n);
+}
+
+int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
+                   const struct hm_loaded_job *loaded, struct hm_err *err)
+{
+    const struct hm_large_question question = {.n = r->n,
+                                               .max_n = r->max_n,
+                                               .deadline_s = r->deadline,
+                                               .budget = r->budget,
+                                               .slack = SLACK};
+    const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
+    const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
+    struct hm_large_answer *answer = NULL;
+    enum hm_format format;
+    char *text;
+    int rc = check_fields(r, err);
+
+    if (rc == 0)
+        rc = check_limit(call->context, r, err);
+    if (rc == 0)
+        rc = hm__call_format(r->json, r->csv, &format, err);
+    if (rc == 0)
+        rc = hm__large_plan(loaded->job, clusters, loaded->cluster_count, &question, &answer, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < loaded->cluster_count; i++)
+        names[i] = loaded->clusters[i]->name;
+    answer->machines = names;
+    answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
+    call->no_answer = !answer->feasible;
+    rc = hm__large_render(answer, format, &call->context->style, &text, err);
+    hm__large_answer_free(answer);
+    return rc ? rc : hm__call_answer(call, format, text, err);
+}
