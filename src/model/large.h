@@ -84,8 +84,8 @@ bool hm__large_device_named(const char *name, struct hm_large_device *ret_device
 
 /*
  * X(name, value of the sheet, least, most): efficiencies and fixed costs. The last three before
- * `experts` are bytes that software without fused kernels keeps: per logit, and per hidden value of
- * a gated network, the last one if weights have 32 bits.
+ * `experts` are bytes that software without fused kernels keeps in a gated network: per logit, and
+ * per hidden value, the last one if weights have 32 bits.
  */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \

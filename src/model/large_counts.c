@@ -65,7 +65,7 @@ double hm__large_parameters(const struct hm_transformer *x)
     return x->layers * (attention_count(x) + layer_details(x, expert_layers > 0 ? 0 : x->ffn)) +
            dense_layers * maps_count(x, x->ffn) + expert_layers * experts +
            (x->tied || x->encoder ? 1 : 2) * x->vocabulary * x->hidden + x->positions * x->hidden +
-           norm_count(x) + x->other_parameters;
+           (x->norms > 0 ? norm_count(x) : 0) + x->other_parameters;
 }
 
 double hm__large_active(const struct hm_transformer *x)

@@ -136,7 +136,8 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
     double again = l->recompute == HM_RECOMPUTE_FULL || l->recompute == HM_RECOMPUTE_OP
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
-    double bytes = w->software == HM_SOFTWARE_EAGER ? x->constants->eager_logits : 10;
+    bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
+    double bytes = plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
         flight = fmin(batches, p * (1 + (p - 1) / (p * l->interleave)));

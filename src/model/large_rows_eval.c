@@ -8,7 +8,7 @@
 
 /* In a sweep of at least this many layouts, a run slower than this share of the fastest one is not
  * compared. */
-enum { SWEEP_ROWS = 20 };
+enum { SWEEP_ROWS = 10 };
 static const double HEALTHY_SHARE = .4;
 
 /* Returns the largest power of two that fits as a micro-batch. */

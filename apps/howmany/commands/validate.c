@@ -11,13 +11,14 @@
 #include "render.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_llm.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
 
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits;
+    bool json, fits, llm;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -25,7 +26,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS };
+enum validate_option { JSON, PLOT, DATA, FITS, LLM };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -37,6 +38,10 @@ static const struct cli_option options[] = {
               "fit the smaller half of every published curve in DIR/scaling instead, and predict "
               "its largest size",
               NULL},
+    [LLM] = {"llm", 0, NULL,
+             "predict measured training steps of large language models instead, each by constants "
+             "that were fitted without its source",
+             NULL},
 };
 
 static void *validate_begin(void)
@@ -62,6 +67,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->json = true;
     else if (option == FITS)
         s->fits = true;
+    else if (option == LLM)
+        s->llm = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -312,6 +319,10 @@ static int validate_run(void *state)
 
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
+    if (s->llm && (s->fits || s->file_count || s->plot))
+        return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
+    if (s->llm)
+        return validate_llm(s->json);
     if (s->fits && (s->file_count || s->plot))
         return cli_complain("validate: --fits takes neither files nor --plot");
     if (s->fits)

@@ -151,6 +151,7 @@ static int place_error(struct hm_reader *reader, const struct hm_value *map, int
         char field[64];
         strncpy(field, reader->err->field, sizeof(field) - 1);
         field[sizeof(field) - 1] = '\0';
+        reader->err->field[0] = '\0';
         hm__reader_enter(reader, field);
         hm__reader_place(reader, map, rc);
     }
