@@ -24,7 +24,7 @@ static const double NODE_MTBF_S = 54. * 86400 * 2048 / 419;
 static const double CHECKPOINT_S = 10, RESTART_S = 300;
 
 /* Share of the time that remains after checkpoints, lost work and restarts. */
-static double goodput(double nodes)
+static double useful_share(double nodes)
 {
     double mtbf = NODE_MTBF_S / nodes;
 
@@ -80,13 +80,13 @@ static void finish_choice(const struct hm_large_case *x, const struct hm_large_j
     c->tokens_per_s = tokens / c->step.time_s;
     c->mfu = flop * c->tokens_per_s / (c->n * x->device->flops_16);
     c->hfu = c->mfu * (1 + again / flop);
-    c->goodput = goodput(c->nodes);
+    c->goodput = useful_share(c->nodes);
     c->total_s = job->tokens / c->tokens_per_s;
     c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
 }
 
 /* One machine with everything that its search needs. */
-struct machine {
+struct large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
     struct hm_large_case situation;
@@ -94,7 +94,7 @@ struct machine {
     size_t count;
 };
 
-static int machine_init(struct machine *m, const struct hm_large_job *job,
+static int machine_init(struct large_machine *m, const struct hm_large_job *job,
                         const struct hm_cluster *cluster, const struct hm_large_question *q,
                         struct hm_err *err)
 {
@@ -157,11 +157,11 @@ static void choose_point(struct hm_large_answer *a, const struct hm_large_questi
 }
 
 /* Other layouts at the recommended n, within the slack and a little more. */
-static void add_runners(struct hm_large_answer *a, const struct machine *machines,
+static void add_runners(struct hm_large_answer *a, const struct large_machine *machines,
                         const struct hm_large_job *job)
 {
     const struct hm_large_choice *best = &a->points[a->best];
-    const struct machine *m = &machines[best->machine];
+    const struct large_machine *m = &machines[best->machine];
 
     for (size_t i = 0; i < m->count; i++)
         for (size_t k = 1; m->tops[i].n == best->n && k < m->tops[i].count; k++) {
@@ -175,7 +175,7 @@ static void add_runners(struct hm_large_answer *a, const struct machine *machine
 }
 
 /* Adds a hint if the search finds a layout that fits. */
-static void try_hint(struct hm_large_answer *a, const struct machine *m,
+static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
                      const struct hm_large_job *changed, const char *what, double n)
 {
     struct hm_large_tops tops = {.n = n};
@@ -194,11 +194,11 @@ static void try_hint(struct hm_large_answer *a, const struct machine *m,
 }
 
 /* If the recommended layout does not fit: which single change makes it fit, fastest first. */
-static void add_hints(struct hm_large_answer *a, const struct machine *machines,
+static void add_hints(struct hm_large_answer *a, const struct large_machine *machines,
                       const struct hm_large_job *job)
 {
     const struct hm_large_choice *best = &a->points[a->best];
-    const struct machine *m = &machines[best->machine];
+    const struct large_machine *m = &machines[best->machine];
     struct hm_large_job changed = *job;
 
     if (best->fits)
@@ -226,7 +226,7 @@ static void add_hints(struct hm_large_answer *a, const struct machine *machines,
     try_hint(a, m, job, "twice the workers", 2 * best->n);
 }
 
-static void add_points(struct hm_large_answer *a, const struct machine *m, int index,
+static void add_points(struct hm_large_answer *a, const struct large_machine *m, int index,
                        const struct hm_large_job *job)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -241,7 +241,7 @@ static void add_points(struct hm_large_answer *a, const struct machine *m, int i
 }
 
 /* Reports why no layout exists for the numbers of workers. */
-static int fail_no_layout(const struct hm_large_job *job, const struct machine *m,
+static int fail_no_layout(const struct hm_large_job *job, const struct large_machine *m,
                           struct hm_err *err)
 {
     struct hm_layout l = job->layout;
@@ -277,14 +277,14 @@ static int fail_no_layout(const struct hm_large_job *job, const struct machine *
 }
 
 static int plan_machines(const struct hm_large_job *job, const struct hm_large_question *q,
-                         struct machine *machines, size_t count, struct hm_large_answer *a,
+                         struct large_machine *machines, size_t count, struct hm_large_answer *a,
                          struct hm_err *err)
 {
     a->points = hm__calloc(count * SIZES_MAX, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
-        struct machine *m = &machines[i];
+        struct large_machine *m = &machines[i];
         a->candidates += hm__large_search(&m->situation, job, m->tops, m->count);
         add_points(a, m, (int)i, job);
     }
@@ -302,7 +302,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
 {
     const struct hm_large_job *large = job->large;
     size_t count = cluster_count ? cluster_count : 1;
-    struct machine *machines = hm__calloc(count, sizeof(*machines));
+    struct large_machine *machines = hm__calloc(count, sizeof(*machines));
     struct hm_large_answer *a = hm__calloc(1, sizeof(*a));
     int rc = machines && a ? 0 : hm__fail_nomem(err);
 

@@ -37,8 +37,4 @@ struct hm_large_tops {
  */
 double hm__large_search(const struct hm_large_case *x, const struct hm_large_job *given,
                         struct hm_large_tops *tops, size_t count);
-/* Fill in everything about a choice that follows from its layout. */
-void hm__large_choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
-                           struct hm_large_choice *choice);
-
 #endif

@@ -59,8 +59,8 @@ struct search {
     double candidates;
 };
 
-void hm__large_choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
-                           struct hm_large_choice *choice)
+static void choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
+                        struct hm_large_choice *choice)
 {
     struct hm_large_interval interval = hm__large_interval(x->device, x->work);
 
@@ -116,7 +116,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         if (!choice.fits && tops->least.n > 0 && choice.memory.total >= tops->least.memory.total)
             continue;
         ensure_times(s, l);
-        hm__large_choice_eval(s->x, &s->times, &choice);
+        choice_eval(s->x, &s->times, &choice);
         if (choice.fits) {
             keep_top(tops, &choice);
             return;

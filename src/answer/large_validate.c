@@ -19,6 +19,7 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     hm__large_row_eval(row, device, constants, &step);
     hm__large_memory(&situation, &row->layout, &memory);
     p->row = row;
+    p->group = hm__large_group(device, &row->work);
     p->time_s = step.time_s;
     p->low_s = step.time_s * interval.low;
     p->high_s = step.time_s * interval.high;

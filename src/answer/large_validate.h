@@ -9,6 +9,7 @@ struct hm_large_prediction {
     const struct hm_large_row *row; /* Borrowed. */
     double time_s, low_s, high_s;   /* Predicted step and its 90 % interval; NaN: none measured. */
     double memory_bytes;            /* Predicted memory of the fullest worker. */
+    enum hm_large_group group;      /* Group of jobs whose errors give the interval. */
     bool fits;                      /* Whether the memory is predicted to suffice. */
     bool healthy;                   /* Whether the time counts; see hm__large_rows_healthy. */
 };

@@ -19,6 +19,9 @@ static const char *outcome_name(enum hm_large_outcome outcome)
     return outcome == HM_LARGE_RAN ? "ran" : outcome == HM_LARGE_OOM ? "oom" : "failed";
 }
 
+/* Names of enum hm_large_group. */
+static const char *const groups[] = {"old", "hopper", "blackwell", "plain", "experts"};
+
 static double row_error(const struct hm_large_prediction *p)
 {
     return p->time_s / p->row->time_s - 1;
@@ -93,6 +96,7 @@ static void put_row(struct hm_json *json, const struct hm_large_prediction *p)
     hm__json_put_number(json, "n", hm__layout_workers(&p->row->layout));
     hm__json_put_text(json, "layout", layout);
     hm__json_put_text(json, "outcome", outcome_name(p->row->outcome));
+    hm__json_put_text(json, "group", groups[p->group]);
     hm__json_put_bool(json, "compared", p->healthy);
     hm__json_put_number(json, "measured_s", p->row->time_s);
     hm__json_put_number(json, "time_s", p->time_s);

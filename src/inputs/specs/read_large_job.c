@@ -8,11 +8,11 @@
 #include <ctype.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "checks.h"
 #include "err.h"
+#include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define AT(member) offsetof(struct large_keys, member)
@@ -182,12 +182,13 @@ static int read_amount(struct hm_reader *reader, const struct hm_value *value, d
     static const char letters[] = "kKMGBT";
     static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
     int rc = hm__expect_kind(reader, value, HM_VALUE_SCALAR, "an amount such as 4M tokens");
-    char *rest;
+    double number = 0;
 
     if (rc)
         return rc;
-    double number = strtod(value->text, &rest);
-    bool read = rest != value->text && isfinite(number) && isdigit((unsigned char)value->text[0]);
+    size_t used = hm__number_read(value->text, &number);
+    const char *rest = value->text + used;
+    bool read = used > 0 && isfinite(number);
     while (*rest == ' ')
         rest++;
     const char *letter = *rest ? strchr(letters, *rest) : NULL;

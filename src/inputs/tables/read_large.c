@@ -3,14 +3,13 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csv.h"
 #include "embedded.h"
 #include "err.h"
 #include "memory.h"
+#include "text.h"
 
 /* Number of rows that a table may have. */
 enum { ROWS_MOST = 4096 };
@@ -112,13 +111,12 @@ static int column_fail(const struct hm_csv *csv, const struct column *column, co
 /* Reads a number >= 0 up to `end`; returns NaN if the text is something else. */
 static double read_number(const char *text, char end, const char **ret_rest)
 {
-    char *rest;
-    double value = strtod(text, &rest);
+    double value = 0;
+    size_t used = hm__number_read(text, &value);
 
-    *ret_rest = rest;
-    return rest == text || (*rest != end && *rest != '\0') || !isfinite(value) || value < 0
-               ? (double)NAN
-               : value;
+    *ret_rest = text + used;
+    return used == 0 || (text[used] != end && text[used] != '\0') || !isfinite(value) ? (double)NAN
+                                                                                      : value;
 }
 
 static bool read_slashes(const char *text, double *values, int count)
