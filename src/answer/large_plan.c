@@ -65,6 +65,34 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
     return count;
 }
 
+/* Predicts a choice as if everything overlapped and gradients had 16 bits, or nothing did. */
+static double overlap_time(const struct hm_large_case *x, const struct hm_layout *layout,
+                           bool overlap)
+{
+    struct hm_large_work work = *x->work;
+    const struct hm_large_case other = {x->device, &work, x->constants};
+    struct hm_large_times times;
+    struct hm_large_step step;
+
+    work.overlap_data = work.overlap_gather = overlap;
+    work.overlap_tensor = work.overlap_pipeline = overlap;
+    work.separate_sum = !overlap;
+    if (overlap)
+        work.send_bytes = fmin(work.send_bytes, 2);
+    hm__large_times(&other, layout, &times);
+    hm__large_step(&other, layout, &times, &step);
+    return step.time_s;
+}
+
+/* Where the job does not say what overlaps, the interval covers both. */
+static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
+{
+    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+
+    c->low_s = fmin(c->low_s, interval.low * overlap_time(x, &c->layout, true));
+    c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));
+}
+
 /* Fills in what does not depend on the search. */
 static void finish_choice(const struct hm_large_case *x, const struct hm_large_job *job,
                           struct hm_large_choice *c)
@@ -76,6 +104,8 @@ static void finish_choice(const struct hm_large_case *x, const struct hm_large_j
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;
 
+    if (!job->overlap_given)
+        widen_interval(x, c);
     c->nodes = ceil(c->n / x->device->per_node);
     c->tokens_per_s = tokens / c->step.time_s;
     c->mfu = flop * c->tokens_per_s / (c->n * x->device->flops_16);

@@ -16,6 +16,7 @@ struct hm_large_job {
      */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
+    bool overlap_given;  /* The job says what overlaps; otherwise the interval covers both. */
     double accumulation; /* Micro-batches of one step; NaN: not given. */
     double tokens;       /* Tokens of the whole job; NaN: not given. */
 };

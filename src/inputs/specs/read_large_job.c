@@ -26,7 +26,9 @@ struct large_keys {
     int sequence_parallel, shard_in_node; /* -1: not given. */
     double zero_stage;
     bool distributed_optimizer, checkpointing, offload;
-    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline, graphs, weigh_head;
+    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
+    int graphs, weigh_head, separate_sum, broadcast, fused_gate, dropout;
+    double grad_bytes;
 };
 
 static const char *const precisions[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "16", NULL};
@@ -35,6 +37,7 @@ static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "f
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
                                          "norm+act", "full",      "uniform",      NULL};
+static const char *const styles[] = {"fused", "eager", "compiled", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 
@@ -77,7 +80,15 @@ static const struct hm_field root_fields[] = {
      .offset = AT(software),
      .choices = hm__software_names,
      .doc = "tuned, eager or compiled"},
+    {.name = "style", .kind = HM_FIELD_CHOICE, .offset = AT(software), .choices = styles},
     {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "{data, gather, tensor, pipeline}"},
+    {.name = "details", .kind = HM_FIELD_OTHER, .doc = "how the software works"},
+    {.name = "grad_bytes",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(grad_bytes),
+     .min = 1,
+     .max = 8,
+     .doc = "bytes of a gradient that workers send"},
     {.name = "parallel", .kind = HM_FIELD_OTHER, .doc = "auto, or degrees of parallelism"},
     {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
 };
@@ -165,9 +176,14 @@ static const struct hm_field parallel_fields[] = {
         .name = NAME, .kind = HM_FIELD_CHOICE, .offset = AT(MEMBER), .choices = yes_no             \
     }
 static const struct hm_field overlap_fields[] = {
-    WORD("data", overlap_data),     WORD("gather", overlap_gather),
-    WORD("tensor", overlap_tensor), WORD("pipeline", overlap_pipeline),
-    WORD("graphs", graphs),         WORD("weigh_head", weigh_head),
+    WORD("data", overlap_data),     WORD("dp", overlap_data),   WORD("gather", overlap_gather),
+    WORD("tensor", overlap_tensor), WORD("tp", overlap_tensor), WORD("pipeline", overlap_pipeline),
+    WORD("pp", overlap_pipeline),
+};
+static const struct hm_field detail_fields[] = {
+    WORD("graphs", graphs),       WORD("weigh_head", weigh_head),
+    WORD("broadcast", broadcast), WORD("separate_sum", separate_sum),
+    WORD("dropout", dropout),     WORD("fused_gate", fused_gate),
 };
 
 /* ---- amounts --------------------------------------------------------------------------------- */
@@ -464,7 +480,7 @@ static void set_defaults(struct large_keys *keys)
     w->weight_bytes = wide ? 4 : 2;
     w->gradient_bytes = wide || tuned ? 4 : 2;
     w->optimizer_bytes = wide ? moments : tuned ? 4 + moments : moments / 2;
-    w->send_bytes = old ? 2 : w->gradient_bytes;
+    w->send_bytes = !isnan(keys->grad_bytes) ? keys->grad_bytes : old ? 2 : w->gradient_bytes;
     w->overlap_data = flag_or(keys->overlap_data, !old);
     w->overlap_gather = flag_or(keys->overlap_gather, !old);
     w->overlap_tensor = flag_or(keys->overlap_tensor, tuned && !old);
@@ -472,9 +488,10 @@ static void set_defaults(struct large_keys *keys)
     w->graphs = flag_or(keys->graphs, false);
     w->split_messages = true;
     w->weigh_head = flag_or(keys->weigh_head, false);
-    w->fused_gate = tuned;
-    w->separate_sum = !tuned;
-    w->dropout = old;
+    w->fused_gate = flag_or(keys->fused_gate, tuned);
+    w->separate_sum = flag_or(keys->separate_sum, !tuned);
+    w->dropout = flag_or(keys->dropout, old);
+    w->broadcast = flag_or(keys->broadcast, false);
     job->layout.recompute = keys->recompute < 0    ? HM_RECOMPUTES
                             : keys->recompute == 6 ? HM_RECOMPUTE_FULL
                                                    : (enum hm_recompute)keys->recompute;
@@ -551,7 +568,12 @@ static void keys_init(struct large_keys *keys)
                                 .overlap_tensor = -1,
                                 .overlap_pipeline = -1,
                                 .graphs = -1,
-                                .weigh_head = -1};
+                                .weigh_head = -1,
+                                .separate_sum = -1,
+                                .broadcast = -1,
+                                .fused_gate = -1,
+                                .dropout = -1,
+                                .grad_bytes = NAN};
     keys->job = (struct hm_large_job){.layout = {.tensor = NAN,
                                                  .pipeline = NAN,
                                                  .interleave = NAN,
@@ -565,11 +587,12 @@ static void keys_init(struct large_keys *keys)
                                       .tokens = NAN};
 }
 
-/* Reads the maps `overlap` and `parallel`. */
+/* Reads the maps `overlap`, `details` and `parallel`. */
 static int read_maps(struct hm_reader *reader, const struct hm_value *root, struct large_keys *keys)
 {
     const struct hm_value *parallel = hm__value_get(root, "parallel");
     const struct hm_value *overlap = hm__value_get(root, "overlap");
+    const struct hm_value *details = hm__value_get(root, "details");
     int rc = 0;
 
     if (parallel) {
@@ -582,6 +605,12 @@ static int read_maps(struct hm_reader *reader, const struct hm_value *root, stru
         rc = hm__read_map(reader, overlap, overlap_fields, COUNT(overlap_fields), keys);
         hm__reader_leave(reader, mark);
     }
+    if (rc == 0 && details) {
+        size_t mark = hm__reader_enter(reader, "details");
+        rc = hm__read_map(reader, details, detail_fields, COUNT(detail_fields), keys);
+        hm__reader_leave(reader, mark);
+    }
+    keys->job.overlap_given = overlap != NULL;
     return rc;
 }
 
