@@ -5,7 +5,7 @@
 #include "large_plan.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "checks.h"
 #include "err.h"
@@ -270,33 +270,40 @@ static void add_points(struct hm_large_answer *a, const struct large_machine *m,
     }
 }
 
-/* Reports why no layout exists for the numbers of workers. */
-static int fail_no_layout(const struct hm_large_job *job, const struct large_machine *m,
-                          struct hm_err *err)
+/* The given layout; degrees that are not given are 1. */
+static struct hm_layout given_layout(const struct hm_large_job *job)
 {
     struct hm_layout l = job->layout;
-    double n = m->tops[0].n, fixed;
+    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
+                         &l.expert, &l.data,     &l.micro_batch};
 
-    l.tensor = isnan(l.tensor) ? 1 : l.tensor;
-    l.pipeline = isnan(l.pipeline) ? 1 : l.pipeline;
-    l.context = isnan(l.context) ? 1 : l.context;
-    l.expert = isnan(l.expert) ? 1 : l.expert;
-    l.interleave = isnan(l.interleave) ? 1 : l.interleave;
-    l.micro_batch = isnan(l.micro_batch) ? 1 : l.micro_batch;
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        if (isnan(*degrees[i]))
+            *degrees[i] = 1;
     l.zero = isnan(l.zero) ? 0 : l.zero;
-    fixed = l.tensor * l.pipeline * l.context;
-    if (isnan(l.data))
-        l.data = fmax(1, floor(n / fixed));
-    int rc = hm__layout_check(&l, &m->work, err);
-    if (rc) {
-        char field[128];
-        if (err) {
-            strncpy(field, err->field, sizeof(field) - 1);
-            field[sizeof(field) - 1] = '\0';
-            hm__err_field(err, field);
-        }
-        return rc;
+    return l;
+}
+
+/* Checks that the given degrees suit the network and the batch. */
+static int check_given(const struct hm_large_job *job, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+    int rc = hm__layout_check(&l, &job->work, err);
+
+    if (rc && err) {
+        char field[64];
+        snprintf(field, sizeof(field), "parallel.%.40s", err->field);
+        err->field[0] = '\0';
+        hm__err_field(err, field);
     }
+    return rc;
+}
+
+/* Reports that no layout exists for the numbers of workers. */
+static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+
     hm__fail(err, HM_E_CONFLICT,
              "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
              l.tensor, l.pipeline, l.context, l.data);
@@ -319,7 +326,7 @@ static int plan_machines(const struct hm_large_job *job, const struct hm_large_q
         add_points(a, m, (int)i, job);
     }
     if (a->point_count == 0)
-        return fail_no_layout(job, &machines[0], err);
+        return fail_no_layout(job, machines[0].tops[0].n, err);
     choose_point(a, q);
     add_runners(a, machines, job);
     add_hints(a, machines, job);
@@ -341,6 +348,8 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         hm__err_hint(err, "cluster: {machine: p5.48xlarge}, or name a machine");
         hm__err_field(err, "cluster");
     }
+    if (rc == 0)
+        rc = check_given(large, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
     if (rc == 0) {
@@ -356,6 +365,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         a->slack = q->slack;
         rc = plan_machines(large, q, machines, count, a, err);
     }
+    hm__err_at(rc ? err : NULL, job->source, 0);
     for (size_t i = 0; machines && i < count; i++)
         hm__free(machines[i].tops);
     hm__free(machines);
