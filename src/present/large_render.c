@@ -101,35 +101,120 @@ static void put_parts(struct hm_json *json, const struct hm_large_step *s)
     hm__json_close(json);
 }
 
-static void put_choice(struct hm_json *json, const char *key, const struct hm_large_answer *a,
-                       const struct hm_large_choice *c, const char *what)
+/* The members that a point of every plan has. */
+static void put_point(struct hm_json *json, const struct hm_large_answer *a,
+                      const struct hm_large_choice *c)
 {
-    struct part parts[PARTS];
+    const struct hm_large_choice *first = &a->points[0];
+    double busy = c->step.compute_s + c->step.head_s + c->step.optimizer_s;
+    double speedup = first->step.time_s / c->step.time_s;
 
-    list_parts(&c->step, parts);
-    hm__json_open(json, key, HM_JSON_OBJECT);
-    if (what)
-        hm__json_put_text(json, "what", what);
     hm__json_put_number(json, "n", c->n);
     hm__json_put_number(json, "nodes", c->nodes);
-    hm__json_put_text(json, "machine", a->machines ? a->machines[c->machine] : NULL);
     hm__json_put_number(json, "time_s", c->step.time_s);
     hm__json_put_number(json, "low_s", c->low_s);
     hm__json_put_number(json, "high_s", c->high_s);
-    hm__json_put_known(json, "total_s", c->total_s);
+    hm__json_put_number(json, "compute_s", fmin(busy, c->step.time_s));
+    hm__json_put_number(json, "communicate_s", fmax(0, c->step.time_s - busy));
+    hm__json_put_null(json, "latency_s");
+    hm__json_put_null(json, "bandwidth_s");
+    hm__json_put_number(json, "speedup", speedup);
+    hm__json_put_number(json, "efficiency", speedup * first->n / c->n);
+    hm__json_put_number(json, "total_s", isnan(c->total_s) ? c->step.time_s : c->total_s);
     hm__json_put_known(json, "cost", c->cost);
+    hm__json_put_number(json, "memory_bytes", c->memory.total);
+    hm__json_put_null(json, "imbalance");
+    hm__json_put_null(json, "scheme");
+    hm__json_put_bool(json, "fits", c->fits);
+}
+
+static void put_choice(struct hm_json *json, const char *key, const struct hm_large_answer *a,
+                       const struct hm_large_choice *c, const char *what)
+{
+    hm__json_open(json, key, HM_JSON_OBJECT);
+    if (what)
+        hm__json_put_text(json, "what", what);
+    put_point(json, a, c);
+    hm__json_put_text(json, "machine", a->machines ? a->machines[c->machine] : NULL);
     hm__json_put_number(json, "tokens_per_s", c->tokens_per_s);
     hm__json_put_number(json, "tokens_per_s_per_worker", c->tokens_per_s / c->n);
     hm__json_put_number(json, "mfu", c->mfu);
     hm__json_put_number(json, "hfu", c->hfu);
     hm__json_put_number(json, "goodput", c->goodput);
-    hm__json_put_bool(json, "fits", c->fits);
-    hm__json_put_number(json, "memory_bytes", c->memory.total);
     hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
     put_layout(json, &c->layout, a->batch);
     put_memory(json, &c->memory);
     put_parts(json, &c->step);
-    hm__json_put_text(json, "limit", parts[0].name);
+    hm__json_close(json);
+}
+
+/* Members of plans that do not apply to transformers; each is null. */
+static void put_nulls(struct hm_json *json, const char *const *keys)
+{
+    for (; *keys; keys++)
+        hm__json_put_null(json, *keys);
+}
+
+static void put_question(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const nulls[] = {"alpha", "beta", NULL};
+    const struct hm_large_choice *best = &a->points[a->best];
+
+    hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
+    hm__json_put_text(json, "job", a->job);
+    hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
+    hm__json_put_null(json, "network");
+    hm__json_put_text(json, "provenance", "model");
+    hm__json_put_text(json, "goal", "time");
+    hm__json_put_text(json, "scaling", "strong");
+    hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
+    hm__json_put_number(json, "reference", a->points[0].n);
+    hm__json_put_known(json, "iterations", a->tokens / (a->batch * a->sequence));
+    put_nulls(json, nulls);
+}
+
+static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
+{
+    struct part parts[PARTS];
+
+    list_parts(&c->step, parts);
+    hm__json_open(json, "limit", HM_JSON_OBJECT);
+    hm__json_put_text(json, "kind", parts[0].name);
+    hm__json_put_number(json, "share", parts[0].seconds / c->step.time_s);
+    hm__json_put_text(json, "why", parts[0].help);
+    hm__json_close(json);
+}
+
+/* Members that all plans have and that are empty or follow from the curve here. */
+static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const before[] = {"knee",   "in_deadline", "in_budget",   "faster", "work",
+                                         "missed", "nearest",     "nearest_gap", NULL};
+    static const char *const after[] = {"sure", "sure_near", NULL};
+    const struct hm_large_choice *best = &a->points[a->best];
+
+    put_nulls(json, before);
+    hm__json_open(json, "plateau", HM_JSON_OBJECT);
+    hm__json_put_number(json, "from", best->n);
+    hm__json_put_number(json, "to", fmax(best->n, a->points[a->fastest].n));
+    hm__json_close(json);
+    hm__json_put_bool(json, "at_ceiling", a->fastest + 1 == a->point_count);
+    hm__json_open(json, "beyond", HM_JSON_OBJECT);
+    hm__json_put_null(json, "n");
+    hm__json_put_null(json, "speedup");
+    hm__json_close(json);
+    put_nulls(json, after);
+    hm__json_put_number(json, "level", .9);
+    hm__json_put_null(json, "n_low");
+    hm__json_put_null(json, "n_high");
+    put_limit(json, best);
+    hm__json_open(json, "help", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "ranking", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "notes", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "pareto", HM_JSON_LIST);
     hm__json_close(json);
 }
 
@@ -138,9 +223,14 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
     struct hm_json json = {.out = out};
 
     hm__json_open_answer(&json);
-    hm__json_put_text(&json, "status", a->feasible ? "ok" : "unreached");
-    hm__json_put_text(&json, "job", a->job);
-    hm__json_put_text(&json, "network", a->network);
+    put_question(&json, a);
+    put_choice(&json, "best", a, &a->points[a->best], NULL);
+    put_rest(&json, a);
+    hm__json_open(&json, "curve", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->point_count; i++)
+        put_choice(&json, NULL, a, &a->points[i], NULL);
+    hm__json_close(&json);
+    hm__json_put_text(&json, "transformer", a->network);
     hm__json_put_number(&json, "parameters", a->parameters);
     hm__json_put_number(&json, "active_parameters", a->active);
     hm__json_put_number(&json, "flop_per_token", a->flop_per_token);
@@ -149,8 +239,6 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
     hm__json_put_number(&json, "batch", a->batch);
     hm__json_put_known(&json, "tokens", a->tokens);
     hm__json_put_number(&json, "candidates", a->candidates);
-    put_choice(&json, "best", a, &a->points[a->best], NULL);
-    put_choice(&json, "fastest", a, &a->points[a->fastest], NULL);
     hm__json_open(&json, "runners", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->runner_count; i++)
         put_choice(&json, NULL, a, &a->runners[i], NULL);
@@ -158,10 +246,6 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
     hm__json_open(&json, "hints", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->hint_count; i++)
         put_choice(&json, NULL, a, &a->hints[i].choice, a->hints[i].what);
-    hm__json_close(&json);
-    hm__json_open(&json, "points", HM_JSON_LIST | HM_JSON_LINES);
-    for (size_t i = 0; i < a->point_count; i++)
-        put_choice(&json, NULL, a, &a->points[i], NULL);
     hm__json_close(&json);
     hm__json_close_answer(&json);
 }
