@@ -11,6 +11,8 @@
 /* Sequences from this length on are worth splitting over workers. */
 static const double LONG_SEQUENCE = 32768;
 enum { OPTIONS_MAX = 64 };
+/* More chunks per stage are used only on request: measured layouts rarely have more. */
+static const double CHUNKS_MOST = 8;
 
 /* The values of one degree that are tried. */
 struct options {
@@ -168,7 +170,7 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
             continue;
         bool even = fmod(layers, p) == 0 && fmod(batches, p) == 0;
         struct options chunks =
-            divisor_options(g->interleave, p > 1 && even ? layers / p : 1, OPTIONS_MAX);
+            divisor_options(g->interleave, p > 1 && even ? layers / p : 1, CHUNKS_MOST);
         for (size_t k = 0; k < chunks.count; k++) {
             l->interleave = chunks.values[k];
             try_zero(s, tops, l);

@@ -96,7 +96,7 @@ static void keys_and_their_other_names(void **state)
     assert_int_equal(job->large->layout.recompute, HM_RECOMPUTE_FULL);
     hm_job_free(job);
     job = large_job("network: llama-3-8b\nsequence: 8k\n", "batch: 4M tokens\nlora: {rank: 16}\n");
-    assert_true(job->large->work.sequence == 8000 && job->large->work.batch == 500);
+    assert_true(job->large->work.sequence == 8192 && job->large->work.batch == 512);
     assert_true(job->large->work.trained > .001 && job->large->work.trained < .02);
     hm_job_free(job);
     job = large_job("network: {hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32, "
@@ -117,6 +117,7 @@ static void mistakes_are_named(void **state)
     fails_with(START, "precision: fp12\n", "precision", "'fp12' is not one of");
     fails_with(START, "tokens: 1T\niterations: 5\n", "", "tokens, iterations and epochs");
     fails_with(START, "epochs: 2\n", "dataset", "'dataset' is missing");
+    fails_with("network: llama-3-8b\n", "sequence: 512\nbatch: 1.5\n", "batch", "1.5 sequences");
     fails_with("network: llama-3-8b\n", "batch: 8\n", "sequence", "'sequence' is missing");
     fails_with("network: llama-3-8b\nsequence: 512\n", "", "batch", "'batch' is missing");
     fails_with("network: llama-3-8b\nsequence: -1\nbatch: 8\n", "", "sequence", "'-1' is not");

@@ -231,6 +231,20 @@ static int read_amount(struct hm_reader *reader, const struct hm_value *value, d
     return 0;
 }
 
+/*
+ * People round a batch to millions of tokens. Returns the number of sequences within 5 % that has
+ * the most factors of two, which is what is usually meant: 4M tokens of 8,192 are 512 sequences.
+ */
+static double round_batch(double sequences)
+{
+    double best = fmax(1, round(sequences)), step = 1;
+
+    while (ceil(.95 * sequences / (2 * step)) <= floor(1.05 * sequences / (2 * step)))
+        step *= 2;
+    double near = step * round(sequences / step);
+    return near >= .95 * sequences && near <= 1.05 * sequences ? near : best;
+}
+
 /* Finds the first of several names of one key. Two of them in one map are a contradiction. */
 static int find_key(struct hm_reader *reader, const struct hm_value *root, const char *const *names,
                     const struct hm_value **ret_value)
@@ -279,6 +293,8 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
     rc = read_amount(reader, value, &keys->job.work.sequence, &unit);
+    if (rc == 0 && strchr(value->text, 'k')) /* 8k tokens of a sequence are 8,192. */
+        keys->job.work.sequence *= 1.024;
     hm__reader_leave(reader, mark);
     return rc;
 }
@@ -299,7 +315,7 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
     size_t mark = hm__reader_enter(reader, "batch");
     rc = read_amount(reader, value, &amount, &unit);
     if (rc == 0 && unit == AMOUNT_TOKENS)
-        amount = fmax(1, round(amount / keys->job.work.sequence));
+        amount = round_batch(amount / keys->job.work.sequence);
     if (rc == 0 && amount != floor(amount))
         rc = hm__reader_fail(reader, value, HM_E_RANGE, "%g sequences are not a whole number",
                              amount);
