@@ -105,6 +105,15 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_SCREEN,
      .group = "output",
      .help = "parameters, flop and bytes of the network, layer by layer"},
+    HM_ROW_FLAG(T, explain_layout, "explain_layout", 0, "output",
+                "for a transformer: which ranks form which groups on which nodes"),
+    {.name = "emit",
+     .kind = HM_REQUEST_CHOICE,
+     .offset = offsetof(T, emit),
+     .group = "output",
+     .argument = "NAME",
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
+     .help = "for a transformer: flags or a file that run the layout"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -300,6 +309,19 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
+/* Refuses fields that only apply to transformers. */
+static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *field = !isnan(r->n)        ? "n"
+                        : r->emit >= 0      ? "emit"
+                        : r->explain_layout ? "explain_layout"
+                                            : NULL;
+
+    return field ? hm__request_fail(err, field, HM_E_CONFLICT,
+                                    "this needs a job that trains a transformer")
+                 : 0;
+}
+
 static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                       struct hm_err *err)
 {
@@ -321,9 +343,8 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
         rc = hm__load_job(call, &r->job, r->runs.name && !r->job.job.name, &p->job, err);
     if (rc == 0 && p->job.job->large)
         return 0;
-    if (rc == 0 && !isnan(r->n))
-        rc =
-            hm__request_fail(err, "n", HM_E_CONFLICT, "this needs a job that trains a transformer");
+    if (rc == 0)
+        rc = check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)

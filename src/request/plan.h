@@ -22,7 +22,8 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, n, reference;
-    bool weak;
+    bool weak, explain_layout;
+    int emit; /* Index of enum hm_large_emit; -1: not given. */
     bool table, layers, no_chart, json, csv;
     const char *plot;
 };

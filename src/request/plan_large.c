@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "err.h"
+#include "large_emit.h"
 #include "large_plan.h"
 #include "large_render.h"
 #include "plan.h"
@@ -32,6 +33,9 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
                                 "this does not apply to a job that trains a transformer");
     if (!isnan(r->n) && !isnan(r->max_n))
         return hm__request_fail(err, "n", HM_E_CONFLICT, "n and max_n are both given");
+    if ((r->emit >= 0 || r->explain_layout) && (r->json || r->csv))
+        return hm__request_fail(err, r->emit >= 0 ? "emit" : "explain_layout", HM_E_CONFLICT,
+                                "this is a text; leave out json and csv");
     return 0;
 }
 
@@ -75,7 +79,12 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     answer->machines = names;
     answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
     call->no_answer = !answer->feasible;
-    rc = hm__large_render(answer, format, &call->context->style, &text, err);
+    if (r->emit >= 0)
+        rc = hm__large_emit(answer, loaded->job->large, (enum hm_large_emit)r->emit, &text, err);
+    else if (r->explain_layout)
+        rc = hm__large_explain(answer, &text, err);
+    else
+        rc = hm__large_render(answer, format, &call->context->style, &text, err);
     hm__large_answer_free(answer);
     return rc ? rc : hm__call_answer(call, format, text, err);
 }

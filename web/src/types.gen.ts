@@ -65,6 +65,10 @@ export interface PlanRequest {
   weak?: boolean;
   /** workers that speedups are relative to (default 1, or the job's) */
   reference?: Quantity;
+  /** for a transformer: which ranks form which groups on which nodes */
+  explain_layout?: boolean;
+  /** for a transformer: flags or a file that run the layout */
+  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch';
   /** the whole answer as JSON */
   json?: boolean;
   /** the curve as comma-separated values */

@@ -50,7 +50,7 @@ static void add_row(struct hm_text *out, const struct hm_large_prediction *p)
 static void add_share(struct hm_text *out, double share)
 {
     if (isnan(share))
-        hm__text_addf(out, " %9s", "");
+        hm__text_addf(out, " %9s", "-");
     else
         hm__text_addf(out, " %7.1f %%", 100 * share);
 }
