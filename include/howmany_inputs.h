@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-struct hm_catalog; /* A catalog of machines and networks, described below. */
+struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
+struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
@@ -499,6 +500,8 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
+    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
+                                         hm_job_parse and its relatives set it. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */

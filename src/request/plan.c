@@ -93,7 +93,9 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, n),
      .group = "question",
      .argument = "LIST",
-     .help = "consider only these numbers of workers: 8,16,32 or 8..64:8"},
+     .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
+             "exactly this "
+             "many, also if memory does not suffice"},
     {.name = "slack",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, slack),
@@ -117,6 +119,15 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_SCREEN,
      .group = "output",
      .help = "parameters, flop and bytes of the network, layer by layer"},
+    HM_ROW_FLAG(T, explain_layout, "explain_layout", 0, "output",
+                "for a transformer: which ranks form which groups on which nodes"),
+    {.name = "emit",
+     .kind = HM_REQUEST_CHOICE,
+     .offset = offsetof(T, emit),
+     .group = "output",
+     .argument = "NAME",
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
+     .help = "for a transformer: flags or a file that run the layout"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -331,6 +342,16 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
+/* Refuses fields that only apply to transformers. */
+static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *field = r->emit >= 0 ? "emit" : r->explain_layout ? "explain_layout" : NULL;
+
+    return field ? hm__request_fail(err, field, HM_E_CONFLICT,
+                                    "this needs a job that trains a transformer")
+                 : 0;
+}
+
 static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                       struct hm_err *err)
 {
@@ -350,6 +371,10 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     question.way_count = p->ways.count;
     if (rc == 0)
         rc = hm__load_job(call, &r->job, r->runs.name && !r->job.job.name, &p->job, err);
+    if (rc == 0 && p->job.job->large)
+        return 0;
+    if (rc == 0)
+        rc = check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -384,7 +409,9 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     int rc = check_request(r, err);
     if (rc == 0)
         rc = solve_plan(r, call, &p, err);
-    if (rc == 0)
+    if (rc == 0 && p.job.job->large)
+        rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);
     return rc;

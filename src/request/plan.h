@@ -26,7 +26,8 @@ struct hm_plan_request {
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack;
     struct hm_numbers n;
-    bool weak;
+    bool weak, explain_layout;
+    int emit; /* Index of enum hm_large_emit; -1: not given. */
     bool table, layers, no_chart, json, csv;
     const char *plot;
 };
@@ -44,5 +45,9 @@ struct hm_plan_ways {
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
+
+/* Plan a job that trains a transformer, and add the answer to the call. */
+int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
+                   const struct hm_loaded_job *loaded, struct hm_err *err);
 
 #endif

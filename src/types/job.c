@@ -372,6 +372,9 @@ static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;
 
+    if (j->large)
+        return fail_parts(HM_E_CONFLICT, "network", "a transformer is planned by layouts",
+                          "only plan accepts it", err);
     if (!j->compute && !j->network && !j->graph)
         return fail_parts(HM_E_MISSING, "compute", "the job has no compute, network or graph",
                           "set one of them, so that an iteration has something to compute", err);

@@ -67,6 +67,10 @@ export interface PlanRequest {
   weak?: boolean;
   /** workers that speedups are relative to (default 1, or the job's) */
   reference?: Quantity;
+  /** for a transformer: which ranks form which groups on which nodes */
+  explain_layout?: boolean;
+  /** for a transformer: flags or a file that run the layout */
+  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch';
   /** the whole answer as JSON */
   json?: boolean;
   /** the curve as comma-separated values */
@@ -382,6 +386,28 @@ export interface Point {
   wait_s?: number | null;
   /** share of the iteration in which servers' links are busy */
   server_share?: number | null;
+  /** transformers: the change that makes the layout fit */
+  what?: string | null;
+  /** transformers: name of the machine */
+  machine?: string | null;
+  /** transformers: tokens of all workers */
+  tokens_per_s?: number | null;
+  /** transformers: tokens of one worker */
+  tokens_per_s_per_worker?: number | null;
+  /** transformers: model flop over the peak with 16 bits */
+  mfu?: number | null;
+  /** transformers: as mfu, with recomputation */
+  hfu?: number | null;
+  /** transformers: share of the time that failures leave */
+  goodput?: number | null;
+  /** transformers: memory that a job may use */
+  memory_limit_bytes?: number | null;
+  /** transformers: the layout */
+  layout?: Layout | null;
+  /** transformers: memory by part */
+  memory?: LayoutMemory | null;
+  /** transformers: the step by part */
+  parts?: LayoutParts | null;
 }
 
 export interface RangeOfN {
@@ -564,6 +590,28 @@ export interface Plan {
   pareto: Point[];
   /** every n */
   curve: Point[];
+  /** name of the transformer that is trained */
+  transformer?: string | null;
+  /** its parameters */
+  parameters?: number | null;
+  /** parameters that process one token */
+  active_parameters?: number | null;
+  /** model flop of one token, forward and backward */
+  flop_per_token?: number | null;
+  /** how flop are counted */
+  flop_counting?: string | null;
+  /** tokens of one sequence */
+  sequence?: number | null;
+  /** sequences of one step */
+  batch?: number | null;
+  /** tokens of the job */
+  tokens?: number | null;
+  /** layouts that were evaluated */
+  candidates?: number | null;
+  /** other layouts within 5 % */
+  runners?: Point[] | null;
+  /** changes that make the layout fit, fastest first */
+  hints?: Point[] | null;
   /** allreduce, driver or server */
   platform?: string | null;
   /** bsp, ssp or async */
@@ -584,6 +632,81 @@ export interface Plan {
   saturates_n?: number | null;
   /** servers that suffice at the best n */
   servers_enough?: number | null;
+}
+
+export interface Layout {
+  /** degree of tensor parallelism */
+  tensor: number;
+  /** stages of the pipeline */
+  pipeline: number;
+  /** chunks of layers per stage */
+  interleave: number;
+  /** degree of context parallelism */
+  context: number;
+  /** degree of expert parallelism */
+  expert: number;
+  /** degree of data parallelism */
+  data: number;
+  /** sequences of one forward pass */
+  micro_batch: number;
+  /** micro-batches of one step */
+  micro_batches: number;
+  /** ZeRO stage */
+  zero: number;
+  /** all or node */
+  shard_within: string;
+  /** whether tokens of norms are split too */
+  sequence_parallel: boolean;
+  /** what the backward pass computes again */
+  recompute: string;
+}
+
+export interface LayoutMemory {
+  /** weights */
+  weights_bytes: number;
+  /** gradients */
+  gradients_bytes: number;
+  /** optimizer */
+  optimizer_bytes: number;
+  /** activations */
+  activations_bytes: number;
+  /** logits */
+  logits_bytes: number;
+  /** buffers */
+  buffers_bytes: number;
+  /** fragmentation and fixed cost */
+  margin_bytes: number;
+}
+
+export interface LayoutParts {
+  /** layers: device and host */
+  compute_s: number;
+  /** part of compute_s: matrix products */
+  matmul_s: number;
+  /** part of compute_s: attention cores */
+  attention_s: number;
+  /** part of compute_s: operations limited by memory bandwidth */
+  traffic_s: number;
+  /** part of compute_s: waiting for the host */
+  host_s: number;
+  /** output head and embedding */
+  head_s: number;
+  /** tensor parallelism */
+  tensor_s: number;
+  /** expert parallelism */
+  expert_s: number;
+  /** context parallelism */
+  context_s: number;
+  /** pipeline bubble */
+  bubble_s: number;
+  /** messages between stages */
+  message_s: number;
+  /** data parallelism */
+  data_s: number;
+  /** optimizer */
+  optimizer_s: number;
+  /** fixed cost and jitter */
+  other_s: number;
 }
 
 export interface Term {

@@ -11,6 +11,7 @@
 #include "render.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_llm.h"
 #include "validate_steps.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
@@ -18,7 +19,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits, steps;
+    bool json, fits, steps, llm;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -26,7 +27,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS, STEPS };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS, LLM };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -42,6 +43,10 @@ static const struct cli_option options[] = {
                "predict measured training steps and collectives instead: those that are built in, "
                "or a table with the same columns",
                NULL},
+    [LLM] = {"llm", 0, NULL,
+             "predict measured training steps of large language models instead, each by constants "
+             "that were fitted without its source",
+             NULL},
 };
 
 static void *validate_begin(void)
@@ -69,6 +74,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->fits = true;
     else if (option == STEPS)
         s->steps = true;
+    else if (option == LLM)
+        s->llm = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -323,6 +330,10 @@ static int validate_run(void *state)
         return cli_complain("validate: --steps takes at most one table, and not --fits");
     if (s->steps)
         return validate_steps(s->file_count ? s->files[0] : NULL, s->json, s->plot, s->catalog);
+    if (s->llm && (s->fits || s->file_count || s->plot))
+        return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
+    if (s->llm)
+        return validate_llm(s->json);
     if (s->fits && (s->file_count || s->plot))
         return cli_complain("validate: --fits takes neither files nor --plot");
     if (s->fits)

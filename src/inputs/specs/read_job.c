@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "err.h"
 #include "names.h"
+#include "read_large_job.h"
 #include "readers.h"
 #include "symbols.h"
 #include "text.h"
@@ -588,6 +589,29 @@ static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm
     return rc;
 }
 
+static int read_ordinary(struct job_reader *r, const struct hm_value *root)
+{
+    int rc = hm__read_map(&r->base, root, job_fields, COUNT(job_fields), r->job);
+
+    if (rc == 0)
+        rc = read_parts(r, root);
+    return rc ? rc : check_job(r, root);
+}
+
+/* Reads a job that trains a transformer; it shares only the cluster with ordinary jobs. */
+static int read_large(struct job_reader *r, const struct hm_value *root)
+{
+    const struct hm_value *cluster = hm__value_get(root, "cluster");
+    int rc = hm__read_large_job(&r->base, root, r->job);
+
+    if (rc == 0 && cluster) {
+        size_t mark = hm__reader_enter(&r->base, "cluster");
+        rc = read_job_cluster(r, cluster);
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err)
 {
@@ -608,11 +632,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
     if (rc == 0)
-        rc = hm__read_map(&r.base, root, job_fields, COUNT(job_fields), r.job);
-    if (rc == 0)
-        rc = read_parts(&r, root);
-    if (rc == 0)
-        rc = check_job(&r, root);
+        rc = hm__is_large_job(&r.base, root) ? read_large(&r, root) : read_ordinary(&r, root);
     if (rc == 0 && spec->source && !(r.job->source = hm__arena_strdup(arena, spec->source)))
         rc = hm__fail_nomem(err);
     hm__reader_release(&r.base);
