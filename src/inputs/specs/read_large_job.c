@@ -478,7 +478,7 @@ static void set_defaults(struct large_keys *keys)
 {
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
-    bool tuned = keys->software <= 0;
+    bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
     /* Unfused attention in 16-bit floats is software from before 2022, which overlaps nothing. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
