@@ -61,6 +61,7 @@ for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany plan $fig2 --plot $work/p.$kind && [ -s $work/p.$kind ]"
 done
 check "with closed standard files plots are written too" sh -c "howmany plan $fig2 --plot $work/closed.png <&- >&- 2>&- && head -c 4 $work/closed.png | grep -q PNG"
+check "a plot shows the interval" grep -q '>interval<' "$work/p.svg"
 check "--plot writes an SVG file" grep -q '<svg' "$work/p.svg"
 check "--plot writes a PNG file" sh -c "head -c 4 $work/p.png | grep -q PNG"
 expect "an unknown ending of --plot is refused" 2 "must end in .svg, .png or .pdf" howmany plan $fig2 --plot "$work/p.gif"
