@@ -605,9 +605,8 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
     if (rc)
         return rc;
     rc = eval_workers(m, &space, points, err);
-    if (rc == 0)
-        rc = hm__budget_check("max_n", err);
-    for (size_t k = 0; rc == 0 && k < m->step_count; k++)
+    for (size_t k = 0; k < m->step_count && (rc = rc ? rc : hm__budget_check("max_n", err)) == 0;
+         k++)
         rc = eval_step(m, &m->steps[k], &space, points, err);
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
