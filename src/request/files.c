@@ -30,7 +30,7 @@ static bool local_is_folder(const char *path)
 
 static bool local_is_foreign(const struct hm_import_from *from)
 {
-    return local_is_folder(from->name) || hm__import_recognise(from) != NULL;
+    return hm__import_recognise(from) != NULL;
 }
 
 const struct hm_files *hm_local_files(void)

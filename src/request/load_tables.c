@@ -147,6 +147,12 @@ int hm__load_fit(struct hm_call *call, const struct hm_document *d,
     return fail_file("fit", d->name, err);
 }
 
+/* Whether a document is a folder, whose files are imported. */
+static bool is_trace_folder(struct hm_call *call, const struct hm_document *d)
+{
+    return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
+}
+
 /* Loads traces from several files, or from one document that has contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
@@ -154,7 +160,8 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 {
     bool foreign = false;
     for (size_t i = 0; i < documents->count; i++)
-        foreign |= hm__is_foreign(call, &documents->items[i]);
+        foreign |= hm__is_foreign(call, &documents->items[i]) ||
+                   is_trace_folder(call, &documents->items[i]);
     if (foreign)
         return hm__load_foreign_traces(call, documents, settings, ret_traces, err);
     if (documents->count == 1)

@@ -58,7 +58,7 @@ client() { # LINK OPTIONS…
     [ "$(LD_LIBRARY_PATH=$library "$work/client" examples/fig1.yaml)" = "14 workers" ]
 }
 check "a program against the shared library" client $(pkg-config --libs howmany)
-check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
+check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_ZSTD" = 1 ] && echo -lzstd) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
 examples() { # Build and run each program of examples/c with the installed headers and library.
   local file
   for file in "$prefix"/share/doc/howmany/examples/c/*.c; do

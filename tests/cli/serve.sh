@@ -77,6 +77,13 @@ printf '{"compute": "1 s", "communicate": "0.1 s * n"}' >"$work/worse.json"
 check "plan: a job without a best n is answered with 200" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")
 cp examples/runs.csv "$work/runs"
 cd "$work" || exit 1
+printf 'iter 0: loss 9.5, time 900.00ms, mfu 1%%\niter 10: loss 8.5, time 100.00ms, mfu 1%%\niter 20: loss 7.5, time 90.00ms, mfu 1%%\n' >files
+same "import: a log of another tool" '/v1/import?set=n%3D4' application/octet-stream files howmany import files --set n=4 --json
+if [ "$HM_ZLIB" = 1 ]; then
+  gzip -c files >files.gz && mv files.gz files
+  same "import: a compressed body" '/v1/import?set=n%3D4' application/gzip files howmany import files --set n=4 --json
+fi
+check "import: a file cannot be named" jq -e '.status == 422 or .status == 400' <(echo '{"files": ["/etc/passwd"]}' | post /v1/import application/json /dev/stdin)
 same "fit: CSV" '/v1/fit?target=64' text/csv runs howmany fit runs --target 64 --json
 jq -n --rawfile runs runs '{runs: $runs, target: {n: 64}, level: "80%", residuals: true}' >ask.json
 same "fit: in JSON" /v1/fit application/json ask.json howmany fit runs --target n=64 --level 80% --residuals --json

@@ -163,12 +163,20 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
     add_key(out, "expert_ffn", c->experts > 0 ? c->expert_ffn : 0);
     add_key(out, "shared_ffn", c->shared_ffn);
     add_key(out, "dense_layers", c->experts > 0 ? c->dense_layers : 0);
+    if (c->positions > 0)
+        add_key(out, "positions", c->positions / c->hidden);
+    if (c->norm_bias)
+        hm__text_add(out, "  norm_bias: true\n");
+    if (c->qk_norm)
+        hm__text_add(out, "  qk_norm: true\n");
+    if (c->bias)
+        hm__text_addf(out, "  bias: %s\n", c->bias);
     if (c->kv_rank > 0) {
         hm__text_add(out, "  latent: {");
         if (c->q_rank > 0)
-            hm__text_addf(out, "q_rank: %.0f, ", c->q_rank);
-        hm__text_addf(out, "kv_rank: %.0f, rope_dim: %.0f, nope_dim: %.0f, value_dim: %.0f}\n",
-                      c->kv_rank, c->rope_dim, c->nope_dim, c->value_dim);
+            hm__text_addf(out, "rank_q: %.0f, ", c->q_rank);
+        hm__text_addf(out, "rank_kv: %.0f, dim_nope: %.0f, dim_rope: %.0f, dim_v: %.0f}\n",
+                      c->kv_rank, c->nope_dim, c->rope_dim, c->value_dim);
     }
 }
 
@@ -182,9 +190,11 @@ static void write_document(struct hm_imported *im, const struct hf_count *c)
     hm__text_add(out, "\nnetwork:\n");
     if (c->plain) {
         write_shape(out, c);
-        hm__text_addf(out, "  parameters: %.0f\n", c->parameters);
+        hm__text_addf(out, "  published: {parameters: %.0f}", c->parameters);
         if (c->routed > 0)
-            hm__text_addf(out, "  active: %.0f\n", c->parameters - c->routed + c->routed_active);
+            hm__text_addf(out, " # %.0f of them active for a token",
+                          c->parameters - c->routed + c->routed_active);
+        hm__text_add(out, "\n");
     } else {
         hm__text_addf(out, "  parameters: %.0f\n  forward: %.0f flop\n", c->parameters,
                       2 * c->products);

@@ -36,6 +36,8 @@ struct hf_count {
     double experts, experts_per_token, expert_ffn, shared_ffn, dense_layers;
     double q_rank, kv_rank, rope_dim, nope_dim, value_dim;
     double key_width;        /* Sum over heads of the widths of keys and of values, in one layer. */
+    bool norm_bias, qk_norm; /* Normalisations have a bias; queries and keys are normalised. */
+    const char *bias;        /* Products with a bias: "qkv", "all", or NULL for none. */
     bool gated, tied, plain; /* `plain`: a decoder that the members above describe completely. */
     const char *missing;     /* A key that the count needs and the configuration does not have. */
 };

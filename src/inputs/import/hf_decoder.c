@@ -436,6 +436,10 @@ bool hm__hf_count_decoder(struct hf_count *c)
     else if (!is_type(c, "jetmoe"))
         add_ffn(c, traits, c->ffn, c->layers);
     add_head(c, traits);
+    c->norm_bias = traits & NORM_BIAS;
+    c->qk_norm = traits & QK_NORM;
+    if (traits & QKV_BIAS)
+        c->bias = traits & MLP_BIAS ? "all" : "qkv";
     c->extra = next_token_layers(c);
     c->plain = !is_type(c, "jetmoe");
     return true;
