@@ -226,12 +226,12 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
     double fraction = backward ? k->norm_backward : k->norm_forward;
     double bytes = (backward ? 5 : 3) * values * d->value_bytes;
 
-    if (d->software == HM_SOFTWARE_EAGER && d->math == HM_MATH_BF16)
-        fraction *= k->norm_slow;
     if (d->software != HM_SOFTWARE_EAGER)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* A channel is summed by one block of threads, which limits the rate of few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
+    if (d->math == HM_MATH_BF16)
+        rate = fmin(rate, d->processors * k->norm_slow * 1e9);
     return bytes / rate + 2e-6 * k->kernel;
 }
 

@@ -130,11 +130,27 @@ static void ops_norm(struct ops *o)
     o->step.kept_bytes += o->out * o->a;
 }
 
+/*
+ * The approximation of GELU by tanh is written as arithmetic (GPT-2): an eager framework runs each
+ * operation as a kernel on wide values, 8 forward and 11 backward, and keeps four results.
+ */
+static void ops_gelu_tanh(struct ops *o)
+{
+    o->step.forward_s += 8 * ops_stream(o, 2.3 * o->out * o->wide);
+    o->step.backward_s += 11 * ops_stream(o, 2.5 * o->out * o->wide);
+    ops_host(o, 8, 11, 1);
+    o->step.kept_bytes += 4 * o->out * o->wide;
+}
+
 static void ops_activation(struct ops *o)
 {
     bool image = o->l->in.kind == HM_SHAPE_IMAGE, drop = strcmp(o->l->name, "dropout") == 0;
     bool clamp = strcmp(o->l->name, "relu") == 0;
 
+    if (strcmp(o->l->name, "gelu-tanh") == 0 && o->d->software == HM_SOFTWARE_EAGER) {
+        ops_gelu_tanh(o);
+        return;
+    }
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a + (drop ? o->out : 0));
     o->step.backward_s += ops_stream(o, 3 * o->out * o->a);
     ops_host(o, 1, 1, 0);

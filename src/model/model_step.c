@@ -66,6 +66,11 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
              hm_math_name(d->math), hm_software_name(d->software),
              m->overlap == HM_OVERLAP_BUCKETS ? ", gradients in buckets" : "");
     hm__model_add_note(m, text);
+    if (m->cluster->assumed) {
+        snprintf(text, sizeof(text), "of the machine, these figures are assumed: %.100s",
+                 m->cluster->assumed);
+        hm__model_add_note(m, text);
+    }
     return 0;
 }
 

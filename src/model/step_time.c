@@ -6,8 +6,6 @@
  * DistributedDataParallel, Li et al. 2020).
  *
  * Times are computed for batches of 2^k and 3*2^k samples and interpolated linearly between them.
- * Memory is that of weights, gradients, the optimizer's state and what operations keep for the
- * backward pass; whichever of gradients and kept values is larger at the peak counts in full.
  */
 #include "step_time.h"
 
@@ -20,6 +18,7 @@
 
 enum { NODES_MAX = 128, LOOK_BACK = 64 };
 
+static const double WORKSPACE_BYTES = 75e6;
 static const double FIRST_BUCKET = 1 << 20; /* Bytes; the first bucket of PyTorch is small. */
 
 /* A layer, or several equal ones, whose times are computed once for each batch. */
@@ -147,19 +146,24 @@ const struct hm_device *hm__step_table_device(const struct hm_step_table *t)
     return &t->device;
 }
 
-/* Peak memory: the framework holds either the kept values or the gradients at the peak, and some
- * of the other. */
-static double table_memory(const struct hm_step_table *t, double kept)
+/*
+ * Peak memory for b samples: weights, the optimizer's state, workspaces of libraries, the input,
+ * converted weights, and what operations keep; gradients of the last layers exist before the values
+ * of the first ones are freed, so a part of the gradients counts at that peak too.
+ */
+static double table_memory(const struct hm_step_table *t, double b, double kept)
 {
+    const struct hm_shape *in = &t->job->network->input;
     double weight = t->job->precision / 8, p = t->counts->parameters;
     double states = t->job->optimizer == HM_OPTIMIZER_ADAM       ? 2
                     : t->job->optimizer == HM_OPTIMIZER_MOMENTUM ? 1
                                                                  : 0;
-    double copies = t->device.value_bytes < weight ? t->device.value_bytes * p : 0;
-    double gradients = weight * p;
+    double narrow = t->device.value_bytes < weight ? t->device.value_bytes : 0;
+    double input = b * fmax(in->height, 1) * fmax(in->width, 1) * in->channels * (4 + narrow);
+    double held = input + kept;
 
-    return p * weight * (1 + states) + fmax(gradients, kept + copies) +
-           0.2 * fmin(gradients, kept + copies);
+    return p * weight * (1 + states) + WORKSPACE_BYTES + narrow * p +
+           fmax(weight * p, held + 0.6 * weight * p);
 }
 
 /* Computes the step for b samples. */
@@ -187,7 +191,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     parts->forward_s = hosted ? sum.forward_host_s : sum.forward_s + fixed;
     parts->backward_s = hosted ? sum.backward_host_s : sum.backward_s;
     parts->update_s = hosted ? update_host : update;
-    parts->memory_bytes = table_memory(t, sum.kept_bytes);
+    parts->memory_bytes = table_memory(t, b, sum.kept_bytes);
     double now = parts->forward_s;
     for (size_t i = count; i-- > 0;) {
         const struct hm_layer_step *s = &t->steps[t->kind_of[i]];

@@ -24,7 +24,10 @@ const char *hm__catalog_heading(enum hm_catalog_kind kind)
 
 static double known_flops(const struct hm_node *n)
 {
-    return n->flops_32 > 0 ? n->flops_32 : n->flops_64 > 0 ? n->flops_64 : n->flops_16;
+    return n->flops_32 > 0   ? n->flops_32
+           : n->flops_64 > 0 ? n->flops_64
+           : n->flops_16 > 0 ? n->flops_16
+                             : n->flops_bf16;
 }
 
 void hm__render_machine_line(struct hm_text *out, const char *name, const struct hm_cluster *c,
@@ -54,6 +57,11 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         {"flops 16 bit", c->node.flops_16, hm__show_flops},
         {"flops 32 bit", c->node.flops_32, hm__show_flops},
         {"flops 64 bit", c->node.flops_64, hm__show_flops},
+        {"flops tf32", c->node.flops_tf32, hm__show_flops},
+        {"flops bf16", c->node.flops_bf16, hm__show_flops},
+        {"flops fp8", c->node.flops_fp8, hm__show_flops},
+        {"processors", c->node.processors, hm__show_number},
+        {"matrix products", c->node.matrix_efficiency, hm__show_number},
         {"efficiency", c->node.efficiency, hm__show_number},
         {"memory", c->node.memory_bytes, hm__show_bytes},
         {"its bandwidth", c->node.memory_bandwidth_bytes_per_s, hm__show_byte_rate},
@@ -72,6 +80,8 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
     hm__text_addf(out, "%-16s %s\n", "price an hour",
                   c->node.price_per_s >= 0 ? hm__show_money(c->node.price_per_s * 3600, shown)
                                            : "not known");
+    if (c->assumed)
+        hm__text_addf(out, "%-16s %s\n", "assumed", c->assumed);
 }
 
 /* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */
@@ -87,6 +97,11 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "flops_16", n->flops_16);
     put_figure(json, "flops_32", n->flops_32);
     put_figure(json, "flops_64", n->flops_64);
+    put_figure(json, "flops_bf16", n->flops_bf16);
+    put_figure(json, "flops_tf32", n->flops_tf32);
+    put_figure(json, "flops_fp8", n->flops_fp8);
+    put_figure(json, "processors", n->processors);
+    put_figure(json, "matrix_efficiency", n->matrix_efficiency);
     put_figure(json, "efficiency", n->efficiency);
     put_figure(json, "memory_bandwidth_bytes_per_s", n->memory_bandwidth_bytes_per_s);
     put_figure(json, "kernel_overhead_s", n->kernel_overhead_s);
@@ -97,6 +112,7 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "bandwidth_bytes_per_s", c->network.bandwidth_bytes_per_s);
     put_figure(json, "latency_s", c->network.latency_s);
     hm__json_put_number(json, "price_per_h", n->price_per_s >= 0 ? n->price_per_s * 3600 : NAN);
+    hm__json_put_text(json, "assumed", c->assumed);
 }
 
 /* ---- fabrics and neural networks ---------------------------------------------------------------

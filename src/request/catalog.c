@@ -232,23 +232,14 @@ static const struct hm_request_field show_fields[] = {
     HM_ROW_JSON(struct hm_catalog_show_request, json),
 };
 
-static bool has_entry(const struct hm_catalog *catalog, enum hm_catalog_kind kind, const char *name)
-{
-    size_t count = hm_catalog_count(catalog, kind);
-
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(hm_catalog_name(catalog, kind, i), name) == 0)
-            return true;
-    return false;
-}
-
 static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_show_request *r,
                       enum hm_catalog_kind *ret_kind, struct hm_err *err)
 {
     struct hm_cluster *none;
 
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
-        if ((r->kind < 0 || r->kind == k) && has_entry(catalog, (enum hm_catalog_kind)k, r->name)) {
+        if ((r->kind < 0 || r->kind == k) &&
+            hm__catalog_find(catalog, (enum hm_catalog_kind)k, r->name)) {
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }

@@ -236,6 +236,10 @@ expect "without its data a case is skipped, and this is reported" 0 "fig4-bp-16m
 # validate
 expect "validate agrees" 0 "62 figures, 0 differ" howmany validate
 json "validate as json" '.differ == 0 and .count == 62 and (.checks[] | select(.case == "fig2-spark-ann" and .what == "mape").value * 1e4 | round) == 136808' howmany validate --json
+json "validate --steps predicts measured steps" '(.rows | length) > 350 and ([.medians[] | select(.by == "kind") | .median_error < 0.15] | all) and
+  ([.rows[] | .low_s < .predicted_s and .predicted_s < .high_s] | all)' howmany validate --steps --json
+expect "validate --steps and --fits" 2 "at most one table" howmany validate --steps --fits
+expect "validate --steps with a table that is none" 2 "source" howmany validate --steps $fig2
 sed 's/4.13950/4.23950/' $fig2 >"$work/wrong.yaml"
 expect "validate finds a wrong figure" 1 "DIFFERS" howmany validate "$work/wrong.yaml"
 

@@ -1304,6 +1304,16 @@ export interface CatalogEntry {
   flops_32?: number | null;
   /** flop/s in 64 bit */
   flops_64?: number | null;
+  /** flop/s in bf16 */
+  flops_bf16?: number | null;
+  /** flop/s in TF32 */
+  flops_tf32?: number | null;
+  /** flop/s in fp8 */
+  flops_fp8?: number | null;
+  /** multiprocessors of a worker */
+  processors?: number | null;
+  /** share of the peak of the largest products */
+  matrix_efficiency?: number | null;
   /** share of the peak that is reached */
   efficiency?: number | null;
   /** bandwidth of memory */
@@ -1324,6 +1334,8 @@ export interface CatalogEntry {
   latency_s?: number | null;
   /** price of an hour */
   price_per_h?: number | null;
+  /** figures that are not from the source */
+  assumed?: string | null;
   /** parameters of a neural network */
   parameters?: number | null;
   /** flop of one sample forward */
