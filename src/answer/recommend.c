@@ -68,7 +68,10 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Finds the price of a worker-second: the median over the rows of the column cost. */
+/*
+ * Finds the price of a worker-second: the median of cost / (n * seconds) over the rows that have a
+ * cost.
+ */
 static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
@@ -121,7 +124,7 @@ static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* If every candidate is known to fail, records that as the reason for no recommendation. */
+/* If every candidate is known to fail, records this as the reason why nothing is recommended. */
 static void reason_all_fail(struct hm_recommending *w)
 {
     size_t failed = 0;
@@ -136,8 +139,7 @@ static void reason_all_fail(struct hm_recommending *w)
 }
 
 /*
- * Adds a note that lists the candidates without a run that matches the question, if other
- * candidates have one.
+ * If only some candidates have a run that matches the question, adds a note that lists the others.
  */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {

@@ -55,7 +55,7 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-/* Writes the names that a term may use to the hint of an error about an unknown name. */
+/* Writes the names that a term may use into the hint of an error about an unknown name. */
 static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
 {
     size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");

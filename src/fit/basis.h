@@ -20,7 +20,7 @@ enum {
 
 /* The role of a term when terms are chosen automatically. */
 enum hm_role {
-    HM_ROLE_WORK,     /* The term is part of the work itself; each set of terms needs one. */
+    HM_ROLE_WORK,     /* The term is part of the work itself; each set needs such a term. */
     HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
     /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
     HM_ROLE_STEEP,
@@ -41,7 +41,8 @@ struct hm_basis {
     struct hm_formula *formulas[HM_TERMS_MAX];
     /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
     struct hm_sheet *sheet;
-    struct hm_prior priors[HM_TERMS_MAX]; /* Used only with a specification sheet. */
+    /* Priors of the factors of the terms; used only with a specification sheet. */
+    struct hm_prior priors[HM_TERMS_MAX];
 };
 
 /* Sets the quantities of a basis to the columns of the runs that a formula can use. */
@@ -50,7 +51,8 @@ int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const s
 /* Index of the quantity with this name, or -1 if there is none. */
 int hm__basis_find(const struct hm_basis *basis, const char *name);
 
-/* Compiles formulas into the terms of a basis; they may use only the names of its quantities. */
+/* Compiles formulas into the terms of a basis. The formulas may use only the names of the
+ * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
 /*
@@ -73,15 +75,15 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 
 /*
- * Whether any term needs a value of the quantity; if `in` is not NULL, only terms with in[k] count.
- * The terms of a specification sheet need none, because the sheet has its own values.
+ * Whether any term needs a value of the quantity; if `in` is not NULL, only terms k with in[k] are
+ * considered. The terms of a specification sheet need no values, because the sheet has its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
 /*
- * Sets x[k * count + i] to the value of term k at place i, where quantity q is columns[q][i]. Fails
- * if a term is negative or not finite; then err->line is 1 + i, which the caller replaces by the
- * line of the run.
+ * Computes the terms at `count` places: x[k * count + i] is term k at place i, where quantity q has
+ * the value columns[q][i]. Fails if a term is negative or not finite; then err->line is 1 + i,
+ * which the caller replaces by the line of the run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);

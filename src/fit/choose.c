@@ -22,20 +22,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.5;
 /*
- * Largest number of runs that count in the weight of a set of terms, because errors along one curve
- * are correlated.
+ * The weight of a set of terms counts at most this many runs, because errors along one curve are
+ * correlated.
  */
 static const double COUNTED_RUNS = 2;
 /* A set of terms whose relative error is at least this is useless. */
 static const double HOPELESS = 0.15;
 enum {
     /*
-     * Smallest number of configurations for a steep term, because three points lie on many curves.
+     * A steep term needs at least this many configurations, because three points lie on many
+     * curves.
      */
     STEEP_NEEDS = 4
 };
@@ -141,9 +143,9 @@ static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *ch
 }
 
 /*
- * Drops the sets whose residual is too large. Keeps them if all sets are like this, or if only sets
- * with a steep term would remain and there are too few configurations for a steep term. Returns the
- * number of sets left.
+ * Drops the sets whose residual is too large. Keeps them if all sets have such a residual, or if
+ * only sets with a steep term would remain and there are too few configurations for a steep term.
+ * Returns the number of sets left.
  */
 static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
                                   const struct runs_summary *w)
@@ -228,6 +230,8 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
     all = left[0];
     hm__lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
+        if (hm__budget_spent("terms"))
+            break;
         struct hm_choice *choice = &choices[count];
         if (!choice_init(basis, set, most, choice) ||
             !choice_all_contribute(&all, choice, &summary))

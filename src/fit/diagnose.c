@@ -178,7 +178,8 @@ static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 }
 
 /*
- * Fraction of term k that would not be a combination of the other terms if a run at n were added.
+ * Fraction of term k that would not be a combination of the other terms if a run on n workers were
+ * added.
  */
 static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
@@ -202,8 +203,8 @@ static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 }
 
 /*
- * The number of workers of an additional run, at least twice the largest one, that would
- * distinguish term k from the other terms.
+ * The number of workers of an additional run, at least twice the largest measured number, that
+ * would distinguish term k from the other terms.
  */
 static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 {

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "student.h"
@@ -119,7 +120,7 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
-/* Whether the runs are weak scaling: the work (the column `name`) is proportional to n. */
+/* Whether the runs have weak scaling: their work (the column `name`) is proportional to n. */
 static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 {
     int q = hm__basis_find(&f->basis, name);
@@ -155,7 +156,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
-    /* A specification sheet says itself whether scaling is weak. */
+    /* The specification sheet itself says whether scaling is weak. */
     if (!fit->from_sheet)
         fit->weak = scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     if (f->basis.count == 0)
@@ -205,8 +206,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 /* ---- coefficients ---------------------------------------------------------------------------- */
 
 /*
- * Adds the rows of one configuration: the mean, weighted by the number of runs, and the sum of
- * squares around the mean.
+ * Adds one configuration to the least-squares problem: a row for the mean, weighted by the number
+ * of runs, and a row for the sum of squares around the mean.
  */
 static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 {
@@ -225,8 +226,8 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 }
 
 /*
- * Sets the weights of all configurations from the previous fit, or from the measured means if this
- * is the first; returns the largest relative change of a weight.
+ * Sets the weights of all configurations from the previous fit, or from the measured means if there
+ * is no previous fit; returns the largest relative change of a weight.
  */
 static double fit_set_scale(struct hm_fit *fit, bool first)
 {
@@ -261,8 +262,8 @@ static const struct hm_prior *fit_priors(const struct hm__fit *f)
 }
 
 /*
- * Prior of the noise. With a specification sheet, it has the weight of one run; otherwise there is
- * none.
+ * The prior of the noise. With a specification sheet it has the weight of one run; without one
+ * there is no prior.
  */
 static struct hm_noise noise_before(const struct hm_fit_settings *s)
 {
@@ -313,6 +314,8 @@ static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
 
     fit_set_scale(fit, true);
     for (int pass = 0; pass < (large ? 2 : 50); pass++) {
+        if (hm__budget_spent("runs"))
+            break;
         fit_solve_pass(f, s);
         if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)
             break;
@@ -357,8 +360,8 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
 }
 
 /*
- * Reduces the runs of each configuration to a least-squares problem, a fold; if there are many
- * configurations, each fold has several. Returns NULL when out of memory.
+ * Reduces the runs of each configuration to a least-squares problem, called a fold. If there are
+ * many configurations, a fold has several of them. Returns NULL when out of memory.
  */
 static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 {
@@ -500,7 +503,7 @@ static void fit_set_defaults(struct hm__fit *f)
     }
 }
 
-/* Whether term k falls with the number of workers, from the largest measured n on. */
+/* Whether term k decreases with the number of workers n beyond the largest measured n. */
 static bool term_falls(const struct hm_fit *fit, size_t k)
 {
     const struct hm__fit *f = fit->inside;
@@ -509,7 +512,7 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
     double x[2 * HM_TERMS_MAX];
     struct hm_err ignored = {0};
 
-    /* The terms of a specification sheet that fall are compute and the evenly divided work. */
+    /* In a specification sheet, compute and the evenly divided work decrease with n. */
     if (f->basis.sheet)
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
     /* With weak scaling, the constant term is the work of each worker. */

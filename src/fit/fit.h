@@ -13,7 +13,7 @@ enum { HM_FIT_DRAWS = 2000 };
 
 struct hm__fit {
     struct hm_basis basis;
-    struct hm_fit_data data; /* data.count is 0 if there are no runs. */
+    struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     bool in[HM_TERMS_MAX];   /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
@@ -61,15 +61,15 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Seconds at the i-th of `count` places, where x has the values of the terms: with the reported
- * coefficients if draw is HM_NONE, otherwise with those of the draw.
+ * Seconds at the i-th of `count` places; x holds the values of the terms at all places. Uses the
+ * reported coefficients if draw is HM_NONE, and otherwise those of the given draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
-/* The part of the seconds at place i that falls with n: the work that is divided among workers. */
+/* Seconds at place i that decrease with n: the work that is divided among the workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
-/* Value of the term that is number `used` (from 0) among the terms in use; x has one place only. */
+/* Value of the `used`-th of the terms in use, from 0; x holds the terms of one place only. */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

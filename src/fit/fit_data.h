@@ -39,15 +39,15 @@ int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const st
                       struct hm_err *err);
 
 /*
- * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if it is
- * rather constant, and -1 if there are too few repeats.
+ * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if the
+ * spread is rather constant, and -1 if there are too few repeats.
  */
 int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Sets the relative weight (evidence) of each group from the spread of its repeats. */
 void hm__fit_data_weigh(struct hm_fit_data *data, bool relative);
 /*
  * Returns the degrees of freedom of the repeats. *ret_sum is the sum of squares of all repeats
- * around their means, where those of group g are multiplied by scale[g]^2; scale may be NULL.
+ * around their means, where the squares of group g are multiplied by scale[g]^2; scale may be NULL.
  */
 double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 

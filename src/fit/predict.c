@@ -1,11 +1,12 @@
 /*
  * Predictions of a fit: the time on n workers, its interval, and the speedup. The time t(n) is the
  * sum of coefficient * term at n; the bounds of the interval are quantiles of the draws. Limit:
- * beyond the measured n, the interval is right only if the terms are.
+ * beyond the measured n, the interval is right only if the terms are right.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
@@ -219,8 +220,8 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
     draws_interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     draws_interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
     /*
-     * Extend the interval of a run to include that of the mean, in spite of random errors of the
-     * draws.
+     * The interval of a run must include that of the mean; random errors of the draws could prevent
+     * this.
      */
     p->low_s = fmin(p->low_s, p->mean_low);
     p->high_s = fmax(p->high_s, p->mean_high);
@@ -262,6 +263,8 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
         rc = eval_terms_at(fit, values, all, count + 1, &x, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         predictions[i] = (struct hm_prediction){.n = n[i]};
+        if ((rc = hm__budget_check("target_n", err)))
+            break;
         prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
     }
     hm__free(x);

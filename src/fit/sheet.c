@@ -20,19 +20,22 @@
 #include <string.h>
 
 #include "basis.h"
+#include "budget.h"
 #include "err.h"
 
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
-    const struct hm_job *job;         /* Borrowed from the caller. */
-    const struct hm_cluster *cluster; /* Borrowed; NULL if the job consists of formulas only. */
+    const struct hm_job *job; /* The job; borrowed from the caller. */
+    /* The hardware; borrowed. NULL if the job consists of formulas only. */
+    const struct hm_cluster *cluster;
     bool weak;
     /*
-     * Seconds that the sheet predicts without corrections, at n = 1 and at the job's reference n.
+     * Seconds that the specification sheet predicts without corrections, on one worker and on the
+     * job's reference number of workers.
      */
     double one_s, reference_s;
-    double work_s; /* Seconds of compute that the sheet predicts at n = 1. */
+    double work_s; /* Seconds of compute that the specification sheet predicts on one worker. */
 };
 
 double hm__sheet_reference_s(const struct hm_sheet *sheet)
@@ -70,7 +73,8 @@ static int sheet_split_graph(const struct hm_job *job, const double *n, size_t c
     return rc;
 }
 
-/* Computes the terms at several n under one variant of the sheet (changed work or network). */
+/* Computes the terms for several numbers of workers n under one variant of the specification sheet
+ * (changed work or network). */
 static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant variant,
                               const double *n, size_t count, double *x, struct hm_err *err)
 {
@@ -107,8 +111,8 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
 }
 
 /*
- * Returns the changes to the sheet at place i: the amount of work, the latency and the bandwidth,
- * for each of these that the runs have a column for.
+ * Returns the changes to the specification sheet at place i: the amount of work, the latency and
+ * the bandwidth, if the runs have a column for them.
  */
 static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
                                           const double *const *columns, size_t i)
@@ -136,8 +140,8 @@ static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b
 }
 
 /*
- * Computes the terms at all places that have the same variant of the sheet as place `first`, and
- * marks these places in done[].
+ * Computes the terms at all places that have the same variant of the specification sheet as place
+ * `first`, and marks these places in done[].
  */
 static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
                             size_t count, size_t first, bool *done, double *n, double *part_x,
@@ -176,6 +180,8 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (done[i])
             continue;
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         if (variants++ == VARIANTS_MAX)
             rc = hm__fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
                           VARIANTS_MAX);
@@ -219,8 +225,8 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
 }
 
 /*
- * Computes the times that the sheet predicts without corrections, by which the overheads are
- * scaled, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, by which the
+ * overheads are scaled, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

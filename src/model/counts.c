@@ -109,12 +109,24 @@ static int slide_window(struct counter *c, const struct hm_layer *l, struct hm_s
     return 0;
 }
 
+/* The output side of a transposed convolution: (l - 1) s + k - b. */
+static int spread_window(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    if (shape->kind != HM_SHAPE_IMAGE)
+        return fail_layer(c, l, "the input must be an image, [height, width, channels]");
+    shape->height = (shape->height - 1) * l->stride + l->kernel_h - l->border_h;
+    shape->width = (shape->width - 1) * l->stride + l->kernel_w - l->border_w;
+    if (!(shape->height >= 1) || !(shape->width >= 1))
+        return fail_layer(c, l, "the border is larger than the output");
+    return 0;
+}
+
 static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                       struct hm_count *row)
 {
-    double maps = shape->channels;
+    double maps = shape->channels, before = shape->height * shape->width;
     double depth = l->depth > 0 ? l->depth : maps / l->groups;
-    int rc = slide_window(c, l, shape);
+    int rc = l->transposed ? spread_window(c, l, shape) : slide_window(c, l, shape);
 
     if (rc)
         return rc;
@@ -126,7 +138,8 @@ static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_sha
     double window = l->kernel_h * l->kernel_w * depth, places = shape->height * shape->width;
     double bias = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_SHARED ? 1 : places;
     row->parameters = l->units * (window + bias);
-    row->multiply_adds = l->units * window * places;
+    /* A transposed convolution spreads each input value over a window of the output. */
+    row->multiply_adds = l->units * window * (l->transposed ? before : places);
     shape->channels = l->units;
     return 0;
 }
@@ -191,7 +204,8 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
 /* Counts a layer that has no child layers, and changes *shape from its input to its output. */
 static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
-    struct hm_count row = {.name = l->name, .inputs = shape_size(shape), .outputs = -1};
+    struct hm_count row = {
+        .name = l->name, .inputs = shape_size(shape), .outputs = -1, .in = *shape, .layer = l};
     int rc = 0;
 
     switch (l->kind) {
@@ -202,7 +216,7 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         rc = count_conv(c, l, shape, &row);
         break;
     case HM_LAYER_POOL:
-        if (l->global && shape->kind == HM_SHAPE_IMAGE)
+        if (l->global && shape->kind != HM_SHAPE_VECTOR)
             *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape->channels};
         else
             rc = slide_window(c, l, shape);
@@ -260,7 +274,29 @@ static int count_residual(struct counter *c, const struct hm_layer *l, struct hm
     struct hm_count row = {.name = "add",
                            .inputs = 2 * shape_size(shape),
                            .outputs = shape_size(shape),
-                           .out = *shape};
+                           .in = *shape,
+                           .out = *shape,
+                           .layer = l};
+    return counter_add_row(c, l, &row);
+}
+
+/* Counts a scale layer: the children give one factor for each channel of the input. */
+static int count_scale(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    struct hm_shape factors = *shape;
+    int rc = count_layers(c, l->children, l->child_count, &factors);
+
+    if (rc)
+        return rc;
+    if (shape_size(&factors) != shape->channels)
+        return fail_layer(c, l, "the layers give %g factors for %g channels", shape_size(&factors),
+                          shape->channels);
+    struct hm_count row = {.name = "scale",
+                           .inputs = shape_size(shape) + shape->channels,
+                           .outputs = shape_size(shape),
+                           .in = *shape,
+                           .out = *shape,
+                           .layer = l};
     return counter_add_row(c, l, &row);
 }
 
@@ -280,7 +316,13 @@ static int count_concat(struct counter *c, const struct hm_layer *l, struct hm_s
         joined = branch;
     }
     *shape = joined;
-    return 0;
+    struct hm_count row = {.name = "concat",
+                           .inputs = shape_size(shape),
+                           .outputs = shape_size(shape),
+                           .in = *shape,
+                           .out = *shape,
+                           .layer = l};
+    return counter_add_row(c, l, &row);
 }
 
 static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
@@ -294,6 +336,8 @@ static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_sh
         return count_residual(c, l, shape);
     case HM_LAYER_CONCAT:
         return count_concat(c, l, shape);
+    case HM_LAYER_SCALE:
+        return count_scale(c, l, shape);
     case HM_LAYER_BRANCH:
         return count_layers(c, l->children, l->child_count, shape);
     case HM_LAYER_REPEAT:

@@ -16,49 +16,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "collective.h"
 #include "err.h"
-#include "layer_time.h"
 #include "memory.h"
+#include "model_state.h"
 #include "names.h"
+#include "need.h"
 #include "slowness.h"
-#include "symbols.h"
 #include "way_time.h"
 
-enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
-
-struct hm_model {
-    const struct hm_job *job;
-    const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
-    struct hm_variant variant;
-    struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
-    /* Times of the layers; empty when only totals of the network are known. */
-    struct hm_layer_costs costs;
-    struct hm_wires wires;
-    struct hm_transfer platform_steps[HM_WAY_STEPS];
-    const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
-    size_t step_count;
-    /* stragglers: NULL if all workers are equally fast; own_stragglers: NULL if that is shared. */
-    struct hm_stragglers *stragglers, *own_stragglers;
-    double symbols[HM_SYMBOL_COUNT];
-    double flops;        /* Flop per second that one worker reaches. */
-    double batch;        /* Samples of an iteration, with the work factor applied. */
-    double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
-    double gradient_bytes;
-    /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */
-    double memory_fixed, memory_per_sample;
-    char notes[NOTES_MAX][NOTE_TEXT];
-    size_t note_count;
-};
-
-static void model_note(struct hm_model *m, const char *text)
+void hm__model_add_note(struct hm_model *m, const char *text)
 {
     if (m->note_count < NOTES_MAX)
         snprintf(m->notes[m->note_count++], NOTE_TEXT, "%s", text);
 }
 
-static int fail_missing(const struct hm_model *m, const char *field, const char *message,
-                        const char *hint, struct hm_err *err)
+int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
+                           const char *hint, struct hm_err *err)
 {
     hm__fail(err, HM_E_MISSING, "%s", message);
     hm__err_hint(err, "%s", hint);
@@ -72,21 +47,21 @@ static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
     double bits = m->job->precision;
-    double peak = bits == 16 ? node->flops_16 : bits == 32 ? node->flops_32 : node->flops_64;
+    enum hm_math math;
+    double peak = hm__node_rate(node, m->job->math, bits, &math);
 
-    if (!(peak > 0) && bits == 16 && node->flops_32 > 0) {
-        peak = node->flops_32;
-        model_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
-    }
+    if (peak > 0 && bits == 16 && math == HM_MATH_FP32)
+        hm__model_add_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
     if (!(peak > 0)) {
         char message[128];
         snprintf(message, sizeof(message), "the machine%s%s has no flops for %g bit",
                  m->cluster->name ? " " : "", m->cluster->name ? m->cluster->name : "", bits);
-        return fail_missing(m, "cluster.flops", message,
-                            "give flops: a speed such as 105.6 Gflop/s", err);
+        return hm__model_fail_missing(m, "cluster.flops", message,
+                                      "give flops: a speed such as 105.6 Gflop/s", err);
     }
     if (!(node->efficiency > 0))
-        model_note(m, "no efficiency is given: flops are taken as the rate that is reached");
+        hm__model_add_note(m,
+                           "no efficiency is given: flops are taken as the rate that is reached");
     m->flops = peak * (node->efficiency > 0 ? node->efficiency : 1) * m->variant.flops;
     return 0;
 }
@@ -130,15 +105,6 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
-/*
- * Number of values that the optimizer keeps for each parameter, besides the parameter and its
- * gradient.
- */
-static double optimizer_states(enum hm_optimizer optimizer)
-{
-    return optimizer == HM_OPTIMIZER_ADAM ? 2 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 0;
-}
-
 static int set_network(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
@@ -159,10 +125,14 @@ static int set_network(struct hm_model *m, struct hm_err *err)
         return HM_E_RANGE;
     }
     m->gradient_bytes = m->counts->parameters * weight;
-    m->memory_fixed = m->gradient_bytes * (2 + optimizer_states(job->optimizer));
+    m->memory_fixed =
+        m->counts->parameters * hm__need_parameter_bytes(job->optimizer, job->precision);
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)
         return 0;
+    rc = hm__model_set_table(m, err);
+    if (rc || m->table)
+        return rc;
     return hm__layer_costs_init(&m->costs, m->counts, m->flops,
                                 c->roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
                                 c->roofline ? c->node.kernel_overhead_s : 0, weight, err);
@@ -186,63 +156,6 @@ static void set_symbols(struct hm_model *m)
     }
 }
 
-/* Checks that each quantity that a formula uses has a value above 0; only the latency may be 0. */
-static int check_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
-                         int line, struct hm_err *err)
-{
-    for (size_t k = HM_SYMBOL_BATCH; f && k < HM_SYMBOL_COUNT; k++) {
-        bool known =
-            k == HM_SYMBOL_LATENCY ? m->wires.network.bandwidth_bytes_per_s > 0 : m->symbols[k] > 0;
-        if (known || !hm__formula_uses(f, k))
-            continue;
-        hm__fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
-                 hm__job_symbols[k].name);
-        hm__err_hint(err, "give it in where:, or give the %s that defines it",
-                     k == HM_SYMBOL_BATCH      ? "batch"
-                     : k <= HM_SYMBOL_TRAINING ? "network"
-                                               : "cluster");
-        hm__err_field(err, field);
-        hm__err_at(err, m->job->source, line);
-        return HM_E_MISSING;
-    }
-    return 0;
-}
-
-static int check_wires(const struct hm_model *m, struct hm_err *err)
-{
-    for (size_t i = 0; i < m->step_count; i++) {
-        if (m->steps[i].time)
-            continue;
-        bool one_node =
-            m->cluster && m->wires.per_node > 1 && m->cluster->max_nodes == 1 && !m->wires.outside;
-        if (!m->cluster || (!(m->wires.network.bandwidth_bytes_per_s > 0) && !one_node))
-            return fail_missing(m, "cluster.network", "the cluster has no network",
-                                "give cluster.network, e.g. 10gbe", err);
-        if (m->wires.per_node > 1 && !(m->wires.link.bandwidth_bytes_per_s > 0))
-            return fail_missing(m, "cluster.link", "several accelerators need a link between them",
-                                "give link: {bandwidth: 300 GB/s, latency: 3 us}", err);
-    }
-    return 0;
-}
-
-static int check_formulas(const struct hm_model *m, struct hm_err *err)
-{
-    const struct hm_job *job = m->job;
-    int rc = check_formula(m, job->compute, "compute", job->compute_line, err);
-
-    for (size_t i = 0; rc == 0 && i < m->step_count; i++) {
-        const struct hm_transfer *t = &m->steps[i];
-        rc = check_formula(m, t->time, "communicate", t->line, err);
-        if (rc == 0)
-            rc = check_formula(m, t->bytes, "communicate", t->line, err);
-    }
-    if (rc == 0)
-        rc = check_formula(m, job->per_edge, "graph.per_edge", 0, err);
-    if (rc == 0)
-        rc = check_formula(m, job->memory_needed, "memory", job->memory_line, err);
-    return rc ? rc : check_wires(m, err);
-}
-
 /* Sets the communication steps; those of a platform replace those of the job. */
 static int set_steps(struct hm_model *m, struct hm_err *err)
 {
@@ -258,19 +171,19 @@ static int set_stragglers(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
 
-    if (hm__way_stale(&m->variant.way) && m->job->overlap != HM_OVERLAP_NONE)
-        model_note(
+    if (hm__way_stale(&m->variant.way) && m->overlap != HM_OVERLAP_NONE)
+        hm__model_add_note(
             m, "with stale gradients a worker computes and communicates in turn: the overlap of "
                "the job is ignored");
     if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
         return 0;
     if (hm__way_stale(&m->variant.way))
-        model_note(
+        hm__model_add_note(
             m, "workers differ in speed or vary between iterations: see stragglers of the cluster");
     else
-        model_note(m,
-                   "the computing time is the expected time of the slowest worker of a step: see "
-                   "stragglers of the cluster");
+        hm__model_add_note(
+            m, "the computing time is the expected time of the slowest worker of a step: see "
+               "stragglers of the cluster");
     m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
     if (m->stragglers)
         return 0;
@@ -291,22 +204,21 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     m->cluster = cluster;
     m->variant = *variant;
     assert(!job->graph || variant->parts);
+    m->overlap = job->overlap == HM_OVERLAP_AUTO ? HM_OVERLAP_NONE : job->overlap;
     m->batch = job->batch > 0 ? job->batch * variant->work : 0;
     bool reads_batch = job->compute && hm__formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
     rc = set_steps(m, err);
-    if (rc)
-        ;
-    else if (!cluster && !job->compute)
-        rc = fail_missing(m, "cluster", "no machine is named", "give a cluster, e.g. m5.4xlarge",
-                          err);
-    else
+    if (rc == 0 && !cluster && !job->compute)
+        rc = hm__model_fail_missing(m, "cluster", "no machine is named",
+                                    "give a cluster, e.g. m5.4xlarge", err);
+    else if (rc == 0)
         rc = set_hardware(m, err);
     if (rc == 0)
         rc = set_network(m, err);
     if (rc == 0) {
         set_symbols(m);
-        rc = check_formulas(m, err);
+        rc = hm__model_check_formulas(m, err);
     }
     if (rc == 0)
         rc = set_stragglers(m, err);
@@ -322,6 +234,7 @@ void hm__model_free(struct hm_model *m)
     if (!m)
         return;
     hm__layer_costs_release(&m->costs);
+    hm__step_table_free(m->own_table);
     hm_counts_free(m->counts);
     hm__stragglers_free(m->own_stragglers);
     hm__free(m);
@@ -329,18 +242,20 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    double *n, *batch; /* Number of workers, and samples of one worker. */
-    double *scratch;   /* Buffer for the values of a formula. */
-    double *forward;   /* Seconds of the forward pass, if the layers are known. */
+    /* Number of workers; of one worker, the samples of a forward pass and the passes. */
+    double *n, *batch, *passes;
+    double *scratch; /* Buffer for the values of a formula. */
+    double *forward; /* Seconds of the forward pass, if the layers are known. */
     /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
+    double *finish; /* Seconds of a step whose buckets overlap with its backward pass, or 0. */
     size_t count;
 };
 
-enum { SPACE_ROWS = 9 };
+enum { SPACE_ROWS = 11 };
 
 /* Evaluates a formula at all points and checks that each value is finite and not negative. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
@@ -370,7 +285,8 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: flop for the edges of the fullest worker, divided by the rate. */
+/* Computes the time for a graph: flop for the edges of the worker that has most, divided by the
+ * rate. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -402,11 +318,19 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
     }
     if (m->job->graph)
         return eval_graph(m, space, points, err);
+    if (m->table) {
+        int rc = 0;
+        for (size_t i = 0; rc == 0 && i < space->count; i++)
+            rc = hm__model_table_compute(m, space->n[i], space->batch[i], space->passes[i],
+                                         &points[i].compute_s, &points[i].memory_bytes, err);
+        return rc;
+    }
     double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
     if (m->costs.count > 0)
         hm__layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
     for (size_t i = 0; i < space->count; i++)
-        points[i].compute_s = m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i];
+        points[i].compute_s = space->passes[i] *
+                              (m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i]);
     return 0;
 }
 
@@ -421,13 +345,13 @@ static enum hm_scheme step_scheme(const struct hm_model *m, const struct hm_tran
 /* Whether a step is sent layer by layer, overlapping with the backward pass. */
 static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer *t)
 {
-    return m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0 && !t->time &&
+    return m->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0 && !t->time &&
            t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(step_scheme(m, t));
 }
 
 /*
- * Returns the connections (wires) for a step and its servers, at most one colocated server per
- * node.
+ * Returns the connections (wires) for a step, with the number of its servers: at most one server
+ * per node if servers are colocated with workers.
  */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
@@ -457,7 +381,7 @@ static struct hm_wire_time step_message_time(const struct hm_model *m, const str
     return time;
 }
 
-/* Returns the bytes of the states of all copies of all vertices. */
+/* Returns the number of bytes that the states of all copies of the vertices take. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
     return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
@@ -480,7 +404,22 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         double bytes = f                                ? space->scratch[i]
                        : t->what == HM_PAYLOAD_VERTICES ? vertex_bytes(m, p->n)
                                                         : m->gradient_bytes;
-        struct hm_wire_time time = step_message_time(m, t, p->n, bytes, &p->scheme);
+        struct hm_wire_time time;
+        if (hm__model_in_buckets(m, t)) {
+            struct hm_wires wires = step_wires(m, t, p->n);
+            struct hm_step_sent sent;
+            rc = hm__model_table_send(m, p->n, space->batch[i], space->passes[i], step_scheme(m, t),
+                                      &wires, &sent, err);
+            if (rc)
+                return rc;
+            time = (struct hm_wire_time){sent.latency_s * t->times, sent.bandwidth_s * t->times};
+            p->scheme = sent.scheme;
+            space->finish[i] = sent.end_s;
+            space->latency[i] += time.latency_s;
+            space->bandwidth[i] += time.bandwidth_s;
+        } else {
+            time = step_message_time(m, t, p->n, bytes, &p->scheme);
+        }
         p->latency_s += time.latency_s;
         p->bandwidth_s += time.bandwidth_s;
         space->latency[i] += beside ? time.latency_s : 0;
@@ -510,8 +449,20 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
     }
     hm__layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
                             space->scratch);
+    /* Only the last pass overlaps with the communication. */
     for (size_t i = 0; i < space->count; i++)
-        points[i].time_s += space->scratch[i] + points[i].wait_s;
+        points[i].time_s += space->scratch[i] + points[i].wait_s +
+                            (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
+}
+
+/* Computes the time when buckets of gradients overlap with the backward pass. */
+static void eval_bucket_overlap(const struct eval_space *space, struct hm_point *points)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        double other = points[i].communicate_s - space->latency[i] - space->bandwidth[i];
+        if (space->finish[i] > 0)
+            points[i].time_s = space->finish[i] + fmax(other, 0) + points[i].wait_s;
+    }
 }
 
 static void combine_overlap(const struct hm_model *m, struct hm_point *p)
@@ -519,10 +470,12 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
     double a = p->compute_s, b = p->communicate_s, e = m->job->overlap_p;
     double most = a > b ? a : b;
 
-    switch (m->job->overlap) {
+    switch (m->overlap) {
     case HM_OVERLAP_NONE:
     /* If messages are sent layer by layer, eval_layer_overlap replaces this time later. */
     case HM_OVERLAP_LAYERS:
+    case HM_OVERLAP_BUCKETS:
+    case HM_OVERLAP_AUTO:
         p->time_s = a + b;
         break;
     /* Dividing by the larger part avoids an overflow for large exponents p. */
@@ -535,7 +488,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 static int eval_memory(const struct hm_model *m, const struct eval_space *space,
                        struct hm_point *points, struct hm_err *err)
 {
-    const double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
+    const double have = hm__model_memory_limit(m);
     const bool formula = m->job->memory_needed != NULL;
     int rc = 0;
 
@@ -543,8 +496,9 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
         rc = eval_formula(m, m->job->memory_needed, "memory", m->job->memory_line, space, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         struct hm_point *p = &points[i];
-        p->memory_bytes = formula ? space->scratch[i] : m->memory_fixed;
-        if (!formula && !isnan(m->memory_fixed))
+        double needed = p->memory_bytes;
+        p->memory_bytes = formula ? space->scratch[i] : m->table ? needed : m->memory_fixed;
+        if (!formula && !m->table && !isnan(m->memory_fixed))
             p->memory_bytes += m->memory_per_sample * space->batch[i];
         bool sample =
             !m->job->network || m->job->compute || m->variant.weak || space->used[i] <= m->batch;
@@ -553,9 +507,20 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     return rc;
 }
 
-/*
- * Allocates all work arrays as one block, which the caller frees with space->n; clears the points.
- */
+/* Sets the samples of one forward pass of a worker, and the number of passes. */
+static void eval_space_batch(const struct hm_model *m, struct eval_space *space, size_t i)
+{
+    const double local = m->variant.weak ? m->batch : m->batch / space->used[i];
+
+    space->batch[i] = local;
+    space->passes[i] = 1;
+    if (m->counts && m->counts->layer_count > 0 && !m->job->compute)
+        space->passes[i] =
+            hm__need_passes(local, m->job->micro_batch, m->memory_fixed, m->memory_per_sample,
+                            hm__model_memory_limit(m), &space->batch[i]);
+}
+
+/* Allocates all work arrays as one block, which is freed with space->n; clears the points. */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
 {
@@ -564,21 +529,18 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
 
     if (!rows)
         return hm__fail_nomem(err);
-    *space = (struct eval_space){rows,
-                                 rows + count,
-                                 rows + 2 * count,
-                                 rows + 3 * count,
-                                 rows + 4 * count,
-                                 rows + 5 * count,
-                                 rows + 6 * count,
-                                 rows + 7 * count,
-                                 rows + 8 * count,
-                                 count};
+    double **const arrays[SPACE_ROWS] = {&space->n,         &space->batch,   &space->passes,
+                                         &space->scratch,   &space->forward, &space->latency,
+                                         &space->bandwidth, &space->used,    &space->worker,
+                                         &space->server,    &space->finish};
+    for (size_t k = 0; k < SPACE_ROWS; k++)
+        *arrays[k] = rows + k * count;
+    space->count = count;
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
         space->used[i] = hm__way_used(&m->variant.way, n);
-        space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
+        eval_space_batch(m, space, i);
         points[i] = (struct hm_point){.n = n,
                                       .nodes = ceil(n / per_node) + hm__way_nodes(&m->variant.way),
                                       .low_s = NAN,
@@ -586,6 +548,7 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
                                       .cost = NAN,
                                       .server_share = NAN,
                                       .imbalance = NAN,
+                                      .micro_batch = m->counts ? space->batch[i] : NAN,
                                       .scheme = HM_SCHEME_BEST};
     }
     return 0;
@@ -622,7 +585,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* Whether latency and bandwidth are known separately: no step is a formula of time. */
+/* Whether the latency and bandwidth parts of the time are known, which requires that no step is
+ * given as a formula of its time. */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)
@@ -641,6 +605,8 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
     if (rc)
         return rc;
     rc = eval_workers(m, &space, points, err);
+    if (rc == 0)
+        rc = hm__budget_check("max_n", err);
     for (size_t k = 0; rc == 0 && k < m->step_count; k++)
         rc = eval_step(m, &m->steps[k], &space, points, err);
     if (rc == 0)
@@ -649,8 +615,10 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }
-    if (rc == 0 && m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0)
+    if (rc == 0 && m->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0)
         eval_layer_overlap(m, &space, points);
+    if (rc == 0 && m->overlap == HM_OVERLAP_BUCKETS)
+        eval_bucket_overlap(&space, points);
     if (rc == 0)
         rc = eval_servers(m, &space, points, err);
     for (size_t i = 0; !split && i < count; i++)
@@ -695,7 +663,7 @@ size_t hm__model_part_count(const struct hm_model *m)
 {
     size_t steps = m->step_count;
 
-    return 1 + (m->job->overlap == HM_OVERLAP_NONE || steps == 0 ? steps : 1);
+    return 1 + (m->overlap == HM_OVERLAP_NONE || steps == 0 ? steps : 1);
 }
 
 void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size_t room)
@@ -704,7 +672,7 @@ void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size
 
     if (!t)
         snprintf(text, room, "compute");
-    else if (m->job->overlap != HM_OVERLAP_NONE)
+    else if (m->overlap != HM_OVERLAP_NONE)
         snprintf(text, room, "communication not hidden");
     else if (t->time && m->step_count == 1)
         snprintf(text, room, "communicate");
@@ -732,7 +700,7 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }
-    for (size_t k = 1; rc == 0 && m->job->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
+    for (size_t k = 1; rc == 0 && m->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
         rc = eval_one_step(m, &m->steps[k - 1], points, count, err);
         for (size_t i = 0; i < count; i++)
             parts[k * count + i] = points[i].communicate_s;

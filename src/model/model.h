@@ -6,31 +6,7 @@
 #ifndef HM_MODEL_H
 #define HM_MODEL_H
 
-#include "formula.h"
-#include "howmany.h"
-#include "way_time.h"
-
-/* Changes to the job and the cluster for one model; a factor of 1 changes nothing. */
-struct hm_variant {
-    int scheme; /* An enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
-    bool weak;
-    /* Factors on bandwidth, latency and flop per second of the hardware. */
-    double bandwidth, latency, flops;
-    double work;                  /* Factor on the number of samples of an iteration. */
-    struct hm_scaled quantity;    /* Factor on one quantity of the job's `where:`. */
-    const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
-    size_t part_count;
-    bool balanced;     /* True: give each worker the mean number of edges. */
-    struct hm_way way; /* Platform and consistency. */
-    /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
-    struct hm_stragglers *stragglers;
-    bool steady;   /* True: ignore the cluster's stragglers. */
-    bool by_speed; /* True: give each worker a share of the batch in proportion to its speed. */
-};
-
-/* clang-format off */
-#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, NULL, false, false}
-/* clang-format on */
+#include "variant.h"
 
 struct hm_model;
 

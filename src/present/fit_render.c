@@ -74,7 +74,10 @@ static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
     hm__json_close(json);
 }
 
-/* The source of the times; plan uses the same names for the provenance of its answers. */
+/*
+ * Returns the source of the times. The verb plan uses the same names for the provenance of its
+ * answers.
+ */
 static const char *fit_provenance(const struct hm_fit *fit)
 {
     if (!fit->from_sheet)
@@ -127,8 +130,8 @@ static void fit_csv(struct hm_text *out, const struct hm_prediction *p, size_t c
 }
 
 /*
- * Writes a data block of the runs of the predicted configuration, or, with `elsewhere`, of all
- * other runs; returns the number of runs.
+ * Writes a gnuplot data block of runs and returns their number. If `elsewhere` is false, these are
+ * the runs of the predicted configuration, otherwise all other runs.
  */
 static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
                         bool elsewhere)

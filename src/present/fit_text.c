@@ -5,8 +5,8 @@
 #include "fit_render.h"
 
 /*
- * Writes a time; if the runs give only speedups, writes it as a multiple of the time of the
- * reference.
+ * Writes a time. If the runs give only speedups, writes the time as a multiple of the reference
+ * time.
  */
 static const char *fit_show_time(const struct hm_fit *fit, double seconds, char *text)
 {
@@ -154,7 +154,7 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
-/* Adds a sentence about the prediction, if there is only one. */
+/* Adds a sentence about the prediction, if there is exactly one prediction. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {

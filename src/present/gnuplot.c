@@ -23,7 +23,7 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    /* gnuplot would run a name that begins with "|" as a command. */
+    /* gnuplot treats an output name that begins with "|" as a command to run. */
     if (file && file[0] == '|') {
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
@@ -100,8 +100,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the seconds of computing and communicating; over a wide range of n, their shares of an
- * iteration.
+ * Plots the seconds of computing and communicating. If the range of n is wide, plots their shares
+ * of an iteration instead.
  */
 static void plot_step(struct hm_text *out, bool wide)
 {

@@ -69,8 +69,11 @@ static const struct hm_member point[] = {
     NUMBER("speedup", "times faster than at the reference"),
     NUMBER("efficiency", "speedup per worker"),
     NUMBER("total_s", "seconds of what total_of says"),
+    NUMBER("node_s", "node-seconds of what total_of says"),
     KNOWN("cost", "money of what total_of says"),
-    KNOWN("memory_bytes", "memory of one worker"),
+    KNOWN("memory_bytes", "memory that one worker needs"),
+    KNOWN("memory_limit_bytes", "memory that one worker has"),
+    KNOWN("micro_batch", "samples of one forward pass of a worker"),
     KNOWN("imbalance", "edges of the fullest worker over the mean, of a graph"),
     KNOWN_TEXT("scheme", "the all-reduce that was chosen"),
     BOOL("fits", "whether it fits in memory"),
@@ -132,11 +135,18 @@ static const struct hm_member layout_parts[] = {
 static const struct hm_member range_of_n[] = {KNOWN("from", "workers"), KNOWN("to", "workers")};
 static const struct hm_member beyond[] = {KNOWN("n", "a better n above the ceiling"),
                                           KNOWN("speedup", "its speedup")};
+static const struct hm_member alternatives[] = {
+    KNOWN_OBJECT("cheapest", "point", "the least cost"),
+    KNOWN_OBJECT("balanced", "point", "the least weighted sum of time and cost"),
+    KNOWN_OBJECT("fastest", "point", "the fewest workers within `slack` of the least time")};
+static const struct hm_member advised[] = {
+    NUMBERS("n", "workers of each run"), KNOWN("run_s", "seconds of each run"),
+    KNOWN("within", "half the width of the interval after them, relative to the time")};
 static const struct hm_member limit[] = {TEXT("kind", "what limits the speedup"),
                                          KNOWN("share", "its share of the iteration"),
                                          KNOWN_TEXT("why", "a phrase")};
 static const struct hm_member help[] = {
-    TEXT("what", "the change"), NUMBER("n", "best workers then"),
+    TEXT("what", "the change"), NUMBER("n", "recommended workers then"),
     NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),
     NUMBER("gain", "times faster than the answer")};
 
@@ -177,9 +187,10 @@ static const struct hm_member plan[] = {
     TEXT("scaling", "strong or weak"),
     TEXT("total_of", "what total_s and cost are of: job, iteration or reference-iteration"),
     NUMBER("reference", "workers that speedups are relative to"),
-    KNOWN("iterations", "iterations of the job at the best n"),
+    KNOWN("iterations", "iterations of the job at the recommended n"),
     KNOWN("alpha", "weight of a second in a balance"),
     KNOWN("beta", "weight of a unit of money in a balance"),
+    KNOWN_OBJECT("recommended", "point", "the fewest workers within `slack` of the best"),
     KNOWN_OBJECT("best", "point", "the best point"),
     KNOWN_OBJECT("knee", "point", "where speedup squared over n is largest"),
     KNOWN_OBJECT("in_deadline", "point", "the cheapest that meets the deadline"),
@@ -189,6 +200,9 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("missed", "which limit nothing meets"),
     KNOWN_OBJECT("nearest", "point", "the nearest miss"),
     KNOWN("nearest_gap", "times over the limit"),
+    OBJECT("alternatives", "alternatives", "three choices, if prices are known"),
+    NUMBER("slack", "share by which the recommended point may be worse than the best"),
+    KNOWN("knee_hours", "machine-hours of the recommended point over those of the knee"),
     OBJECT("plateau", "range_of_n", "n within 5 % of the best time"),
     BOOL("at_ceiling", "the best n is the largest considered"),
     OBJECT("beyond", "beyond", "what lies above the ceiling"),
@@ -197,6 +211,8 @@ static const struct hm_member plan[] = {
     KNOWN("level", "probability of the intervals"),
     KNOWN("n_low", "least n that may be the best"),
     KNOWN("n_high", "largest n that may be the best"),
+    KNOWN_TEXT("sheet_kind", "without runs: measurements that the intervals are taken from"),
+    OBJECT("advised_runs", "advised", "without runs: the runs that would narrow the intervals"),
     OBJECT("limit", "limit", "what limits the speedup"),
     LIST("help", "help", "what would help"),
     LIST("ranking", "rank", "candidates, best first"),
@@ -315,7 +331,7 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* The object has further members: the quantities of the question, in SI units. */
+/* This object has further members, which are the quantities of the question, in SI units. */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,
@@ -546,6 +562,24 @@ static const struct hm_member runs_page[] = {
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
                                          NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+static const struct hm_member import_item[] = {TEXT("what", "what was taken or left out"),
+                                               KNOWN("count", "how many of them")};
+static const struct hm_member import_file[] = {
+    TEXT("file", "name of the file"),
+    TEXT("format", "its format, as the field `as` names it"),
+    TEXT("title", "what people call such a file"),
+    BOOL("partial", "whether the file is cut short or damaged"),
+    BOOL("needs_n", "whether the number of workers is missing"),
+    LIST("taken", "import_item", "what was taken"),
+    LIST("left_out", "import_item", "what was left out"),
+    NOTES,
+    MAYBE(ANY, "facts", NULL, "the values of the file, by format"),
+    MAYBE(ANY, "runs", NULL, "rows of runs"),
+    MAYBE(ANY, "traces", NULL, "rows of traces"),
+    KNOWN_TEXT("document_kind", "network, cluster or job; null: there is no document"),
+    KNOWN_TEXT("document", "the document, YAML"),
+};
+static const struct hm_member import[] = {VERSION, LIST("files", "import_file", "the files")};
 static const struct hm_member problem[] = {
     TEXT("type", "kind of problem"),
     TEXT("title", "a phrase"),
@@ -566,6 +600,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(point),
     SCHEMA(range_of_n),
     SCHEMA(beyond),
+    SCHEMA(alternatives),
+    SCHEMA(advised),
     SCHEMA(limit),
     SCHEMA(help),
     SCHEMA(rank),
@@ -607,5 +643,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     {"run", run, sizeof(run) / sizeof(run[0]), true},
     SCHEMA(runs_page),
     SCHEMA(added),
+    SCHEMA(import_item),
+    SCHEMA(import_file),
+    SCHEMA(import),
     SCHEMA(problem),
     {NULL, NULL, 0, false}};

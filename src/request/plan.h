@@ -7,8 +7,11 @@
 /* The fields of plan that describe platforms and consistencies. */
 struct hm_platform_fields {
     struct hm_choices platform, consistency;
-    double staleness, servers, backups; /* Bound of the staleness, numbers of servers and of backup
-                                           workers; NaN: not given. */
+    /*
+     * Bound of the staleness, number of servers, and number of backup workers; each is NaN if it is
+     * not given.
+     */
+    double staleness, servers, backups;
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -21,7 +24,8 @@ struct hm_plan_request {
     struct hm_texts where, terms;
     double level;
     int goal;
-    double alpha, beta, deadline, budget, faster, work, max_n, n, reference;
+    double alpha, beta, deadline, budget, faster, work, max_n, reference, slack;
+    struct hm_numbers n;
     bool weak, explain_layout;
     int emit; /* Index of enum hm_large_emit; -1: not given. */
     bool table, layers, no_chart, json, csv;
@@ -36,8 +40,8 @@ struct hm_plan_ways {
 };
 
 /*
- * Make the list of platforms to compare from the fields: platforms, consistencies and the cost of
- * staleness.
+ * Make the list of platforms to compare from the fields for platforms, consistencies and the cost
+ * of staleness.
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);

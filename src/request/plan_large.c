@@ -31,7 +31,11 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
     if (field)
         return hm__request_fail(err, field, HM_E_CONFLICT,
                                 "this does not apply to a job that trains a transformer");
-    if (!isnan(r->n) && !isnan(r->max_n))
+    if (r->n.count > 1)
+        return hm__request_fail(err, "n", HM_E_CONFLICT,
+                                "%zu numbers; a job that trains a transformer takes one",
+                                r->n.count);
+    if (r->n.count > 0 && !isnan(r->max_n))
         return hm__request_fail(err, "n", HM_E_CONFLICT, "n and max_n are both given");
     if ((r->emit >= 0 || r->explain_layout) && (r->json || r->csv))
         return hm__request_fail(err, r->emit >= 0 ? "emit" : "explain_layout", HM_E_CONFLICT,
@@ -43,22 +47,22 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
 static int check_limit(const struct hm_context *context, const struct hm_plan_request *r,
                        struct hm_err *err)
 {
-    double n = !isnan(r->n) ? r->n : r->max_n;
+    double n = r->n.count > 0 ? r->n.values[0] : r->max_n;
 
     if (!(context->limits.max_n > 0) || !(n > context->limits.max_n))
         return 0;
-    return hm__request_fail(err, isnan(r->n) ? "max_n" : "n", HM_E_LIMIT,
+    return hm__request_fail(err, r->n.count > 0 ? "n" : "max_n", HM_E_LIMIT,
                             "%g workers; at most %g are allowed", n, context->limits.max_n);
 }
 
 int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err)
 {
-    const struct hm_large_question question = {.n = r->n,
+    const struct hm_large_question question = {.n = r->n.count > 0 ? r->n.values[0] : NAN,
                                                .max_n = r->max_n,
                                                .deadline_s = r->deadline,
                                                .budget = r->budget,
-                                               .slack = SLACK};
+                                               .slack = r->slack > 0 ? r->slack : SLACK};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;

@@ -18,6 +18,11 @@ void hm__cluster_init(struct hm_cluster *cluster)
     *cluster = (struct hm_cluster){.node = {.flops_16 = NAN,
                                             .flops_32 = NAN,
                                             .flops_64 = NAN,
+                                            .flops_bf16 = NAN,
+                                            .flops_tf32 = NAN,
+                                            .flops_fp8 = NAN,
+                                            .processors = NAN,
+                                            .matrix_efficiency = NAN,
                                             .efficiency = NAN,
                                             .memory_bandwidth_bytes_per_s = NAN,
                                             .memory_bytes = NAN,
@@ -79,7 +84,7 @@ static int check_numbers(const struct cluster_number *numbers, size_t count, con
     return rc;
 }
 
-/* Checks a factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
+/* Checks the factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
 static int check_factor(const char *name, double value, bool needed, const char *prefix,
                         struct hm_err *err)
 {
@@ -127,6 +132,11 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
         {"node.flops_16", n->flops_16, 0, MOST, false, true, false},
         {"node.flops_32", n->flops_32, 0, MOST, false, true, false},
         {"node.flops_64", n->flops_64, 0, MOST, false, true, false},
+        {"node.flops_bf16", n->flops_bf16, 0, MOST, false, true, false},
+        {"node.flops_tf32", n->flops_tf32, 0, MOST, false, true, false},
+        {"node.flops_fp8", n->flops_fp8, 0, MOST, false, true, false},
+        {"node.processors", n->processors, 0, 1e6, false, true, false},
+        {"node.matrix_efficiency", n->matrix_efficiency, 0, 1, false, true, false},
         {"node.efficiency", n->efficiency, 0, 1, false, true, false},
         {"node.memory_bandwidth_bytes_per_s", n->memory_bandwidth_bytes_per_s, 0, MOST, false, true,
          false},

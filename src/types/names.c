@@ -29,9 +29,29 @@ static const char *const advise_why_names[] = {
     [HM_WHY_LOSS] = "loss", [HM_WHY_LIMIT] = "limit",
 };
 
+static const char *const math_names[] = {
+    [HM_MATH_AUTO] = "auto", [HM_MATH_FP64] = "fp64", [HM_MATH_FP32] = "fp32",
+    [HM_MATH_TF32] = "tf32", [HM_MATH_BF16] = "bf16", [HM_MATH_FP16] = "fp16",
+    [HM_MATH_FP8] = "fp8",
+};
+
+static const char *const software_names[] = {[HM_SOFTWARE_EAGER] = "eager",
+                                             [HM_SOFTWARE_COMPILED] = "compiled",
+                                             [HM_SOFTWARE_TUNED] = "tuned"};
+
 static const char *name_at(const char *const *names, size_t count, size_t value)
 {
     return value < count ? names[value] : "?";
+}
+
+const char *hm_math_name(enum hm_math math)
+{
+    return name_at(math_names, COUNT(math_names), (size_t)math);
+}
+
+const char *hm_software_name(enum hm_software software)
+{
+    return name_at(software_names, COUNT(software_names), (size_t)software);
 }
 
 const char *hm__status_name(enum hm_status status)

@@ -53,8 +53,8 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 }
 
 /*
- * A residual layer has one branch, and a second one if it has a shortcut; a concat has at least
- * one.
+ * A residual layer has one branch, and a second one if it has a shortcut; a concat layer has at
+ * least one branch.
  */
 static int check_branches(const struct hm_layer *l, struct hm_err *err)
 {
@@ -80,7 +80,7 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
         rc = hm__fail(err, HM_E_LIMIT, "layers are nested more than %d deep", DEPTH_MOST);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct hm_layer *l = &layers[i];
-        rc = hm__check_enum("layer.kind", (int)l->kind, HM_LAYER_REPEAT + 1, err);
+        rc = hm__check_enum("layer.kind", (int)l->kind, HM_LAYER_KINDS, err);
         if (rc == 0)
             rc = hm__check_enum("layer.bias", (int)l->bias, HM_BIAS_POSITION + 1, err);
         if (rc == 0)

@@ -135,7 +135,8 @@ static void the_whole_catalog_is_sound(void **state)
         struct hm_cluster *c;
         if (hm_catalog_machine(catalog, name, &c, &err))
             fail_msg("%s: %s: %s", name, err.field, err.message);
-        double most = fmax(c->node.flops_16, fmax(c->node.flops_32, c->node.flops_64));
+        double most = fmax(fmax(c->node.flops_16, c->node.flops_bf16),
+                           fmax(c->node.flops_32, c->node.flops_64));
         if (!(most > 1e9 && most < 1e16) || !(c->node.efficiency > 0.05) ||
             !(c->node.memory_bytes > 1e8) || !(c->network.bandwidth_bytes_per_s > 1e6) ||
             !(c->network.latency_s > 0) || !c->title || !c->source || !c->date)

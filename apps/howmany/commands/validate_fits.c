@@ -1,12 +1,13 @@
 /*
- * Predictions of published scaling curves: for each curve, fit the smaller half of the sizes
- * (numbers of workers), predict the time at the largest size, and compare it with the measurement.
+ * Tests fits on published scaling curves: for each curve, fits the smaller half of the sizes
+ * (numbers of workers), predicts the time at the largest size, and compares it with the
+ * measurement.
  *
- * A curve is the set of rows of one table with the same workload_id and metric (with weak scaling
- * also the same batch per worker); it must have at least five sizes. Rates, times and speedups are
- * all converted to seconds per step: with weak scaling a step is a whole batch of each worker, with
- * strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a unit of work,
- * as in the paper.
+ * A curve consists of the rows of one table that have the same workload_id and metric (with weak
+ * scaling also the same batch per worker); it must have at least five sizes. Rates, times and
+ * speedups are all converted to seconds per step: with weak scaling a step is a whole batch of each
+ * worker, with strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a
+ * unit of work, as in the paper on Ernest.
  */
 #include "validate_fits.h"
 
@@ -33,16 +34,17 @@ struct curve {
     bool weak, speedup;
     struct curve_point *points; /* Array with room for POINTS_MAX points; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
-    double measured;           /* Median of the measured seconds at the largest n. */
-    size_t sizes;              /* Number of different values of n. */
+    /* Largest n of the curve, and largest n of the points that are fitted. */
+    double largest, fitted_to;
+    double measured; /* Median of the measured seconds at the largest n. */
+    size_t sizes;    /* Number of different values of n. */
 };
 
-/* The prediction of one method. */
+/* The prediction that one method makes for a curve. */
 struct fit_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
-    bool interval; /* The prediction has an interval. */
-    bool inside;   /* The interval contains the measured value. */
+    bool interval; /* True if the prediction has an interval. */
+    bool inside;   /* True if the interval contains the measured value. */
 };
 
 enum fit_method { ERNEST, AUTO, SHEET, METHODS };
@@ -198,8 +200,9 @@ static void finish_curve(struct curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* Make a table of the runs of the smaller half of the sizes. per_unit: with seconds per unit of
- * work, for Ernest's terms; sheet: for a fit whose prior is the model of a job. */
+/* Make a table of the runs in the smaller half of the sizes. If per_unit is true, it has seconds
+ * per unit of work, for Ernest's terms. If sheet is true, it is for a fit that starts from the
+ * model of a job. */
 static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
@@ -245,7 +248,8 @@ static struct fit_result fit_ernest(const struct curve *c)
     struct hm_fit *fit = NULL;
     struct fit_result result = {.error = NAN};
 
-    /* The number of terms must not exceed the number of runs, so the last terms are dropped. */
+    /* The number of terms must not exceed the number of runs, so the last terms are left out if
+     * there are few runs. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
@@ -269,8 +273,8 @@ static struct fit_result fit_auto(const struct curve *c)
     return result;
 }
 
-/* Curves whose job is known, as a built-in example or as text. Their fit starts from the model of
- * the specification sheet. */
+/* Curves whose job is known, either as a built-in example or as text. Their fit starts from the
+ * model of that job. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -309,7 +313,7 @@ static const char *example_text(const char *wanted, size_t *length)
     return NULL;
 }
 
-/* Returns the job of a curve; NULL if it is not known. */
+/* Returns the job of a curve; NULL if the job is not known. */
 static struct hm_job *find_job(const struct curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
@@ -430,7 +434,8 @@ static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
     }
 }
 
-/* Write the members "ernest", "auto" and "sheet" of a curve. */
+/* Write the members "ernest", "auto" and "sheet", one for each method, of the JSON object of a
+ * curve. */
 static void put_results(struct hm_json *json, const struct fit_result *results)
 {
     for (int m = 0; m < METHODS; m++) {

@@ -21,7 +21,7 @@
 #include "text.h"
 
 struct machine {
-    /* Texts in the arena; accelerator is NULL if the machine has none. */
+    /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
     const char *name, *accelerator;
     const char *region; /* Region that the price applies to; in the arena. */
     /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */
@@ -214,7 +214,6 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
 static void put_unknown(struct hm_text *out, const struct machine *m,
                         const struct hm_value *accelerator)
 {
-    static const char *const without[] = {"title", "source", "date", "price", NULL};
     bool whole = m->accelerators >= 1 && m->accelerators <= 1024 &&
                  m->accelerators == floor(m->accelerators);
     char title[200] = "", part[100];
@@ -229,15 +228,18 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
     hm__text_add(out, "    title: ");
     put_text(out, title);
     hm__text_add(out, "\n");
-    if (accelerator && whole)
-        put_entry(out, accelerator, without);
-    else if (!m->accelerator && m->memory_gib > 0)
+    if (accelerator && whole) {
+        hm__text_add(out, "    accelerator: ");
+        put_text(out, m->accelerator);
+        hm__text_add(out, "\n");
+    } else if (!m->accelerator && m->memory_gib > 0)
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
-    /* The price list does not give the link between accelerators: assume PCIe 4.0 x16. */
-    if (whole && m->accelerators > 1)
-        hm__text_add(out, "    link: {bandwidth: 25 GB/s, latency: 10 us}\n");
+    /* The price list does not describe the network. */
+    if (accelerator && whole)
+        hm__text_add(out, "    network: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
+                          "    assumed: network\n");
 }
 
 static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,

@@ -4,7 +4,10 @@
  * them. Four files are built in. Entries of a file that is added later replace entries of the same
  * name.
  */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "checks.h"
 #include "embedded.h"
@@ -12,9 +15,28 @@
 #include "readers.h"
 #include "text.h"
 
+/* The tree of an entry; it is in its own arena. */
+struct catalog_tree {
+    struct hm_arena *arena;
+    const struct hm_value *value;
+};
+
+/*
+ * An entry of a built-in file, which is parsed when it is first needed: most programs look up two
+ * or three of several hundred entries. Threads may parse the same entry; the first tree is kept.
+ */
+struct catalog_block {
+    const char *text; /* Lines of the entry; not terminated. */
+    size_t length;
+    const char *source;
+    _Atomic(struct catalog_tree *) tree; /* NULL until parsed. */
+    struct catalog_block *next;          /* All blocks of a catalog form a list. */
+};
+
 struct catalog_entry {
     const char *name;
-    const struct hm_value *value;
+    const struct hm_value *value; /* NULL if `block` has the entry. */
+    struct catalog_block *block;
 };
 
 struct hm_catalog {
@@ -22,6 +44,7 @@ struct hm_catalog {
     /* Entries of each kind, in the arena; those of the newest file come first. */
     struct catalog_entry *entries[HM_CATALOG_KINDS];
     size_t counts[HM_CATALOG_KINDS];
+    struct catalog_block *blocks; /* Blocks of the built-in files, in the arena. */
 };
 
 static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
@@ -58,7 +81,7 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
     if (!entries)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
-        entries[i] = (struct catalog_entry){section->keys[i], &section->items[i]};
+        entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
     for (size_t i = 0; i < old; i++)
         if (!hm__value_get(section, catalog->entries[kind][i].name))
             entries[used++] = catalog->entries[kind][i];
@@ -85,8 +108,96 @@ int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, 
     return rc;
 }
 
+/* ---- built-in files -------------------------------------------------------------------------- */
+
+/* Returns the tree of an entry, or NULL if memory is short. */
+static const struct hm_value *entry_value(const struct catalog_entry *entry)
+{
+    struct catalog_block *block = entry->block;
+    struct catalog_tree *tree, *none = NULL;
+    struct hm_value *root;
+
+    if (entry->value)
+        return entry->value;
+    if ((tree = atomic_load(&block->tree)))
+        return tree->value;
+    struct hm_arena *arena = hm__arena_new();
+    if (!arena)
+        return NULL;
+    tree = hm__arena_alloc(arena, 1, sizeof(*tree));
+    if (!tree || hm__value_parse(arena, block->text, block->length, block->source, &root, NULL)) {
+        hm__arena_free(arena);
+        return NULL;
+    }
+    *tree = (struct catalog_tree){arena, &root->items[0]};
+    if (atomic_compare_exchange_strong(&block->tree, &none, tree))
+        return tree->value;
+    hm__arena_free(arena);
+    return none->value;
+}
+
+/* Length of a line, without its end. */
+static size_t line_length(const char *text, const char *end)
+{
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    return (size_t)((stop ? stop : end) - text);
+}
+
+/* The name of an entry that begins on this line: two spaces, the name, a colon. Returns its length,
+ * or 0. */
+static size_t entry_name_length(const char *line, size_t length)
+{
+    bool begins = length > 3 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' &&
+                  line[2] != '#' && line[length - 1] == ':';
+    return begins ? length - 3 : 0;
+}
+
+/* Lists the entries of a built-in file, which has one section, without parsing them. */
+static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                       const struct hm_embedded *file, struct hm_err *err)
+{
+    const char *end = file->text + file->length;
+    size_t count = 0;
+
+    for (const char *line = file->text; line < end; line += line_length(line, end) + 1)
+        count += entry_name_length(line, line_length(line, end)) > 0;
+    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count, sizeof(*entries));
+    struct catalog_block *blocks = hm__arena_alloc(catalog->arena, count, sizeof(*blocks));
+    if (!entries || !blocks)
+        return hm__fail_nomem(err);
+    size_t used = 0;
+    for (const char *line = file->text; line < end; line += line_length(line, end) + 1) {
+        size_t name = entry_name_length(line, line_length(line, end));
+        if (name == 0)
+            continue;
+        struct catalog_block *block = &blocks[used];
+        block->text = line;
+        block->length = (size_t)(end - line);
+        block->source = file->name;
+        block->next = catalog->blocks;
+        catalog->blocks = block;
+        if (used > 0)
+            blocks[used - 1].length = (size_t)(line - blocks[used - 1].text);
+        char *copy = hm__arena_alloc(catalog->arena, name + 1, 1);
+        if (!copy)
+            return hm__fail_nomem(err);
+        memcpy(copy, line + 2, name);
+        entries[used++] = (struct catalog_entry){copy, NULL, block};
+    }
+    catalog->entries[kind] = entries;
+    catalog->counts[kind] = used;
+    return 0;
+}
+
 int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
 {
+    static const struct {
+        const char *file;
+        enum hm_catalog_kind kind;
+    } files[] = {{"machines.yaml", HM_CATALOG_MACHINE},
+                 {"fabrics.yaml", HM_CATALOG_FABRIC},
+                 {"networks.yaml", HM_CATALOG_NETWORK},
+                 {"accelerators.yaml", HM_CATALOG_ACCELERATOR}};
     int bad = hm__check_pointers(err, "ret_catalog", ret_catalog, NULL);
     if (bad)
         return bad;
@@ -98,7 +209,9 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
         return hm__fail_nomem(err);
     }
     for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
-        rc = hm_catalog_add(catalog, file->text, file->length, file->name, err);
+        for (size_t i = 0; rc == 0 && i < HM_CATALOG_KINDS; i++)
+            if (strcmp(file->name, files[i].file) == 0)
+                rc = list_blocks(catalog, files[i].kind, file, err);
     if (rc == 0)
         *ret_catalog = catalog;
     else
@@ -110,17 +223,65 @@ void hm_catalog_free(struct hm_catalog *catalog)
 {
     if (!catalog)
         return;
+    for (struct catalog_block *block = catalog->blocks; block; block = block->next) {
+        struct catalog_tree *tree = atomic_load(&block->tree);
+        if (tree)
+            hm__arena_free(tree->arena);
+    }
     hm__arena_free(catalog->arena);
     hm__free(catalog);
+}
+
+/* Whether the lines of a built-in entry have an `aliases` list at all; it need not be parsed then.
+ */
+static bool block_has_aliases(const struct catalog_block *block)
+{
+    static const char key[] = "    aliases:";
+    const char *end = block->text + block->length;
+
+    for (const char *line = block->text; line < end; line += line_length(line, end) + 1)
+        if ((size_t)(end - line) > sizeof(key) && memcmp(line, key, sizeof(key) - 1) == 0)
+            return true;
+    return false;
+}
+
+/* Whether `name` is one of the other names of an entry; upper and lower case are equal. */
+static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
+{
+    if (entry->block && !block_has_aliases(entry->block))
+        return false;
+    const struct hm_value *aliases = hm__value_get(entry_value(entry), "aliases");
+
+    for (size_t i = 0; aliases && aliases->kind == HM_VALUE_LIST && i < aliases->count; i++)
+        if (aliases->items[i].kind == HM_VALUE_SCALAR &&
+            strcasecmp(aliases->items[i].text, name) == 0)
+            return true;
+    return false;
+}
+
+/* Finds an entry by its name, then by its name in another case, then by an alias. */
+static const struct catalog_entry *entry_find(const struct hm_catalog *catalog,
+                                              enum hm_catalog_kind kind, const char *name)
+{
+    const struct catalog_entry *entries = catalog->entries[kind];
+
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return &entries[i];
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcasecmp(entries[i].name, name) == 0)
+            return &entries[i];
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (entry_has_alias(&entries[i], name))
+            return &entries[i];
+    return NULL;
 }
 
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name)
 {
-    for (size_t i = 0; i < catalog->counts[kind]; i++)
-        if (strcmp(catalog->entries[kind][i].name, name) == 0)
-            return catalog->entries[kind][i].value;
-    return NULL;
+    const struct catalog_entry *entry = entry_find(catalog, kind, name);
+    return entry ? entry_value(entry) : NULL;
 }
 
 const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
@@ -145,15 +306,44 @@ static const char *entry_name(const void *context, size_t i)
     return hm_catalog_name(list->catalog, list->kind, i);
 }
 
+/* Lists up to four entries whose names contain the text, such as "dgx-h100, p5.48xlarge". */
+static void list_containing(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            const char *name, char *text, size_t room)
+{
+    size_t used = 0, listed = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < catalog->counts[kind] && listed < 4 && used < room; i++) {
+        const char *entry = catalog->entries[kind][i].name;
+        if (!strstr(entry, name))
+            continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%s", listed ? ", " : "", entry);
+        listed++;
+    }
+}
+
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err)
 {
     const struct name_list list = {catalog, kind};
 
+    /* An entry that exists was not found because its text could not be parsed. */
+    if (entry_find(catalog, kind, name) ||
+        (kind == HM_CATALOG_MACHINE && entry_find(catalog, HM_CATALOG_ACCELERATOR, name)))
+        return hm__fail_nomem(err);
     hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
     const char *near = hm__suggest(name, entry_name, &list);
+    char containing[200];
+    list_containing(catalog, kind, name, containing, sizeof(containing));
     if (near)
         hm__err_hint(err, "did you mean %s?", near);
+    else if (containing[0])
+        hm__err_hint(err, "names that contain it: %s", containing);
+    else if (kind == HM_CATALOG_NETWORK)
+        hm__err_hint(err,
+                     "the catalog has, for example, %s; of other networks give the totals: "
+                     "{parameters: 7e9, forward: 14 Tflop}",
+                     hm_catalog_name(catalog, kind, 0));
     else if (catalog->counts[kind] > 0)
         hm__err_hint(err, "the catalog has, for example, %s", hm_catalog_name(catalog, kind, 0));
     return HM_E_NAME;
@@ -177,6 +367,9 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     if (arena)
         hm__reader_enter(&reader, name);
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
+    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+        entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
+        cluster->max_nodes = 1; /* A bare accelerator has no network. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

@@ -15,18 +15,39 @@
 
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
+    {.name = "accelerator",
+     .kind = HM_FIELD_OTHER,
+     .doc = "an accelerator of the catalog: what one worker is"},
     {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is"},
+    {.name = "aliases", .kind = HM_FIELD_OTHER, .doc = "other names of the entry"},
     {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(source), .doc = "source of the figures"},
+    {.name = "assumed",
+     .kind = HM_FIELD_TEXT,
+     .offset = AT(assumed),
+     .doc = "figures that are not from the source"},
     {.name = "date", .kind = HM_FIELD_TEXT, .offset = AT(date), .doc = "when they were valid"},
     {.name = "flops",
      .kind = HM_FIELD_OTHER,
-     .doc = "peak speed of one worker, or a map of them by precision (16, 32, 64)"},
+     .doc = "peak speed of one worker, or a map of them by precision"},
     {.name = "efficiency",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.efficiency),
      .above = true,
      .max = 1,
      .doc = "fraction of the peak that is reached"},
+    {.name = "processors",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.processors),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "multiprocessors of one worker"},
+    {.name = "matrix_efficiency",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.matrix_efficiency),
+     .above = true,
+     .max = 1,
+     .doc = "fraction of the peak that the largest matrix products reach"},
     {.name = "memory_bandwidth",
      .kind = HM_FIELD_QUANTITY,
      .above = true,
@@ -94,6 +115,10 @@ static const struct hm_field link_fields[] = {
      .offset = offsetof(struct hm_link, latency_s),
      .dim = {1, 0, 0, 0},
      .doc = "a time such as 50 us"},
+    {.name = "reduces",
+     .kind = HM_FIELD_BOOL,
+     .offset = offsetof(struct hm_link, reduces),
+     .doc = "whether the switch adds up the messages of an all-reduce"},
     {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
@@ -112,30 +137,31 @@ int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct
     return rc;
 }
 
+#define FLOPS(key, member)                                                                         \
+    {                                                                                              \
+        .name = (key), .kind = HM_FIELD_QUANTITY, .offset = offsetof(struct hm_node, member),      \
+        .dim = {-1, 0, 1, 0}, .above = true                                                        \
+    }
+
+/* Reads `flops`: one speed for all precisions, or a map of speeds by precision. */
 static int read_flops(struct hm_reader *reader, const struct hm_value *value, struct hm_node *node)
 {
     static const struct hm_field fields[] = {
-        {.name = "16",
-         .kind = HM_FIELD_QUANTITY,
-         .offset = offsetof(struct hm_node, flops_16),
-         .dim = {-1, 0, 1, 0},
-         .above = true},
-        {.name = "32",
-         .kind = HM_FIELD_QUANTITY,
-         .offset = offsetof(struct hm_node, flops_32),
-         .dim = {-1, 0, 1, 0},
-         .above = true},
-        {.name = "64",
-         .kind = HM_FIELD_QUANTITY,
-         .offset = offsetof(struct hm_node, flops_64),
-         .dim = {-1, 0, 1, 0},
-         .above = true},
+        FLOPS("16", flops_16),     FLOPS("32", flops_32),     FLOPS("64", flops_64),
+        FLOPS("fp16", flops_16),   FLOPS("fp32", flops_32),   FLOPS("fp64", flops_64),
+        FLOPS("bf16", flops_bf16), FLOPS("tf32", flops_tf32), FLOPS("fp8", flops_fp8),
     };
     node->flops_16 = node->flops_32 = node->flops_64 = NAN;
-    if (value->kind == HM_VALUE_MAP)
-        return hm__read_map(reader, value, fields, 3, node);
+    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = NAN;
+    if (value->kind == HM_VALUE_MAP) {
+        int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
+        if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
+            node->flops_bf16 = node->flops_16; /* 16 means both 16-bit formats. */
+        return rc;
+    }
     int rc = hm__read_field(reader, value, &fields[0], node);
-    node->flops_32 = node->flops_64 = node->flops_16; /* One figure applies to all precisions. */
+    /* One figure applies to all precisions. */
+    node->flops_32 = node->flops_64 = node->flops_bf16 = node->flops_16;
     return rc;
 }
 
@@ -149,6 +175,9 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     const struct hm_catalog *catalog;
 
     cluster->fabric = NULL;
+    /* A rate, such as 3200 Gbit/s, keeps the latency of the machine. */
+    if (value->kind == HM_VALUE_SCALAR && strchr(value->text, '/'))
+        return hm__read_field(reader, value, &link_fields[0], &cluster->network);
     if (name) {
         int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a fabric");
         if (rc == 0)
@@ -202,7 +231,53 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
         return hm__reader_place(
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
-    return hm__read_machine(reader, entry, value->text, cluster);
+    rc = hm__read_machine(reader, entry, value->text, cluster);
+    /* A bare accelerator has no network: it is one node until a network is given. */
+    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+        entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text))
+        cluster->max_nodes = 1;
+    return rc;
+}
+
+/* Fills the node with the values of an accelerator of the catalog, before the machine's own keys.
+ */
+static int read_accelerator(struct hm_reader *reader, const struct hm_value *value,
+                            struct hm_cluster *cluster)
+{
+    const struct hm_catalog *catalog;
+    struct hm_cluster card;
+    int rc = hm__expect_kind(reader, value, HM_VALUE_SCALAR, "the name of an accelerator");
+
+    if (rc || (rc = hm__reader_catalog(reader, &catalog)))
+        return rc;
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text);
+    if (!entry)
+        return hm__reader_place(
+            reader, value,
+            hm__catalog_unknown(catalog, HM_CATALOG_ACCELERATOR, value->text, reader->err));
+    hm__cluster_init(&card);
+    rc = hm__read_map(reader, entry, cluster_fields + 1, CLUSTER_FIELDS - 1, &card);
+    if (rc == 0)
+        rc = read_parts(reader, entry, &card);
+    card.node.accelerators = cluster->node.accelerators;
+    card.node.price_per_s = cluster->node.price_per_s;
+    cluster->node = card.node;
+    cluster->assumed = card.assumed;
+    return rc;
+}
+
+/* Reads the key `accelerator` of a machine, if it has one. */
+static int read_card(struct hm_reader *reader, const struct hm_value *map,
+                     struct hm_cluster *cluster)
+{
+    const struct hm_value *value = hm__value_get(map, "accelerator");
+
+    if (!value)
+        return 0;
+    size_t mark = hm__reader_enter(reader, "accelerator");
+    int rc = read_accelerator(reader, value, cluster);
+    hm__reader_leave(reader, mark);
+    return rc;
 }
 
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
@@ -212,9 +287,31 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     cluster->name = hm__arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm__fail_nomem(reader->err);
+    int rc = read_card(reader, value, cluster);
+    if (rc)
+        return rc;
     /* Skip the first field, `machine`: a machine cannot start from another machine. */
-    int rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
+    rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
     return rc ? rc : read_parts(reader, value, cluster);
+}
+
+/* Returns the set of keys of enum hm_cluster_key that a map contains. */
+static unsigned given_keys(const struct hm_value *map)
+{
+    static const struct {
+        const char *name;
+        enum hm_cluster_key key;
+    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},
+                {"price", HM_CLUSTER_PRICE},
+                {"network", HM_CLUSTER_NETWORK},
+                {"efficiency", HM_CLUSTER_EFFICIENCY},
+                {"stragglers", HM_CLUSTER_STRAGGLERS}};
+    unsigned given = 0;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (hm__value_get(map, keys[i].name))
+            given |= (unsigned)keys[i].key;
+    return given;
 }
 
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
@@ -229,9 +326,19 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         size_t mark = hm__reader_enter(reader, "machine");
         rc = read_base(reader, machine, cluster);
         hm__reader_leave(reader, mark);
+        if (hm__value_get(value, "network") && !(cluster->network.bandwidth_bytes_per_s > 0))
+            cluster->max_nodes = NAN;
     }
     if (rc == 0)
+        rc = read_card(reader, value, cluster);
+    if (rc == 0)
         rc = hm__read_map(reader, value, cluster_fields, CLUSTER_FIELDS, cluster);
+    if (rc == 0)
+        cluster->given = given_keys(value);
+    /* A job that states a rate itself is timed by that rate, not by a model of the accelerator. */
+    if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
+        !hm__value_get(value, "processors"))
+        cluster->node.processors = NAN;
     return rc ? rc : read_parts(reader, value, cluster);
 }
 

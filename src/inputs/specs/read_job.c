@@ -18,7 +18,8 @@
 
 static const char *const scalings[] = {"strong", "weak", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
-static const char *const overlaps[] = {"none", "norm", "layers", NULL};
+static const char *const overlaps[] = {"none", "norm", "layers", "buckets", "auto", NULL};
+static const char *const softwares[] = {"eager", "compiled", "tuned", NULL};
 
 static const struct hm_field job_fields[] = {
     {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "name of the job"},
@@ -36,6 +37,9 @@ static const struct hm_field job_fields[] = {
      .max = 1e15,
      .whole = true,
      .doc = "samples of an iteration: of all workers, or of each with weak scaling"},
+    {.name = "micro_batch",
+     .kind = HM_FIELD_OTHER,
+     .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
     {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
     {.name = "reference",
      .kind = HM_FIELD_QUANTITY,
@@ -59,14 +63,23 @@ static const struct hm_field job_fields[] = {
      .whole = true,
      .doc = "samples in the data set"},
     {.name = "precision",
+     .kind = HM_FIELD_OTHER,
+     .doc = "fp64, fp32, tf32, bf16, fp16 or fp8, or the bits of a parameter"},
+    {.name = "weights", .kind = HM_FIELD_OTHER, .doc = "format that parameters are kept in"},
+    {.name = "software",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(software),
+     .choices = softwares,
+     .doc = "how the framework runs a step: eager, compiled or tuned"},
+    {.name = "bucket",
      .kind = HM_FIELD_QUANTITY,
-     .offset = AT(precision),
-     .min = 16,
-     .max = 64,
-     .whole = true,
-     .doc = "bits of a parameter: 16, 32 or 64"},
+     .offset = AT(bucket_bytes),
+     .dim = {0, 1, 0, 0},
+     .above = true,
+     .max = 1e15,
+     .doc = "bytes of gradients that are sent together, such as 25 MB"},
     {.name = "optimizer", .kind = HM_FIELD_CHOICE, .offset = AT(optimizer), .choices = optimizers},
-    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "none, layers, or {norm: p}"},
+    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "none, layers, buckets, or {norm: p}"},
     {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
     {.name = "measured", .kind = HM_FIELD_OTHER, .doc = "published speedups by n"},
     {.name = "expect", .kind = HM_FIELD_OTHER, .doc = "figures that must be reproduced"},
@@ -268,6 +281,21 @@ static int read_overlap(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
+/* Reads `micro_batch`: a whole number, or the word "auto". */
+static int read_micro_batch(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field number = {.name = "micro_batch",
+                                           .kind = HM_FIELD_QUANTITY,
+                                           .offset = AT(micro_batch),
+                                           .min = 1,
+                                           .max = 1e15,
+                                           .whole = true};
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
+        return 0;
+    return hm__read_field(&r->base, value, &number, r->job);
+}
+
 static int read_speedups(struct job_reader *r, const struct hm_value *map)
 {
     static const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .above = true};
@@ -398,6 +426,16 @@ static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
     return hm__read_cluster(&r->base, value, &r->job->cluster);
 }
 
+static int read_job_precision(struct job_reader *r, const struct hm_value *value)
+{
+    return hm__read_precision(&r->base, value, r->job);
+}
+
+static int read_job_weights(struct job_reader *r, const struct hm_value *value)
+{
+    return hm__read_weights(&r->base, value, r->job);
+}
+
 /* Reads the keys that are not single values. `where` is read first, because formulas use its
  * names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
@@ -405,11 +443,19 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
     static const struct {
         const char *key;
         int (*read)(struct job_reader *, const struct hm_value *);
-    } parts[] = {{"where", read_where},         {"compute", read_compute},
-                 {"memory", read_memory},       {"communicate", read_communicate},
-                 {"network", read_job_network}, {"graph", read_graph},
-                 {"overlap", read_overlap},     {"cluster", read_job_cluster},
-                 {"measured", read_measured},   {"expect", read_expect}};
+    } parts[] = {{"where", read_where},
+                 {"compute", read_compute},
+                 {"memory", read_memory},
+                 {"communicate", read_communicate},
+                 {"network", read_job_network},
+                 {"graph", read_graph},
+                 {"overlap", read_overlap},
+                 {"cluster", read_job_cluster},
+                 {"measured", read_measured},
+                 {"expect", read_expect},
+                 {"micro_batch", read_micro_batch},
+                 {"precision", read_job_precision},
+                 {"weights", read_job_weights}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < COUNT(parts); i++) {
@@ -472,9 +518,6 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (job->epochs > 0 && job->iterations > 0)
         return fail_conflict(r, root, "epochs", HM_E_CONFLICT,
                              "both epochs and iterations are given", "keep one of them");
-    if (job->precision != 16 && job->precision != 32 && job->precision != 64)
-        return fail_conflict(r, root, "precision", HM_E_RANGE, "the precision is not supported",
-                             "write 16, 32 or 64");
     if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
         return fail_missing(r, root, "network", "overlap: layers needs a network with layers",
                             "use overlap: {norm: 2} where only totals are known");

@@ -121,6 +121,7 @@ static int read_conv(struct hm_reader *reader, const struct hm_value *value, str
         OTHER("border"),
         SIZE("groups", groups),
         SIZE("depth", depth),
+        FLAG("transposed", transposed),
         OTHER("bias")};
 
     int rc = hm__read_map(reader, value, fields, COUNT(fields), layer);
@@ -204,7 +205,7 @@ static int read_recurrent(struct hm_reader *reader, const struct hm_value *value
     return hm__read_map(reader, value, fields, COUNT(fields), layer);
 }
 
-/* Reads the branches of a concat: a list of lists of layers. */
+/* Reads the branches of a concat layer: a list of lists of layers. */
 static int read_concat(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_layer *layer)
 {
@@ -269,6 +270,13 @@ static int read_repeat(struct hm_reader *reader, const struct hm_value *value,
                             &layer->child_count);
 }
 
+/* Reads the layers that compute the factors of a scale layer. */
+static int read_scale(struct hm_reader *reader, const struct hm_value *value,
+                      struct hm_layer *layer)
+{
+    return read_layers(reader, value, &layer->children, &layer->child_count);
+}
+
 struct layer_kind {
     const char *name;
     enum hm_layer_kind kind;
@@ -287,6 +295,7 @@ static const struct layer_kind kinds[] = {
     {"residual", HM_LAYER_RESIDUAL, read_residual},
     {"concat", HM_LAYER_CONCAT, read_concat},
     {"repeat", HM_LAYER_REPEAT, read_repeat},
+    {"scale", HM_LAYER_SCALE, read_scale},
     {"relu", HM_LAYER_ACTIVATION, NULL},
     {"sigmoid", HM_LAYER_ACTIVATION, NULL},
     {"tanh", HM_LAYER_ACTIVATION, NULL},

@@ -32,11 +32,13 @@ struct run_column {
     const struct hm_known_column *known; /* Meaning of the column; NULL: unknown. */
     double factor; /* Factor that converts the unit in the header to SI; 0: no unit. */
     enum column_kind kind;
-    double *values;      /* Numbers of all rows, NaN if empty; owned. NULL: no numbers. */
-    const char **labels; /* Labels of all rows, with texts in the arena; owned. NULL: no labels. */
-    bool has_unit;       /* Whether the first number of the column has a unit. */
-    struct hm_dim dim;   /* Dimension of the unit of the first number. */
-    int unit_line;       /* Line of the first number; 0: no number yet. */
+    /* Number in each row, NaN if the cell is empty; owned. NULL: no numbers. */
+    double *values;
+    /* Label in each row, with its text in the arena; owned. NULL: no labels. */
+    const char **labels;
+    bool has_unit;     /* Whether the first number of the column has a unit. */
+    struct hm_dim dim; /* Dimension of the unit of the first number. */
+    int unit_line;     /* Line of the first number; 0: no number yet. */
 };
 
 struct run_table {
@@ -154,8 +156,8 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Fails if the unit of a cell has another dimension than the units above it, or if only some cells
- * of the column have a unit. */
+/* Fails if the unit of a cell has another dimension than the units of earlier cells, or if only
+ * some cells of the column have a unit. */
 static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)
 {
@@ -239,7 +241,8 @@ static int put_cell(struct run_table *t, size_t column, char *text, bool quoted,
     struct run_column *c = &t->columns[column];
 
     text = hm__run_trim(text);
-    /* The cell of a loss that diverged stays empty; the run is kept for its time. */
+    /* If the loss diverged, its cell stays empty; the run is kept, because its time is still
+     * useful. */
     if (!*text || (c->known && strcmp(c->name, "loss") == 0 && hm__run_word(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
@@ -503,7 +506,7 @@ static int finish_runs(struct run_table *t, struct hm_runs *runs)
     return rc;
 }
 
-/* Reads a table from `rows`, or from `text` if rows is NULL. */
+/* Reads a table of runs from the value tree `rows`, or from `text` if rows is NULL. */
 static int read_table(const char *text, size_t length, const struct hm_value *rows,
                       const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {

@@ -34,7 +34,7 @@ static const struct column_synonyms {
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 
 /* Removes a unit such as "(ms)" or "[ms]" from the end of a name. Returns the factor that converts
- * it to SI, or 0 if there is no unit. */
+ * the unit to SI, or 0 if there is no unit. */
 static double take_unit(char *name, struct hm_dim *ret_dim)
 {
     size_t length = strlen(name);
@@ -70,7 +70,8 @@ static const struct hm_known_column *find_known(const char *name)
     return NULL;
 }
 
-/* Resolves "latency_ms" to the column latency, if the unit has the dimension of that column. */
+/* Resolves a name such as "latency_ms" to the column latency, if the unit has the dimension of that
+ * column. */
 static const struct hm_known_column *find_suffixed(char *name, double *factor, struct hm_dim *dim)
 {
     char *bar = strrchr(name, '_');

@@ -1,0 +1,12 @@
+/* howmany validate --steps: compares measured training steps and collectives with the model. */
+#ifndef HM_VALIDATE_STEPS_H
+#define HM_VALIDATE_STEPS_H
+
+#include "cli.h"
+
+/* Predict every row of a table of steps, or of the built-in tables if path is NULL, and print the
+ * predictions, their intervals and errors. plot names a picture file or is NULL. Returns an exit
+ * code. */
+int validate_steps(const char *path, bool json, const char *plot, const struct hm_catalog *catalog);
+
+#endif

@@ -1,0 +1,25 @@
+/* Time of an all-reduce as collective libraries (NCCL, RCCL) run it on accelerators. */
+#ifndef HM_ALLREDUCE_H
+#define HM_ALLREDUCE_H
+
+#include "collective.h"
+#include "constants.h"
+
+/* An all-reduce among a fixed number of workers: a message of M bytes takes a latency, a time for
+ * each byte, and up to fill_s more while the links are not full. */
+struct hm_allreduce {
+    enum hm_scheme scheme; /* The scheme in use, never HM_SCHEME_BEST. */
+    double latency_s, per_byte_s, fill_s;
+};
+
+/*
+ * Prepares an all-reduce among n workers. HM_SCHEME_BEST is the choice of the library; another
+ * scheme runs on the same links at the rates that the library reaches on them.
+ */
+struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n,
+                                       const struct hm_wires *wires,
+                                       const struct hm_constants *constants);
+/* Latency and transfer of a message of `bytes`. */
+struct hm_wire_time hm__allreduce_time(const struct hm_allreduce *allreduce, double bytes);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Constants of the model of a training step on an accelerator. They describe software (kernels,
+ * frameworks, collective libraries) and hold for all accelerators; what differs between
+ * accelerators is in the catalog. Their values were chosen by cross-validation over the tables in
+ * data/ with tools/fit_step.c; docs/accuracy.md has the errors.
+ */
+#ifndef HM_CONSTANTS_H
+#define HM_CONSTANTS_H
+
+/*
+ * Columns: name, value, smallest and largest sensible value, meaning. A fraction "of the bandwidth"
+ * is of the memory bandwidth of the accelerator; slow kernels are limited by the processors
+ * instead. Times are in microseconds.
+ */
+/* clang-format off */
+#define HM_CONSTANT_MAP(X)                                                                         \
+    X(gemm_ramp, 82.3, 32, 512, "additions to k that fill the pipeline of a matrix product")       \
+    X(gemm_tf32, 1, 0.6, 1, "efficiency of TF32 products relative to 16-bit ones")                 \
+    X(gemm_fp32, 1.16, 0.6, 1.3, "efficiency of fp32 products relative to 16-bit ones")            \
+    X(gemm_fp8, 0.85, 0.5, 1, "efficiency of fp8 products relative to 16-bit ones")                \
+    X(gemm_align2, 0.322, 0.2, 1, "efficiency when a side is even but no multiple of 16 bytes")    \
+    X(gemm_align1, 0.424, 0.1, 1, "efficiency when a side is odd")                                 \
+    X(conv_forward, 0.972, 0.3, 1.2, "efficiency of a convolution relative to a matrix product")   \
+    X(conv_data, 1.2, 0.2, 1.2, "the same, gradient of the input")                                 \
+    X(conv_weight, 1.15, 0.2, 1.2, "the same, gradient of the weights")                            \
+    X(conv_few, 0.154, 0.05, 1, "efficiency of a convolution of fewer than 8 input maps")          \
+    X(conv_plain, 0.968, 0.4, 1.5, "the same without matrix units, all passes")                    \
+    X(conv_groups, 1, 0.02, 1, "efficiency of grouped convolutions relative to others")            \
+    X(conv_winograd, 2.5, 1, 2.5, "speed-up of 3x3 convolutions in fp32 without matrix units")     \
+    X(conv_pointwise, 0.922, 0.3, 1.5, "efficiency of 1x1 convolutions relative to larger ones")   \
+    X(conv_wide_tf32, 1.3, 0.3, 1.3, "efficiency of TF32 convolutions relative to 16-bit ones")    \
+    X(depth_forward, 4.6, 0.5, 200, "GB/s of one processor, depthwise convolution forward")        \
+    X(depth_data, 3.78, 0.5, 200, "the same, gradient of its input")                               \
+    X(depth_weight, 3.33, 0.5, 200, "the same, gradient of its weights")                           \
+    X(stream, 0.944, 0.4, 1, "of the bandwidth, operations on each element")                       \
+    X(layout, 1, 0.2, 1, "of the bandwidth, changes of the memory layout around convolutions")     \
+    X(norm_forward, 0.774, 0.05, 1, "of the bandwidth, batch normalisation forward")               \
+    X(norm_backward, 0.897, 0.05, 1, "of the bandwidth, batch normalisation backward")             \
+    X(norm_slow, 0.157, 0.05, 1, "factor on both where bf16 has no library kernel (eager)")        \
+    X(norm_channel, 20.2, 0.5, 200, "GB/s of one channel in batch normalisation")                  \
+    X(layer_norm, 0.334, 0.1, 1, "of the bandwidth, layer normalisation")                          \
+    X(pool_backward, 1.47, 0.2, 200, "GB/s of one processor, gradient of pooling")                 \
+    X(pool_forward, 5.86, 0.5, 200, "the same, pooling forward")                                   \
+    X(bias_add, 34.5, 1, 200, "GB/s of one processor, bias of a convolution and its gradient")     \
+    X(loss_bytes, 20.2, 10, 120, "bytes moved for each output value by the loss")                  \
+    X(flash, 0.307, 0.1, 0.9, "efficiency of attention kernels on 16-bit values")                  \
+    X(flash_wide, 0.398, 0.1, 1, "factor on it for 32-bit values")                                 \
+    X(flash_backward, 0.775, 0.3, 1, "factor on it for the backward pass")                         \
+    X(attention_bytes, 32.1, 0, 60, "values moved for each input value beside attention's maps")    \
+    X(recurrent_step, 20.6, 1, 60, "microseconds of one step of a recurrent layer, least")         \
+    X(update_sgd, 0.858, 0.2, 1, "of the bandwidth, update of the parameters")                     \
+    X(kernel, 2.59, 0.5, 8, "microseconds from the start of a small kernel to its end")            \
+    X(host_forward, 45.2, 5, 80, "microseconds of the host for one operation forward (eager)")     \
+    X(host_backward, 27.4, 5, 80, "the same, backward")                                            \
+    X(host_cast, 11.8, 1, 60, "the same, for one conversion of precision")                         \
+    X(host_update, 23.2, 0.5, 40, "the same, for the update of one tensor")                        \
+    X(host_fixed, 561, 0, 3000, "the same, once a step")                                           \
+    X(host_compiled, 1, 0.02, 1, "factor on the host's time of compiled graphs")                   \
+    X(host_tuned, 0.05, 0.005, 1, "factor on the host's time of tuned software")                   \
+    X(fuse_compiled, 0.259, 0.1, 1, "share of element-wise traffic that compiled graphs keep")     \
+    X(fuse_tuned, 0.303, 0.05, 1, "share of element-wise traffic that tuned software keeps")       \
+    X(reach_tuned, 1, 1, 1.4, "efficiency of products in tuned software")                          \
+    X(step_fixed, 662, 0, 5000, "microseconds of one step that nothing else explains")             \
+    X(coll_start, 21.9, 2, 100, "microseconds to start a collective")                              \
+    X(coll_hop, 1.12, 0.2, 5, "factor on the latency of a link for each hop inside a node")        \
+    X(coll_net, 0.698, 0, 50, "microseconds added to the latency of the network for each hop")     \
+    X(coll_fill, 75.5, 0, 500, "microseconds that a large message loses until the links are full") \
+    X(coll_link, 0.828, 0.4, 1, "of the bandwidth of the links inside a node")                     \
+    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the network port of a node")                  \
+    X(coll_switch, 1.27, 1, 2, "gain where the switch adds up the messages")                       \
+    X(coll_nodes, 0.0743, 0, 0.2, "share of the network lost for each doubling of the nodes")      \
+    X(contention, 0.269, 0, 0.5, "slow-down of computing while gradients are sent")                \
+    X(jitter, 0.0114, 0, 0.1, "slow-down of the step for each doubling of the workers")
+/* clang-format on */
+
+struct hm_constants {
+#define HM_CONSTANT_MEMBER(name, value, low, high, doc) double name;
+    HM_CONSTANT_MAP(HM_CONSTANT_MEMBER)
+#undef HM_CONSTANT_MEMBER
+};
+
+/* The constants of this version. */
+extern const struct hm_constants hm__constants;
+
+#endif

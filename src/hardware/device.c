@@ -1,0 +1,250 @@
+/*
+ * Times of operations on one accelerator.
+ *
+ * A matrix product is cut into tiles; each multiprocessor computes one tile at a time, so the
+ * product takes a whole number of waves (tile and wave quantisation), and small k leaves the
+ * pipeline partly empty. The best of several tile sizes counts, or the time to move the operands,
+ * whichever is longer. Sides that are not multiples of 16 bytes prevent the fastest kernels.
+ * A convolution is the product of its implicit matrix, at its own efficiency, with the changes of
+ * memory layout that an eager framework makes. Other operations move bytes at a fraction of the
+ * memory bandwidth. Limits: caches are not modelled, and all kernels that a library may choose have
+ * one efficiency. Sources: docs/accuracy.md.
+ */
+#include "device.h"
+
+#include <math.h>
+
+#define HM_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
+const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
+#undef HM_CONSTANT_VALUE
+
+/* Bytes of an activation in the format. */
+static double math_bytes(enum hm_math math)
+{
+    return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
+}
+
+static enum hm_math math_resolve(const struct hm_node *node, enum hm_math math, double bits)
+{
+    if (math == HM_MATH_AUTO && bits == 64)
+        math = HM_MATH_FP64;
+    else if (math == HM_MATH_AUTO)
+        math = bits == 16 ? HM_MATH_BF16 : HM_MATH_TF32;
+    if (math == HM_MATH_FP8 && !(node->flops_fp8 > 0))
+        math = HM_MATH_BF16;
+    if (math == HM_MATH_BF16 && !(node->flops_bf16 > 0))
+        math = HM_MATH_FP16;
+    if (math == HM_MATH_FP16 && !(node->flops_16 > 0))
+        math = node->flops_bf16 > 0 ? HM_MATH_BF16 : HM_MATH_FP32;
+    if (math == HM_MATH_TF32 && !(node->flops_tf32 > 0))
+        math = HM_MATH_FP32;
+    return math;
+}
+
+double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
+                     enum hm_math *ret_math)
+{
+    const double rates[HM_MATH_COUNT] = {
+        [HM_MATH_FP64] = node->flops_64,   [HM_MATH_FP32] = node->flops_32,
+        [HM_MATH_TF32] = node->flops_tf32, [HM_MATH_BF16] = node->flops_bf16,
+        [HM_MATH_FP16] = node->flops_16,   [HM_MATH_FP8] = node->flops_fp8,
+    };
+    enum hm_math used = math_resolve(node, math, bits);
+
+    if (ret_math)
+        *ret_math = used;
+    return rates[used] > 0 ? rates[used] : NAN;
+}
+
+bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_math math,
+                     double bits, enum hm_software software, const struct hm_constants *constants)
+{
+    enum hm_math used;
+    double rate = hm__node_rate(node, math, bits, &used);
+
+    if (!(rate > 0) || !(node->processors > 0) || !(node->memory_bandwidth_bytes_per_s > 0))
+        return false;
+    const struct hm_constants *k = constants ? constants : &hm__constants;
+    double relative = used == HM_MATH_TF32                           ? k->gemm_tf32
+                      : used == HM_MATH_FP8                          ? k->gemm_fp8
+                      : used == HM_MATH_FP32 || used == HM_MATH_FP64 ? k->gemm_fp32
+                                                                     : 1;
+    double reach = node->matrix_efficiency > 0 ? node->matrix_efficiency : 0.75;
+    if (software == HM_SOFTWARE_TUNED)
+        reach *= k->reach_tuned;
+    *d = (struct hm_device){.math = used,
+                            .software = software,
+                            .rate = rate,
+                            .reach = fmin(reach * relative, 0.95),
+                            .bandwidth = node->memory_bandwidth_bytes_per_s,
+                            .processors = node->processors,
+                            .value_bytes = math_bytes(used),
+                            .matrix_units = used != HM_MATH_FP32 && used != HM_MATH_FP64,
+                            .k = k};
+    return true;
+}
+
+double hm__device_stream(const struct hm_device *d, double bytes, double fraction)
+{
+    return bytes / (d->bandwidth * fraction) + d->k->kernel * 1e-6;
+}
+
+double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate)
+{
+    double most = d->bandwidth * d->k->stream;
+
+    return bytes / fmin(most, rate * 1e9 * d->processors) + d->k->kernel * 1e-6;
+}
+
+double hm__device_kept_traffic(const struct hm_device *d)
+{
+    return d->software == HM_SOFTWARE_EAGER      ? 1
+           : d->software == HM_SOFTWARE_COMPILED ? d->k->fuse_compiled
+                                                 : fmin(d->k->fuse_tuned, d->k->fuse_compiled);
+}
+
+/* Efficiency that the alignment of the rows of a matrix allows; a row has `side` values. */
+static double align_factor(const struct hm_device *d, double side)
+{
+    double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
+
+    if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
+        return 1; /* Tuned software pads its matrices. */
+    return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
+}
+
+static const struct tile {
+    double m, n, efficiency;
+} tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, 0.93},
+             {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
+
+/* Seconds of the arithmetic of a product with the best tile and the best split of k. */
+static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
+                         double efficiency)
+{
+    double unit = d->rate * d->reach * efficiency / d->processors, best = INFINITY;
+
+    for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
+        const struct tile *t = &tiles[i];
+        double shrink = d->matrix_units ? t->efficiency : fmax(t->efficiency, 0.9);
+        double count = ceil(m / t->m) * ceil(n / t->n) * batch;
+        for (double split = 1; split <= 8; split *= 2) {
+            if (split > 1 && (count * split > 2 * d->processors || k / split < 512))
+                break;
+            double parts = count * split / d->processors;
+            double waves = parts < 8 ? ceil(parts) : parts + 0.5;
+            double time = waves * 2 * t->m * t->n * (k / split + d->k->gemm_ramp) / (unit * shrink);
+            if (split > 1)
+                time += 4 * m * n * batch * split / (d->bandwidth * d->k->stream);
+            best = fmin(best, time);
+        }
+    }
+    return best;
+}
+
+static double product_time(const struct hm_device *d, double m, double n, double k, double batch,
+                           double efficiency)
+{
+    double bytes = (m * k + k * n + m * n) * batch * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
+
+    return fmax(tiles_time(d, m, n, k, batch, efficiency), bytes / (d->bandwidth * d->k->stream)) +
+           d->k->kernel * 1e-6;
+}
+
+double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
+{
+    /* The rows of both operands and of the result are runs of n or k values. */
+    return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
+}
+
+/* A depthwise convolution only moves values. */
+static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
+{
+    double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
+    double rate = pass == HM_PASS_FORWARD ? d->k->depth_forward
+                  : pass == HM_PASS_DATA  ? d->k->depth_data
+                                          : d->k->depth_weight;
+
+    /* The kernels compute one value at a time: wider windows take longer in proportion. */
+    return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
+}
+
+/* Efficiency of a pass of a convolution relative to a matrix product of the same size. */
+static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
+{
+    const struct hm_constants *k = d->k;
+    double efficiency = pass == HM_PASS_FORWARD ? k->conv_forward
+                        : pass == HM_PASS_DATA  ? k->conv_data
+                                                : k->conv_weight;
+
+    if (!d->matrix_units)
+        efficiency = c->window >= 9 && c->stride == 1 && c->groups == 1
+                         ? k->conv_plain * k->conv_winograd
+                         : k->conv_plain;
+    if (c->in / c->groups < 8 && c->groups == 1)
+        efficiency *= d->matrix_units ? k->conv_few : 0.7;
+    if (c->window == 1)
+        efficiency *= k->conv_pointwise;
+    if (d->math == HM_MATH_TF32)
+        efficiency *= k->conv_wide_tf32;
+    if (c->groups > 1)
+        efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16);
+    return efficiency;
+}
+
+double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
+{
+    const struct hm_constants *k = d->k;
+    double places = c->batch * c->out_places;
+    double deep = c->in / c->groups * c->window, out = c->out / c->groups;
+
+    if (c->groups > 1 && c->groups >= c->in)
+        return depthwise_time(d, c, pass);
+    double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
+    if (groups > 1) {
+        /* Kernels for groups compute all groups at once, each with few maps. */
+        out = c->out;
+        groups = 1;
+    }
+    double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
+                  : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
+                                          : product_time(d, out, deep, places, groups, efficiency);
+    /* Frameworks keep images map by map; matrix units want the maps of a position together. */
+    bool moves =
+        d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);
+    if (moves) {
+        double in = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
+        double values = pass == HM_PASS_FORWARD ? in + made : pass == HM_PASS_DATA ? made + in : in;
+        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2e-6 * k->kernel;
+    }
+    return time;
+}
+
+double hm__device_norm(const struct hm_device *d, double values, double channels, bool backward)
+{
+    const struct hm_constants *k = d->k;
+    double fraction = backward ? k->norm_backward : k->norm_forward;
+    double bytes = (backward ? 5 : 3) * values * d->value_bytes;
+
+    if (d->software == HM_SOFTWARE_EAGER && d->math == HM_MATH_BF16)
+        fraction *= k->norm_slow;
+    if (d->software != HM_SOFTWARE_EAGER)
+        return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
+    /* A channel is summed by one block of threads, which limits the rate of few channels. */
+    double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
+    return bytes / rate + 2e-6 * k->kernel;
+}
+
+double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
+                            double width, bool backward)
+{
+    const struct hm_constants *k = d->k;
+    double flop = 4 * batch * heads * length * length * width;
+    double efficiency = k->flash * pow(fmin(1, width / 128), 0.4) * length / (length + 256);
+
+    if (d->value_bytes > 2)
+        efficiency *= k->flash_wide;
+    if (backward)
+        efficiency *= k->flash_backward;
+    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2e-6 * k->kernel;
+}

@@ -1,0 +1,273 @@
+/*
+ * Reads tables of measured steps and collectives. A row names things as a job file does, so each
+ * row is turned into the text of a job and read by the reader of jobs: names, units and ranges are
+ * checked there. The columns are described in data/README.md.
+ */
+#include "read_measured.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "embedded.h"
+#include "err.h"
+#include "memory.h"
+#include "readers.h"
+#include "text.h"
+
+enum { ROWS_MAX = 100000, JOB_TEXT = 1024 };
+
+enum step_column {
+    STEP_SOURCE,
+    STEP_NETWORK,
+    STEP_MACHINE,
+    STEP_FABRIC,
+    STEP_N,
+    STEP_BATCH,
+    STEP_PRECISION,
+    STEP_WEIGHTS,
+    STEP_OPTIMIZER,
+    STEP_SOFTWARE,
+    STEP_SECONDS,
+    STEP_MEMORY,
+    STEP_COLUMNS
+};
+
+static const char *const step_names[] = {"source",    "network",  "machine",   "fabric",
+                                         "n",         "batch",    "precision", "weights",
+                                         "optimizer", "software", "step_s",    "memory_bytes"};
+static const char *const collective_names[] = {"source", "machine", "fabric",
+                                               "n",      "bytes",   "seconds"};
+
+static int fail_cell(const struct hm_csv *csv, const char *column, const char *text,
+                     struct hm_err *err)
+{
+    hm__fail(err, HM_E_RANGE, "column '%s': '%.60s' is not a number above 0", column, text);
+    hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+    return HM_E_RANGE;
+}
+
+static int read_positive(const struct hm_csv *csv, const char *column, const char *text,
+                         double *ret_value, struct hm_err *err)
+{
+    double value = 0;
+    size_t used = hm__number_read(text, &value);
+
+    if (used == 0 || text[used] || !(value > 0) || !isfinite(value))
+        return fail_cell(csv, column, text, err);
+    *ret_value = value;
+    return 0;
+}
+
+/* Says where in the table an error is that a reader of jobs or clusters found in a row. */
+static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
+{
+    if (rc && err) {
+        err->source[0] = '\0';
+        err->line = 0;
+        hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+    }
+    return rc;
+}
+
+/* Makes the job of a row. Speedups do not matter, so scaling is weak: batch is that of a worker. */
+static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
+                    struct hm_job **ret_job, struct hm_err *err)
+{
+    char text[JOB_TEXT];
+    const bool weights = *cells[STEP_WEIGHTS], fabric = *cells[STEP_FABRIC];
+    int used = snprintf(text, sizeof(text),
+                        "network: '%s'\nbatch: '%s'\nscaling: weak\nprecision: '%s'\n%s%s%s"
+                        "optimizer: '%s'\nsoftware: '%s'\ncluster:\n  machine: '%s'\n%s%s%s",
+                        cells[STEP_NETWORK], cells[STEP_BATCH], cells[STEP_PRECISION],
+                        weights ? "weights: '" : "", cells[STEP_WEIGHTS], weights ? "'\n" : "",
+                        cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE], cells[STEP_MACHINE],
+                        fabric ? "  network: '" : "", cells[STEP_FABRIC], fabric ? "'\n" : "");
+    int rc = used >= (int)sizeof(text)
+                 ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
+                 : hm_job_parse_with(catalog, text, (size_t)used, "row", NULL, 0, ret_job, err);
+
+    return place_row(csv, rc, err);
+}
+
+static int read_step(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
+                     struct hm_arena *arena, struct hm_measured_step *row, struct hm_err *err)
+{
+    int rc = read_positive(csv, "n", cells[STEP_N], &row->n, err);
+
+    row->memory_bytes = NAN;
+    if (rc == 0)
+        rc = read_positive(csv, "batch", cells[STEP_BATCH], &row->batch, err);
+    if (rc == 0)
+        rc = read_positive(csv, "step_s", cells[STEP_SECONDS], &row->seconds, err);
+    if (rc == 0 && *cells[STEP_MEMORY])
+        rc = read_positive(csv, "memory_bytes", cells[STEP_MEMORY], &row->memory_bytes, err);
+    if (rc)
+        return rc;
+    row->source = hm__arena_strdup(arena, cells[STEP_SOURCE]);
+    row->network = hm__arena_strdup(arena, cells[STEP_NETWORK]);
+    row->machine = hm__arena_strdup(arena, cells[STEP_MACHINE]);
+    row->precision = hm__arena_strdup(arena, cells[STEP_PRECISION]);
+    row->software = hm__arena_strdup(arena, cells[STEP_SOFTWARE]);
+    if (!row->source || !row->network || !row->machine || !row->precision || !row->software)
+        return hm__fail_nomem(err);
+    return step_job(catalog, csv, cells, &row->job, err);
+}
+
+static int read_collective(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
+                           struct hm_arena *arena, struct hm_measured_collective *row,
+                           struct hm_err *err)
+{
+    char text[JOB_TEXT];
+    int rc = read_positive(csv, "n", cells[3], &row->n, err);
+
+    if (rc == 0)
+        rc = read_positive(csv, "bytes", cells[4], &row->bytes, err);
+    if (rc == 0)
+        rc = read_positive(csv, "seconds", cells[5], &row->seconds, err);
+    if (rc)
+        return rc;
+    row->source = hm__arena_strdup(arena, cells[0]);
+    row->machine = hm__arena_strdup(arena, cells[1]);
+    if (!row->source || !row->machine)
+        return hm__fail_nomem(err);
+    snprintf(text, sizeof(text), "machine: '%.200s'\n%s%.200s%s", cells[1],
+             *cells[2] ? "network: '" : "", cells[2], *cells[2] ? "'\n" : "");
+    rc = hm_cluster_parse(catalog, text, strlen(text), "row", NULL, 0, &row->cluster, err);
+    return place_row(csv, rc, err);
+}
+
+/* Finds the columns by name and puts the cells of the next row into their order. */
+static int next_cells(struct hm_csv *csv, const int *columns, size_t count, char **cells,
+                      struct hm_err *err)
+{
+    char **fields;
+    int rc = hm__csv_next(csv, &fields, err);
+
+    for (size_t i = 0; rc == 1 && i < count; i++)
+        cells[i] = fields[columns[i]];
+    return rc;
+}
+
+static int open_table(const char *text, size_t length, const char *source, const char *built_in,
+                      const char *const *names, size_t count, int *columns, struct hm_csv **ret_csv,
+                      struct hm_err *err)
+{
+    const struct hm_embedded *file = hm__data_files;
+
+    if (!text) {
+        while (file->name && strcmp(file->name, built_in) != 0)
+            file++;
+        text = file->text;
+        length = file->length;
+        source = file->name;
+    }
+    int rc = hm__csv_parse(text, length, source, 0, ret_csv, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = hm__csv_need(*ret_csv, names[i], &columns[i], err);
+        if (rc)
+            hm__csv_close(*ret_csv);
+    }
+    return rc;
+}
+
+int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, size_t length,
+                            const char *source, struct hm_measured_steps *ret_steps,
+                            struct hm_err *err)
+{
+    struct hm_measured_steps steps = {.memory = hm__arena_new()};
+    struct hm_csv *csv;
+    int columns[STEP_COLUMNS];
+    char *cells[STEP_COLUMNS];
+    size_t room = 0;
+    int rc = steps.memory ? open_table(text, length, source, "steps.csv", step_names, STEP_COLUMNS,
+                                       columns, &csv, err)
+                          : hm__fail_nomem(err);
+
+    if (rc) {
+        hm__measured_steps_release(&steps);
+        return rc;
+    }
+    while ((rc = next_cells(csv, columns, STEP_COLUMNS, cells, err)) == 1) {
+        if (steps.count == room) {
+            room = room ? 2 * room : 256;
+            void *rows =
+                room > ROWS_MAX ? NULL : hm__realloc(steps.rows, room, sizeof(*steps.rows));
+            if (!rows) {
+                rc = hm__fail_nomem(err);
+                break;
+            }
+            steps.rows = rows;
+        }
+        struct hm_measured_step *row = &steps.rows[steps.count++];
+        *row = (struct hm_measured_step){0};
+        if ((rc = read_step(catalog, csv, cells, steps.memory, row, err)))
+            break;
+    }
+    hm__csv_close(csv);
+    if (rc)
+        hm__measured_steps_release(&steps);
+    else
+        *ret_steps = steps;
+    return rc;
+}
+
+int hm__measured_collectives_read(const struct hm_catalog *catalog, const char *text, size_t length,
+                                  const char *source, struct hm_measured_collectives *ret_rows,
+                                  struct hm_err *err)
+{
+    enum { COLUMNS = sizeof(collective_names) / sizeof(collective_names[0]) };
+    struct hm_measured_collectives all = {.memory = hm__arena_new()};
+    struct hm_csv *csv;
+    int columns[COLUMNS];
+    char *cells[COLUMNS];
+    size_t room = 0;
+    int rc = all.memory ? open_table(text, length, source, "collectives.csv", collective_names,
+                                     COLUMNS, columns, &csv, err)
+                        : hm__fail_nomem(err);
+
+    if (rc) {
+        hm__measured_collectives_release(&all);
+        return rc;
+    }
+    while ((rc = next_cells(csv, columns, COLUMNS, cells, err)) == 1) {
+        if (all.count == room) {
+            room = room ? 2 * room : 64;
+            void *rows = room > ROWS_MAX ? NULL : hm__realloc(all.rows, room, sizeof(*all.rows));
+            if (!rows) {
+                rc = hm__fail_nomem(err);
+                break;
+            }
+            all.rows = rows;
+        }
+        struct hm_measured_collective *row = &all.rows[all.count++];
+        *row = (struct hm_measured_collective){0};
+        if ((rc = read_collective(catalog, csv, cells, all.memory, row, err)))
+            break;
+    }
+    hm__csv_close(csv);
+    if (rc)
+        hm__measured_collectives_release(&all);
+    else
+        *ret_rows = all;
+    return rc;
+}
+
+void hm__measured_steps_release(struct hm_measured_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++)
+        hm_job_free(steps->rows[i].job);
+    hm__free(steps->rows);
+    hm__arena_free(steps->memory);
+    *steps = (struct hm_measured_steps){0};
+}
+
+void hm__measured_collectives_release(struct hm_measured_collectives *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        hm_cluster_free(all->rows[i].cluster);
+    hm__free(all->rows);
+    hm__arena_free(all->memory);
+    *all = (struct hm_measured_collectives){0};
+}

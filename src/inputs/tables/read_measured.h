@@ -1,0 +1,47 @@
+/*
+ * Tables of measured training steps and collectives (data/steps.csv, data/collectives.csv), each
+ * row as a job or a cluster that the model can predict.
+ */
+#ifndef HM_READ_MEASURED_H
+#define HM_READ_MEASURED_H
+
+#include "howmany.h"
+
+struct hm_measured_step {
+    const char *source, *network, *machine, *precision, *software; /* Cells of the row. */
+    double n;                                                      /* Number of workers. */
+    double batch;                                                  /* Samples of one worker. */
+    double seconds;                                                /* Measured time of a step. */
+    double memory_bytes; /* Measured peak memory; NaN: not measured. */
+    struct hm_job *job;  /* The job of the row, with its cluster; owned. */
+};
+
+struct hm_measured_collective {
+    const char *source, *machine;
+    double n, bytes, seconds;
+    struct hm_cluster *cluster; /* Owned. */
+};
+
+struct hm_measured_steps {
+    struct hm_measured_step *rows;
+    size_t count;
+    void *memory; /* Owns the texts. */
+};
+
+struct hm_measured_collectives {
+    struct hm_measured_collective *rows;
+    size_t count;
+    void *memory;
+};
+
+/* Read a table; text NULL is the table that is built in. Freed by the functions below. */
+int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, size_t length,
+                            const char *source, struct hm_measured_steps *ret_steps,
+                            struct hm_err *err);
+int hm__measured_collectives_read(const struct hm_catalog *catalog, const char *text, size_t length,
+                                  const char *source, struct hm_measured_collectives *ret_rows,
+                                  struct hm_err *err);
+void hm__measured_steps_release(struct hm_measured_steps *steps);
+void hm__measured_collectives_release(struct hm_measured_collectives *rows);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * The operations of a layer, forward and backward, as frameworks run them: matrix products and
+ * convolutions with their shapes, and the bytes that normalisations, activations, residual
+ * additions, pooling, look-ups, conversions of precision and the loss move. The host launches
+ * operations one after another; each kind of layer has a number of operations, counted from traces
+ * of PyTorch, in units of a simple element-wise operation.
+ *
+ * Mixed precision (autocast) keeps 32-bit weights: each product converts its weights, and the
+ * gradient of the weights back. Normalisations and residual sums of sequences stay in 32 bits.
+ * Limits: kernels of one library version; the traffic of fused software is a share of the eager
+ * one. The sizes are those of one sample; b samples are computed together.
+ */
+#include "layer_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One layer on a device with a batch: the arguments of every function below. */
+struct ops {
+    const struct hm_device *d;
+    const struct hm_count *l;
+    const struct hm_layer_place *place;
+    double b;                                /* Samples. */
+    double in, out;                          /* Values read and written by b samples. */
+    double a;                                /* Bytes of an activation. */
+    double wide;                             /* Bytes of a value that mixed precision keeps wide. */
+    bool mixed;                              /* Weights are wider than the values of products. */
+    double forward_ops, backward_ops, casts; /* Operations of the host. */
+    struct hm_layer_step step;
+};
+
+/* Seconds of an element-wise kernel that software may fuse with its neighbours. */
+static double ops_stream(const struct ops *o, double bytes)
+{
+    return hm__device_stream(o->d, bytes * hm__device_kept_traffic(o->d), o->d->k->stream);
+}
+
+static void ops_host(struct ops *o, double forward, double backward, double casts)
+{
+    o->forward_ops += forward;
+    o->backward_ops += backward;
+    o->casts += casts;
+}
+
+/* The conversions of the weights of a product, and of its gradient. */
+static void ops_cast_weights(struct ops *o, double weights)
+{
+    if (!o->mixed)
+        return;
+    o->step.forward_s += hm__device_stream(o->d, 6 * weights, o->d->k->stream);
+    o->step.backward_s += hm__device_stream(o->d, 6 * weights, o->d->k->stream);
+}
+
+/* One fully connected map of `rows` rows from `in` to `out` values, with its two gradients. */
+static void ops_linear(struct ops *o, double rows, double in, double out, bool bias)
+{
+    o->step.forward_s += hm__device_gemm(o->d, rows, out, in, 1);
+    o->step.backward_s += hm__device_gemm(o->d, out, in, rows, 1);
+    if (!o->place->first)
+        o->step.backward_s += hm__device_gemm(o->d, rows, in, out, 1);
+    if (bias)
+        o->step.backward_s += ops_stream(o, rows * out * o->a);
+    ops_cast_weights(o, in * out);
+}
+
+static void ops_dense(struct ops *o)
+{
+    bool sequence = o->l->in.kind == HM_SHAPE_SEQUENCE;
+    double rows = o->b * (sequence ? o->l->in.height : 1);
+    double in = sequence ? o->l->in.channels : o->l->inputs;
+    const struct hm_count *next = o->place->next;
+
+    ops_linear(o, rows, in, o->l->layer->units, o->l->layer->bias != HM_BIAS_NONE);
+    /* The input of a product in a sequence comes from a wide normalisation or sum. */
+    if (o->mixed && sequence) {
+        o->step.forward_s += ops_stream(o, 3 * o->in);
+        o->step.backward_s += ops_stream(o, 3 * o->in);
+    }
+    ops_host(o, 2, 2.5, sequence ? 5 : 4);
+    /* An addition does not need its inputs again; everything else does. */
+    if (!next || strcmp(next->name, "add") != 0)
+        o->step.kept_bytes += o->out * o->a;
+}
+
+static void ops_conv(struct ops *o)
+{
+    const struct hm_layer *layer = o->l->layer;
+    const struct hm_shape *in = &o->l->in, *out = &o->l->out;
+    /* A transposed convolution is the gradient of the input of an ordinary one. */
+    const struct hm_shape *from = layer->transposed ? out : in, *to = layer->transposed ? in : out;
+    const struct hm_conv c = {.batch = o->b,
+                              .in = from->channels,
+                              .out = to->channels,
+                              .in_places = from->height * from->width,
+                              .out_places = to->height * to->width,
+                              .window = layer->kernel_h * layer->kernel_w,
+                              .groups = layer->groups,
+                              .stride = layer->stride};
+
+    o->step.forward_s += hm__device_conv(o->d, &c, HM_PASS_FORWARD);
+    o->step.backward_s += hm__device_conv(o->d, &c, HM_PASS_WEIGHT);
+    if (!o->place->first)
+        o->step.backward_s += hm__device_conv(o->d, &c, HM_PASS_DATA);
+    if (layer->bias != HM_BIAS_NONE) {
+        double kept = hm__device_kept_traffic(o->d);
+        o->step.forward_s +=
+            hm__device_stream_slow(o->d, 2 * o->out * o->a * kept, o->d->k->bias_add);
+        o->step.backward_s += hm__device_stream_slow(o->d, o->out * o->a * kept, o->d->k->bias_add);
+    }
+    ops_cast_weights(o, o->l->parameters);
+    ops_host(o, 2, 2.5, 2);
+    o->step.kept_bytes += o->out * o->a;
+}
+
+static void ops_norm(struct ops *o)
+{
+    if (o->l->in.kind == HM_SHAPE_IMAGE) {
+        o->step.forward_s += hm__device_norm(o->d, o->out, o->l->out.channels, false);
+        o->step.backward_s += hm__device_norm(o->d, o->out, o->l->out.channels, true);
+        ops_host(o, 2.5, 1.2, 0);
+        o->step.kept_bytes += o->out * o->a;
+        return;
+    }
+    double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
+    o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
+    /* One kernel for the gradient of the input and one for those of scale and shift. */
+    o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
+                          hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
+    ops_host(o, 1.2, 1.5, 1);
+    o->step.kept_bytes += o->out * o->a;
+}
+
+static void ops_activation(struct ops *o)
+{
+    bool image = o->l->in.kind == HM_SHAPE_IMAGE, drop = strcmp(o->l->name, "dropout") == 0;
+    bool clamp = strcmp(o->l->name, "relu") == 0;
+
+    o->step.forward_s += ops_stream(o, 2 * o->out * o->a + (drop ? o->out : 0));
+    o->step.backward_s += ops_stream(o, 3 * o->out * o->a);
+    ops_host(o, 1, 1, 0);
+    /* A rectifier works in place on images; dropout keeps a mask of bytes. */
+    o->step.kept_bytes += drop ? o->out : image && clamp ? 0 : o->out * o->a;
+}
+
+static void ops_pool(struct ops *o)
+{
+    double kept = o->d->software == HM_SOFTWARE_EAGER ? 1 : 0.5;
+
+    if (o->l->layer->global) {
+        o->step.forward_s += hm__device_stream(o->d, o->in * o->a, o->d->k->stream);
+        o->step.backward_s += hm__device_stream(o->d, o->in * o->a, o->d->k->stream);
+    } else {
+        /* The position of each maximum is an 8-byte index. */
+        double bytes = (o->in * o->a + o->out * (o->a + 8)) * kept;
+        o->step.forward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_forward);
+        o->step.backward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_backward);
+        o->step.kept_bytes += o->out * 8;
+    }
+    ops_host(o, 1, 1, 0);
+    o->step.kept_bytes += o->out * o->a;
+}
+
+static void ops_add(struct ops *o)
+{
+    bool image = o->l->in.kind == HM_SHAPE_IMAGE;
+    double bytes = image ? o->a : o->wide;
+
+    /* The backward pass adds up the gradients of the two branches. */
+    o->step.forward_s += ops_stream(o, 3 * o->out * bytes);
+    o->step.backward_s += ops_stream(o, 3 * o->out * bytes);
+    ops_host(o, 1, 0.7, 0);
+    o->step.kept_bytes += image ? 0 : o->out * o->wide;
+}
+
+static void ops_concat(struct ops *o)
+{
+    o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
+    o->step.backward_s += ops_stream(o, 2 * o->out * o->a);
+    ops_host(o, 1.5, 1.5, 0);
+    o->step.kept_bytes += o->out * o->a;
+}
+
+/* One factor for each channel; the gradient of the factors sums over all positions. */
+static void ops_scale(struct ops *o)
+{
+    o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
+    o->step.backward_s += ops_stream(o, 3 * o->out * o->a) + ops_stream(o, 3 * o->out * o->a);
+    ops_host(o, 1, 2.5, 0);
+    o->step.kept_bytes += 2 * o->out * o->a;
+}
+
+static void ops_attention(struct ops *o)
+{
+    const struct hm_layer *layer = o->l->layer;
+    double length = o->l->in.height, width = o->l->in.channels;
+    bool bias = layer->bias != HM_BIAS_NONE;
+
+    ops_linear(o, o->b * length, width, 3 * width, bias);
+    ops_linear(o, o->b * length, width, width, bias);
+    o->step.forward_s +=
+        hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, false);
+    o->step.backward_s +=
+        hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, true);
+    /* Splitting into heads and joining them copies values; inputs are converted. */
+    double moved = o->d->k->attention_bytes * o->out * o->a / 2;
+    o->step.forward_s += ops_stream(o, moved);
+    o->step.backward_s += ops_stream(o, moved);
+    ops_host(o, 22, 20, 16);
+    o->step.kept_bytes += 5 * o->out * o->a;
+}
+
+static void ops_embedding(struct ops *o)
+{
+    double table = o->l->parameters;
+
+    o->step.forward_s += ops_stream(o, 2 * o->out * 4);
+    /* The gradient of the whole table is set to zero and then filled. */
+    o->step.backward_s += hm__device_stream(o->d, 4 * table + 3 * o->out * 4, o->d->k->stream / 2);
+    ops_host(o, 3, 3, 0);
+    o->step.kept_bytes += o->out * 4;
+}
+
+/*
+ * Recurrent layers multiply the inputs of all steps at once, and then the state step by step; each
+ * step is a from product that waits for the previous one.
+ */
+static void ops_recurrent(struct ops *o)
+{
+    const struct hm_layer *layer = o->l->layer;
+    double gates = layer->cell == HM_CELL_LSTM ? 4 : layer->cell == HM_CELL_GRU ? 3 : 1;
+    double steps = o->l->in.height, x = o->l->in.channels, h = layer->units;
+    double least = o->d->k->recurrent_step * 1e-6;
+
+    ops_linear(o, o->b * steps, x, gates * h, false);
+    o->step.forward_s += steps * fmax(least, hm__device_gemm(o->d, o->b, gates * h, h, 1)) +
+                         ops_stream(o, 2 * (gates + 2) * o->out * o->a);
+    o->step.backward_s += steps * fmax(least, hm__device_gemm(o->d, o->b, h, gates * h, 1)) +
+                          hm__device_gemm(o->d, gates * h, h, o->b * steps, 1) +
+                          ops_stream(o, 2 * (gates + 3) * o->out * o->a);
+    ops_host(o, 3 + 0.45 * steps, 3 + 0.45 * steps, 4);
+    o->step.kept_bytes += (gates + 2) * o->out * o->a;
+}
+
+/* The loss over the outputs of the last layer, in 32 bits. */
+static void ops_loss(struct ops *o)
+{
+    double bytes = o->d->k->loss_bytes * o->out * (o->d->software == HM_SOFTWARE_EAGER ? 1 : 0.6);
+
+    o->step.forward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);
+    o->step.backward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);
+    ops_host(o, 4, 3, 1);
+    /* Logits, their logarithms and the gradients of both, wide. */
+    o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
+}
+
+/* Factor on the time of the host that the software needs. */
+static double host_factor(const struct hm_device *d)
+{
+    return d->software == HM_SOFTWARE_EAGER      ? 1
+           : d->software == HM_SOFTWARE_COMPILED ? d->k->host_compiled
+                                                 : d->k->host_tuned;
+}
+
+struct hm_layer_step hm__layer_ops(const struct hm_device *d, const struct hm_count *l,
+                                   const struct hm_layer_place *place, double b)
+{
+    static void (*const kinds[])(struct ops *) = {
+        [HM_LAYER_DENSE] = ops_dense,
+        [HM_LAYER_CONV] = ops_conv,
+        [HM_LAYER_POOL] = ops_pool,
+        [HM_LAYER_NORM] = ops_norm,
+        [HM_LAYER_ACTIVATION] = ops_activation,
+        [HM_LAYER_EMBEDDING] = ops_embedding,
+        [HM_LAYER_ATTENTION] = ops_attention,
+        [HM_LAYER_RECURRENT] = ops_recurrent,
+        [HM_LAYER_RESIDUAL] = ops_add,
+        [HM_LAYER_CONCAT] = ops_concat,
+        [HM_LAYER_SCALE] = ops_scale,
+        [HM_LAYER_KINDS] = NULL,
+    };
+    struct ops o = {.d = d,
+                    .l = l,
+                    .place = place,
+                    .b = b,
+                    .in = l->inputs * b,
+                    .out = l->out.height * l->out.width * l->out.channels * b,
+                    .a = d->value_bytes,
+                    .wide = fmax(4, d->value_bytes),
+                    .mixed = d->value_bytes < 4};
+
+    if (kinds[l->layer->kind])
+        kinds[l->layer->kind](&o);
+    if (place->last)
+        ops_loss(&o);
+    double factor = host_factor(d) * 1e-6;
+    double casts = o.mixed ? o.casts * d->k->host_cast / 2 : 0;
+    o.step.forward_host_s = (o.forward_ops * d->k->host_forward + casts) * factor;
+    o.step.backward_host_s = (o.backward_ops * d->k->host_backward + casts) * factor;
+    return o.step;
+}
+
+double hm__layer_tensors(const struct hm_count *l)
+{
+    if (l->parameters == 0)
+        return 0;
+    double bias = l->layer->bias != HM_BIAS_NONE ? 2 : 1;
+
+    switch (l->layer->kind) {
+    case HM_LAYER_ATTENTION:
+        return 2 * bias;
+    case HM_LAYER_NORM:
+        return 2;
+    case HM_LAYER_RECURRENT:
+        return 4;
+    case HM_LAYER_EMBEDDING:
+        return l->layer->positions > 0 ? 2 : 1;
+    default:
+        return bias;
+    }
+}
+
+double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, double parameters)
+{
+    bool eager = d->software == HM_SOFTWARE_EAGER;
+    /* Bytes for each parameter: one kernel for each arithmetic operation, or one kernel in all. */
+    double bytes = optimizer == HM_OPTIMIZER_SGD        ? 12
+                   : optimizer == HM_OPTIMIZER_MOMENTUM ? (eager ? 32 : 20)
+                                                        : (eager ? 90 : 28);
+
+    return hm__device_stream(d, bytes * parameters, d->k->update_sgd);
+}
+
+double hm__update_host_time(const struct hm_device *d, double tensors)
+{
+    return (tensors * d->k->host_update + d->k->host_fixed) * host_factor(d) * 1e-6;
+}

@@ -1,0 +1,64 @@
+/* The state of a model, shared by the files that evaluate it. */
+#ifndef HM_MODEL_STATE_H
+#define HM_MODEL_STATE_H
+
+#include "layer_time.h"
+#include "step_time.h"
+#include "symbols.h"
+#include "variant.h"
+
+enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
+
+struct hm_model {
+    const struct hm_job *job;
+    const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
+    struct hm_variant variant;
+    struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
+    /* Times of the layers; empty when only totals of the network are known. */
+    struct hm_layer_costs costs;
+    /* Times of steps by their operations; NULL if layers are timed by `costs`. The table may be
+     * shared: own_table is NULL then. */
+    struct hm_step_table *table, *own_table;
+    enum hm_overlap overlap; /* Never HM_OVERLAP_AUTO. */
+    struct hm_wires wires;
+    struct hm_transfer platform_steps[HM_WAY_STEPS];
+    const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
+    size_t step_count;
+    /* stragglers: NULL if all workers are equally fast; own_stragglers: NULL if that is shared. */
+    struct hm_stragglers *stragglers, *own_stragglers;
+    double symbols[HM_SYMBOL_COUNT];
+    double flops;        /* Flop per second that one worker reaches. */
+    double batch;        /* Samples of an iteration, with the work factor applied. */
+    double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
+    double gradient_bytes;
+    /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */
+    double memory_fixed, memory_per_sample;
+    char notes[NOTES_MAX][NOTE_TEXT];
+    size_t note_count;
+};
+
+void hm__model_add_note(struct hm_model *m, const char *text);
+int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
+                           const char *hint, struct hm_err *err);
+/* Checks that formulas have the quantities they use, and that communication has its links. */
+int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
+
+/* Decides whether steps are modelled by their operations, and how they overlap. */
+int hm__model_set_table(struct hm_model *m, struct hm_err *err);
+/* Whether a step is an all-reduce of gradients that goes out in buckets. */
+bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
+/* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
+double hm__model_memory_limit(const struct hm_model *m);
+/* Seconds of a step of the slowest of n workers, which makes `passes` forward and backward passes
+ * with b samples each, without communication; also the memory of a worker. */
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
+                            double *ret_s, double *ret_bytes, struct hm_err *err);
+/*
+ * Communication of all buckets among n workers that make `passes` passes with b samples each. end_s
+ * is the time of the whole step, if its last backward pass overlaps with the communication.
+ */
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+                         enum hm_scheme scheme, const struct hm_wires *wires,
+                         struct hm_step_sent *ret_sent, struct hm_err *err);
+
+#endif

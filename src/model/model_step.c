@@ -1,0 +1,130 @@
+/*
+ * The model of a job whose steps are timed by their operations: a network with layers on an
+ * accelerator that the catalog describes. Jobs that state flops or an efficiency themselves are
+ * timed by their layers and that rate, as before (layer_time.c).
+ */
+#include "model_step.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "model_state.h"
+
+static const double BUCKET_BYTES = 25e6;
+/* Memory that an accelerator's driver and the libraries keep for themselves, and the share that
+ * fragmentation adds to the memory of a step. */
+static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
+
+int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
+                        const struct hm_constants *constants, struct hm_step_table **ret_table,
+                        struct hm_err *err)
+{
+    struct hm_device device;
+    double bucket = job->bucket_bytes > 0 ? job->bucket_bytes : BUCKET_BYTES;
+
+    *ret_table = NULL;
+    if (!cluster || !cluster->roofline || job->compute || !job->network ||
+        job->network->layer_count == 0)
+        return 0;
+    if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
+                         constants))
+        return 0;
+    if (job->overlap == HM_OVERLAP_LAYERS)
+        bucket = 0;
+    return hm__step_table_new(job, &device, bucket, ret_table, err);
+}
+
+int hm__model_set_table(struct hm_model *m, struct hm_err *err)
+{
+    m->table = m->variant.table;
+    if (!m->table) {
+        int rc = hm__model_table_new(m->job, m->cluster, NULL, &m->own_table, err);
+        if (rc || !m->own_table)
+            return rc;
+        m->table = m->own_table;
+    }
+    const struct hm_way *way = &m->variant.way;
+    bool together = !hm__way_stale(way) && way->platform != HM_PLATFORM_SERVER &&
+                    way->platform != HM_PLATFORM_DRIVER;
+    if (m->job->overlap == HM_OVERLAP_AUTO && together)
+        m->overlap = HM_OVERLAP_BUCKETS;
+    if (m->job->overlap == HM_OVERLAP_LAYERS)
+        m->overlap = HM_OVERLAP_BUCKETS;
+    /* The memory of a step is linear in its samples. */
+    struct hm_step_parts one, two;
+    int rc = hm__step_table_eval(m->table, 1, &one, err);
+    if (rc == 0)
+        rc = hm__step_table_eval(m->table, 2, &two, err);
+    if (rc)
+        return rc;
+    m->memory_per_sample = two.memory_bytes - one.memory_bytes;
+    m->memory_fixed = one.memory_bytes - m->memory_per_sample;
+    const struct hm_device *d = hm__step_table_device(m->table);
+    char text[NOTE_TEXT];
+    snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s software%s",
+             hm_math_name(d->math), hm_software_name(d->software),
+             m->overlap == HM_OVERLAP_BUCKETS ? ", gradients in buckets" : "");
+    hm__model_add_note(m, text);
+    return 0;
+}
+
+bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
+{
+    return m->table && !t->time && t->what == HM_PAYLOAD_GRADIENTS &&
+           hm_scheme_is_allreduce(t->scheme == HM_SCHEME_BEST ? HM_SCHEME_RING : t->scheme) &&
+           t->scheme != HM_SCHEME_PARAMETER_SERVER;
+}
+
+/* Factor by which the slowest of n workers is slower than one. */
+static double model_jitter(const struct hm_model *m, double n)
+{
+    return 1 + hm__step_table_device(m->table)->k->jitter * log2(n);
+}
+
+double hm__model_memory_limit(const struct hm_model *m)
+{
+    double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
+
+    return m->table ? (have - CONTEXT_BYTES) / FRAGMENTED : have;
+}
+
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
+                            double *ret_s, double *ret_bytes, struct hm_err *err)
+{
+    struct hm_step_parts parts;
+    int rc = hm__step_table_eval(m->table, b, &parts, err);
+
+    if (rc)
+        return rc;
+    *ret_s = (passes * (parts.forward_s + parts.backward_s) + parts.update_s) / m->variant.flops *
+             model_jitter(m, n);
+    *ret_bytes = parts.memory_bytes;
+    return 0;
+}
+
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+                         enum hm_scheme scheme, const struct hm_wires *wires,
+                         struct hm_step_sent *ret_sent, struct hm_err *err)
+{
+    const struct hm_constants *k = hm__step_table_device(m->table)->k;
+    double speed = m->variant.flops;
+    struct hm_step_parts parts;
+    int rc = hm__step_table_eval(m->table, b, &parts, err);
+
+    if (rc)
+        return rc;
+    *ret_sent = hm__step_table_send(m->table, &parts, n, speed, scheme, wires);
+    if (m->overlap != HM_OVERLAP_BUCKETS) {
+        ret_sent->end_s = 0;
+        return 0;
+    }
+    double computed = (parts.forward_s + parts.backward_s) / speed;
+    double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts.backward_s / speed);
+    /* Kernels of collectives take processors and memory bandwidth from those that compute. */
+    ret_sent->end_s =
+        fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
+    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send nothing. */
+    ret_sent->end_s *= model_jitter(m, n);
+    return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * Predictions for comparison with measurements. The intervals are the 5th and 95th percentiles of
+ * measured over predicted times in rows whose source or network was held out when the constants
+ * were chosen (tools/fit_step.c prints them); they depend on the software and on whether several
+ * workers communicate.
+ */
+#include "predict.h"
+
+#include "allreduce.h"
+#include "model_step.h"
+
+int hm__predict_step(const struct hm_job *job, double n, const struct hm_constants *constants,
+                     struct hm_point *ret_point, struct hm_err *err)
+{
+    struct hm_variant variant = HM_VARIANT_INIT;
+    struct hm_model *model = NULL;
+
+    variant.weak = job->scaling == HM_SCALING_WEAK;
+    int rc = hm__model_table_new(job, &job->cluster, constants, &variant.table, err);
+    if (rc == 0)
+        rc = hm__model_new(job, &job->cluster, &variant, &model, err);
+    *ret_point = (struct hm_point){.n = n};
+    if (rc == 0)
+        rc = hm__model_eval(model, ret_point, 1, err);
+    hm__model_free(model);
+    hm__step_table_free(variant.table);
+    return rc;
+}
+
+double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
+                             const struct hm_constants *constants)
+{
+    const struct hm_wires wires = {.network = cluster->network,
+                                   .link = cluster->node.link,
+                                   .per_node = cluster->node.accelerators,
+                                   .servers = 1};
+    const struct hm_allreduce allreduce =
+        hm__allreduce_init(HM_SCHEME_BEST, n, &wires, constants ? constants : &hm__constants);
+    struct hm_wire_time time = hm__allreduce_time(&allreduce, bytes);
+
+    return time.latency_s + time.bandwidth_s;
+}
+
+struct hm_interval hm__predict_interval(const struct hm_job *job, double n)
+{
+    static const struct hm_interval alone[HM_SOFTWARE_COUNT] = {
+        [HM_SOFTWARE_EAGER] = {0.7, 1.45},
+        [HM_SOFTWARE_COMPILED] = {0.7, 1.45},
+        [HM_SOFTWARE_TUNED] = {0.7, 1.45},
+    };
+    static const struct hm_interval together[HM_SOFTWARE_COUNT] = {
+        [HM_SOFTWARE_EAGER] = {0.7, 1.5},
+        [HM_SOFTWARE_COMPILED] = {0.7, 1.5},
+        [HM_SOFTWARE_TUNED] = {0.7, 1.5},
+    };
+
+    return n > 1 ? together[job->software] : alone[job->software];
+}
+
+struct hm_interval hm__predict_allreduce_interval(void)
+{
+    return (struct hm_interval){0.7, 1.5};
+}

@@ -1,0 +1,57 @@
+/*
+ * The time of a training step of one worker, by batch, from the operations of its layers; and the
+ * overlap of its backward pass with the all-reduces of buckets of gradients.
+ */
+#ifndef HM_STEP_TIME_H
+#define HM_STEP_TIME_H
+
+#include "collective.h"
+#include "device.h"
+
+enum { HM_BUCKETS_MAX = 256 };
+
+/* The parts of a step for one batch. The parts add up to the time of a step on one worker. */
+struct hm_step_parts {
+    double forward_s, backward_s, update_s;
+    double host_s, device_s; /* Totals of the host and of the device; the longer one counts. */
+    double memory_bytes;     /* Peak memory, without the context of the framework. */
+    double ready_s[HM_BUCKETS_MAX]; /* When each bucket is full, after the start of the step. */
+};
+
+/*
+ * Times of the steps of one network on one kind of worker. Times are computed for some batches when
+ * they are first needed and interpolated between them, so a table must not be shared by threads.
+ */
+struct hm_step_table;
+
+/*
+ * Makes a table. The job is borrowed and must outlive it; its network has layers.
+ * bucket_bytes is the size at which a bucket of gradients is sent; 0: one bucket for each layer.
+ */
+int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
+                       double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err);
+void hm__step_table_free(struct hm_step_table *table);
+
+/* The device that the table was made for; borrowed. */
+const struct hm_device *hm__step_table_device(const struct hm_step_table *table);
+/* Fills the parts for a batch of b samples; less than one sample counts as one. */
+int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_parts *ret_parts,
+                        struct hm_err *err);
+
+/* Communication of a step on n workers. */
+struct hm_step_sent {
+    double latency_s, bandwidth_s; /* Sums over all buckets. */
+    double end_s; /* When the last bucket has been reduced, after the start of the step. */
+    enum hm_scheme scheme;
+};
+
+/*
+ * All-reduces of all buckets among n workers. Each starts when its bucket is full and the previous
+ * one has ended. HM_SCHEME_BEST is the choice of a collective library. speed divides the times at
+ * which buckets are full.
+ */
+struct hm_step_sent hm__step_table_send(const struct hm_step_table *table,
+                                        const struct hm_step_parts *parts, double n, double speed,
+                                        enum hm_scheme scheme, const struct hm_wires *wires);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * Times of operations on an accelerator. Matrix products are compared with the worked examples of
+ * the reference of large language models (A100 and H100, its constants), all-reduces with measured
+ * limits, and the precisions with what each generation of cards has.
+ */
+#include "testing.h"
+
+#include "allreduce.h"
+#include "device.h"
+
+static struct hm_constants reference_constants(void)
+{
+    struct hm_constants k = hm__constants;
+
+    k.gemm_ramp = 137;
+    k.stream = 0.751;
+    k.kernel = 0;
+    return k;
+}
+
+static struct hm_node card(double rate, double bandwidth, double processors, double efficiency)
+{
+    return (struct hm_node){.flops_16 = rate,
+                            .flops_bf16 = rate,
+                            .flops_32 = rate / 16,
+                            .memory_bandwidth_bytes_per_s = bandwidth,
+                            .processors = processors,
+                            .matrix_efficiency = efficiency,
+                            .accelerators = 1};
+}
+
+static void products_agree_with_worked_examples(void **state)
+{
+    const struct {
+        bool hopper;
+        double m, n, k, microseconds;
+    } examples[] = {
+        {false, 2048, 4608, 12288, 1074.5}, {false, 4096, 4096, 4096, 610.1},
+        {false, 512, 512, 4096, 20.73},     {true, 16384, 28672, 4096, 6263},
+        {true, 4096, 4096, 4096, 229.6},
+    };
+    const struct hm_constants k = reference_constants();
+    const struct hm_node a100 = card(312e12, 2.039e12, 108, 0.787);
+    const struct hm_node h100 = card(989e12, 3.35e12, 132, 0.645);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+        struct hm_device d;
+        assert_true(hm__device_init(&d, examples[i].hopper ? &h100 : &a100, HM_MATH_BF16, 32,
+                                    HM_SOFTWARE_EAGER, &k));
+        double time = hm__device_gemm(&d, examples[i].m, examples[i].n, examples[i].k, 1);
+        hm_assert_near(time * 1e6, examples[i].microseconds, 1e-3, "product", (int)i);
+    }
+}
+
+static void sides_that_are_not_aligned_are_slower(void **state)
+{
+    const struct hm_node h100 = card(989e12, 3.35e12, 132, 0.7);
+    struct hm_device d;
+
+    (void)state;
+    assert_true(hm__device_init(&d, &h100, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    double even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
+    assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) > 1.5 * even);
+    /* Products without matrix units have no such rule. */
+    assert_true(hm__device_init(&d, &h100, HM_MATH_FP32, 32, HM_SOFTWARE_EAGER, NULL));
+    even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
+    assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) < 1.01 * even);
+}
+
+static void precisions_fall_back_to_what_a_card_has(void **state)
+{
+    struct hm_node volta = {.flops_16 = 125e12, .flops_32 = 15.7e12, .flops_64 = 7.8e12};
+    struct hm_node ampere = {.flops_16 = 312e12,
+                             .flops_bf16 = 312e12,
+                             .flops_tf32 = 156e12,
+                             .flops_32 = 19.5e12,
+                             .flops_64 = 9.7e12};
+    enum hm_math math;
+
+    (void)state;
+    assert_near(hm__node_rate(&ampere, HM_MATH_AUTO, 32, &math), 156e12, 0);
+    assert_int_equal(math, HM_MATH_TF32);
+    assert_near(hm__node_rate(&volta, HM_MATH_AUTO, 32, &math), 15.7e12, 0);
+    assert_int_equal(math, HM_MATH_FP32);
+    assert_near(hm__node_rate(&ampere, HM_MATH_FP32, 32, &math), 19.5e12, 0);
+    assert_near(hm__node_rate(&volta, HM_MATH_BF16, 32, &math), 125e12, 0);
+    assert_int_equal(math, HM_MATH_FP16);
+    assert_near(hm__node_rate(&ampere, HM_MATH_FP8, 32, &math), 312e12, 0);
+    assert_int_equal(math, HM_MATH_BF16);
+    assert_near(hm__node_rate(&volta, HM_MATH_AUTO, 64, &math), 7.8e12, 0);
+    assert_true(isnan(hm__node_rate(&(struct hm_node){.flops_64 = 1}, HM_MATH_AUTO, 32, &math)));
+}
+
+static double allreduce_seconds(double n, double bytes, const struct hm_wires *w)
+{
+    struct hm_allreduce a = hm__allreduce_init(HM_SCHEME_BEST, n, w, &hm__constants);
+    struct hm_wire_time t = hm__allreduce_time(&a, bytes);
+
+    return t.latency_s + t.bandwidth_s;
+}
+
+static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
+{
+    struct hm_wires a100 = {
+        .network = {200e9, 3e-6, false}, .link = {300e9, 3e-6, false}, .per_node = 8, .servers = 1};
+    double before = 0;
+
+    (void)state;
+    /* Measured with nccl-tests on 8 A100: 44 us for 32 kB, 46 to 102 us for 1 MB. */
+    assert_true(allreduce_seconds(8, 32768, &a100) > 30e-6);
+    assert_true(allreduce_seconds(8, 1048576, &a100) > 40e-6);
+    assert_true(allreduce_seconds(8, 1048576, &a100) < 102e-6);
+    for (double bytes = 32768; bytes < 2e10; bytes *= 2) {
+        double bus = 1.75 * bytes / allreduce_seconds(8, bytes, &a100);
+        assert_true(bus > before && bus < 300e9);
+        before = bus;
+    }
+    assert_near(allreduce_seconds(1, 1e9, &a100), 0, 0);
+    /* Inside a node the network does not matter; between nodes it does. */
+    struct hm_wires slow = a100;
+    slow.network.bandwidth_bytes_per_s = 1e9;
+    assert_near(allreduce_seconds(8, 1e8, &slow), allreduce_seconds(8, 1e8, &a100), 1e-12);
+    assert_true(allreduce_seconds(16, 1e8, &slow) > 10 * allreduce_seconds(16, 1e8, &a100));
+    /* A switch that adds up messages helps from five workers on. */
+    struct hm_wires sharp = a100;
+    sharp.link.reduces = true;
+    assert_true(allreduce_seconds(8, 1e9, &sharp) < 0.9 * allreduce_seconds(8, 1e9, &a100));
+    assert_near(allreduce_seconds(4, 1e9, &sharp), allreduce_seconds(4, 1e9, &a100), 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_agree_with_worked_examples),
+        cmocka_unit_test(sides_that_are_not_aligned_are_slower),
+        cmocka_unit_test(precisions_fall_back_to_what_a_card_has),
+        cmocka_unit_test(an_allreduce_has_a_latency_floor_and_rising_bandwidth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/*
+ * Chooses the constants of the model of a training step (src/hardware/constants.h) by coordinate
+ * descent on the tables in data/, and estimates errors by cross-validation: each source in turn,
+ * and each network of the largest source in turn, is left out, the constants are chosen on the
+ * rest, and the left-out rows are predicted.
+ *
+ *     fit-step [report | fit | cross] [PASSES]
+ *
+ * report prints the errors of the present constants, fit prints better constants, cross the errors
+ * on rows that were left out. The loss is the mean over groups (source and network) of the mean
+ * of |ln(predicted/measured)|, so that large tables do not outweigh small ones.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict.h"
+#include "read_measured.h"
+
+static const struct constant {
+    const char *name;
+    size_t offset;
+    double low, high;
+} constants[] = {
+#define FIT_ROW(name, value, low, high, doc)                                                       \
+    {#name, offsetof(struct hm_constants, name), low, high},
+    HM_CONSTANT_MAP(FIT_ROW)
+#undef FIT_ROW
+};
+
+enum { CONSTANTS = sizeof(constants) / sizeof(constants[0]), ROWS = 4096, GROUPS = 512 };
+
+/* A row of either table: its group for the loss, and whether it is left out. */
+struct fit_row {
+    const struct hm_measured_step *step;
+    const struct hm_measured_collective *collective;
+    int group;
+    bool out;
+    double error; /* ln(predicted / measured). */
+};
+
+static struct fit_row rows[ROWS];
+static size_t row_count;
+static char groups[GROUPS][128];
+static int group_count;
+
+static double *constant_at(struct hm_constants *k, size_t i)
+{
+    return (double *)((char *)k + constants[i].offset);
+}
+
+static int group_of(const char *a, const char *b)
+{
+    char name[128];
+
+    snprintf(name, sizeof(name), "%.60s/%.60s", a, b);
+    for (int i = 0; i < group_count; i++)
+        if (strcmp(groups[i], name) == 0)
+            return i;
+    if (group_count < GROUPS)
+        snprintf(groups[group_count], sizeof(groups[0]), "%s", name);
+    return group_count++;
+}
+
+static void row_predict(struct fit_row *r, const struct hm_constants *k)
+{
+    struct hm_point p;
+    struct hm_err err = {0};
+
+    if (r->collective) {
+        const struct hm_measured_collective *c = r->collective;
+        r->error = log(hm__predict_allreduce(c->cluster, c->n, c->bytes, k) / c->seconds);
+    } else if (hm__predict_step(r->step->job, r->step->n, k, &p, &err) == 0) {
+        r->error = log(p.time_s / r->step->seconds);
+    } else {
+        fprintf(stderr, "fit-step: %s\n", err.message);
+        exit(1);
+    }
+}
+
+/* Mean over the groups of the mean absolute error of rows that are not left out. */
+static double loss(const struct hm_constants *k)
+{
+    double sums[GROUPS] = {0}, total = 0;
+    int counts[GROUPS] = {0}, used = 0;
+
+    for (size_t i = 0; i < row_count; i++) {
+        if (rows[i].out)
+            continue;
+        row_predict(&rows[i], k);
+        /* A few rows that no constants explain must not decide. */
+        sums[rows[i].group] += fmin(fabs(rows[i].error), 0.7);
+        counts[rows[i].group]++;
+    }
+    for (int g = 0; g < group_count; g++)
+        if (counts[g] > 0) {
+            total += sums[g] / counts[g];
+            used++;
+        }
+    return used ? total / used : 0;
+}
+
+/* Whether a constant is fixed because rows of the tables hardly depend on it. */
+static double descend(struct hm_constants *k, int passes, bool verbose)
+{
+    double best = loss(k), steps[CONSTANTS];
+
+    for (size_t i = 0; i < CONSTANTS; i++)
+        steps[i] = 0.15;
+    for (int pass = 0; pass < passes; pass++) {
+        double before = best;
+        for (size_t i = 0; i < CONSTANTS; i++) {
+            double *x = constant_at(k, i), old = *x;
+            bool better = false;
+            for (int sign = -1; sign <= 1 && !better; sign += 2) {
+                double next = old * (1 + sign * steps[i]);
+                *x = fmin(fmax(next, constants[i].low), constants[i].high);
+                double now = loss(k);
+                better = now < best - 1e-6;
+                if (better)
+                    best = now;
+                else
+                    *x = old;
+            }
+            steps[i] *= better ? 1.3 : 0.5;
+        }
+        if (verbose)
+            fprintf(stderr, "pass %d: %.4f\n", pass, best);
+        if (before - best < 2e-5)
+            break;
+    }
+    return best;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double quantile(double *values, size_t count, double q)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return count ? values[(size_t)fmin((double)count - 1, q * (double)count)] : NAN;
+}
+
+static const char *row_source(const struct fit_row *r)
+{
+    return r->step ? r->step->source : r->collective->source;
+}
+
+/* Prints the median absolute error, and quantiles of measured over predicted, of some rows. */
+static void report_rows(const char *label, const char *source, const char *network, int software,
+                        int alone)
+{
+    static double absolute[ROWS], ratio[ROWS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < row_count; i++) {
+        const struct fit_row *r = &rows[i];
+        if ((source && strcmp(row_source(r), source) != 0) ||
+            (network && (!r->step || strcmp(r->step->network, network) != 0)) ||
+            (software >= 0 && (!r->step || (int)r->step->job->software != software)) ||
+            (alone >= 0 && (!r->step || (r->step->n == 1) != alone)))
+            continue;
+        absolute[count] = fabs(exp(r->error) - 1);
+        ratio[count++] = exp(-r->error);
+    }
+    if (count)
+        printf("%-44s %4zu rows, median error %5.1f %%, 5-95 %% of measured/predicted %.2f %.2f, "
+               "median %.2f\n",
+               label, count, 100 * quantile(absolute, count, 0.5), quantile(ratio, count, 0.05),
+               quantile(ratio, count, 0.95), quantile(ratio, count, 0.5));
+}
+
+static void report(bool details)
+{
+    static const char *const softwares[] = {"eager", "compiled", "tuned"};
+
+    for (size_t i = 0; i < row_count; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(row_source(&rows[k]), row_source(&rows[i])) == 0;
+        if (!seen)
+            report_rows(row_source(&rows[i]), row_source(&rows[i]), NULL, -1, -1);
+    }
+    for (size_t i = 0; details && i < row_count; i++) {
+        bool seen = !rows[i].step;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = rows[k].step && strcmp(rows[k].step->network, rows[i].step->network) == 0;
+        if (!seen)
+            report_rows(rows[i].step->network, NULL, rows[i].step->network, -1, -1);
+    }
+    for (int s = 0; s < 3; s++)
+        for (int alone = 1; alone >= 0; alone--) {
+            char label[64];
+            snprintf(label, sizeof(label), "%s, %s", softwares[s],
+                     alone ? "one worker" : "several workers");
+            report_rows(label, NULL, NULL, s, alone);
+        }
+}
+
+/* Leaves out each source with fewer than half of the rows, and each network of the others. */
+static void cross(int passes)
+{
+    static double kept[ROWS];
+    bool done[ROWS] = {0};
+
+    for (size_t i = 0; i < row_count; i++) {
+        if (done[i])
+            continue;
+        bool whole = strncmp(row_source(&rows[i]), "h200", 4) != 0;
+        size_t count = 0;
+        for (size_t k = 0; k < row_count; k++) {
+            const struct fit_row *a = &rows[i], *b = &rows[k];
+            bool same = whole ? strcmp(row_source(a), row_source(b)) == 0
+                              : b->step && strncmp(row_source(b), "h200", 4) == 0 &&
+                                    strcmp(a->step->network, b->step->network) == 0;
+            rows[k].out = same;
+            count += same;
+        }
+        struct hm_constants k = hm__constants;
+        /* The present constants have seen all rows, so the search starts away from them. */
+        for (size_t j = 0; j < CONSTANTS; j++) {
+            double moved = *constant_at(&k, j) * (j % 2 ? 1.25 : 0.8);
+            *constant_at(&k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);
+        }
+        descend(&k, passes, false);
+        for (size_t j = 0; j < row_count; j++)
+            if (rows[j].out) {
+                row_predict(&rows[j], &k);
+                kept[j] = rows[j].error;
+                done[j] = true;
+            }
+        fprintf(stderr, "left out %s %s: %zu rows\n", row_source(&rows[i]),
+                whole ? "" : rows[i].step->network, count);
+    }
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].out = false;
+        rows[i].error = kept[i];
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "report";
+    int passes = argc > 2 ? atoi(argv[2]) : 12;
+    struct hm_measured_steps steps;
+    struct hm_measured_collectives collectives;
+    struct hm_catalog *catalog;
+    struct hm_err err = {0};
+
+    if (hm_catalog_new(&catalog, &err) ||
+        hm__measured_steps_read(catalog, NULL, 0, NULL, &steps, &err) ||
+        hm__measured_collectives_read(catalog, NULL, 0, NULL, &collectives, &err)) {
+        fprintf(stderr, "fit-step: %s:%d: %s\n", err.source, err.line, err.message);
+        return 1;
+    }
+    for (size_t i = 0; i < steps.count && row_count < ROWS; i++)
+        rows[row_count++] = (struct fit_row){
+            .step = &steps.rows[i], .group = group_of(steps.rows[i].source, steps.rows[i].network)};
+    for (size_t i = 0; i < collectives.count && row_count < ROWS; i++)
+        rows[row_count++] =
+            (struct fit_row){.collective = &collectives.rows[i],
+                             .group = group_of(collectives.rows[i].source, "all-reduce")};
+    struct hm_constants k = hm__constants;
+    if (strcmp(what, "fit") == 0) {
+        descend(&k, passes, true);
+        for (size_t i = 0; i < CONSTANTS; i++)
+            printf("%s %.4g\n", constants[i].name, *constant_at(&k, i));
+    } else if (strcmp(what, "cross") == 0) {
+        cross(passes);
+    }
+    if (strcmp(what, "cross") != 0)
+        printf("loss %.4f\n", loss(&k));
+    report(true);
+    for (size_t i = 0; argc > 3 && i < row_count; i++) {
+        if (rows[i].step)
+            printf("%s,%s,%s,%g,%g,%s,%.5g,%.3f\n", rows[i].step->source, rows[i].step->network,
+                   rows[i].step->machine, rows[i].step->n, rows[i].step->batch,
+                   rows[i].step->precision, rows[i].step->seconds, exp(rows[i].error));
+        else
+            printf("%s,%g,%g,%.3f\n", rows[i].collective->source, rows[i].collective->n,
+                   rows[i].collective->bytes, exp(rows[i].error));
+    }
+    hm__measured_steps_release(&steps);
+    hm__measured_collectives_release(&collectives);
+    hm_catalog_free(catalog);
+    return 0;
+}
