@@ -27,13 +27,6 @@ enum hm_attention {
     HM_ATTENTIONS
 };
 
-enum hm_software {
-    HM_SOFTWARE_TUNED, /* Fused kernels, as in Megatron. */
-    HM_SOFTWARE_EAGER, /* One kernel per operator, as in plain PyTorch. */
-    HM_SOFTWARE_COMPILED,
-    HM_SOFTWARES
-};
-
 /* Number format of the layers' linear maps. */
 enum hm_number_format {
     HM_FORMAT_BF16,

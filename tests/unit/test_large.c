@@ -40,12 +40,16 @@ static void set_example(struct example *x, const double *v)
                                          .per_node = v[21],
                                          .network_bytes_per_s = v[22],
                                          .power = 1};
+    /* The oracle numbers them in this order. */
+    static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
+                                             HM_SOFTWARE_COMPILED};
+    enum hm_software software = order[(size_t)v[27]];
     x->work = (struct hm_large_work){.network = &x->network,
                                      .sequence = v[23],
                                      .batch = v[24],
                                      .precision = (enum hm_number_format)v[25],
                                      .attention = (enum hm_attention)v[26],
-                                     .software = (enum hm_software)v[27],
+                                     .software = software,
                                      .send_bytes = v[28],
                                      .weight_bytes = v[29],
                                      .gradient_bytes = v[30],
@@ -59,7 +63,7 @@ static void set_example(struct example *x, const double *v)
                                      .weigh_head = v[37] > 0,
                                      .graphs = v[38] > 0,
                                      .dropout = v[39] > 0,
-                                     .fused_gate = v[27] == HM_SOFTWARE_TUNED};
+                                     .fused_gate = software == HM_SOFTWARE_TUNED};
     x->layout = (struct hm_layout){.tensor = v[40],
                                    .pipeline = v[41],
                                    .interleave = v[42],

@@ -37,7 +37,7 @@ static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "f
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
                                          "norm+act", "full",      "uniform",      NULL};
-static const char *const styles[] = {"fused", "eager", "compiled", NULL};
+static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 
@@ -478,7 +478,7 @@ static void set_defaults(struct large_keys *keys)
 {
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
-    bool tuned = keys->software <= 0;
+    bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
     /* Unfused attention in 16-bit floats is software from before 2022, which overlaps nothing. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
