@@ -25,6 +25,11 @@ static void add_flag(const struct emitter *e, const char *name, double value)
     hm__text_addf(e->out, "--%s %.0f\n", name, value);
 }
 
+static void add_option(const struct emitter *e, const char *name, const char *value)
+{
+    hm__text_addf(e->out, "--%s %s\n", name, value);
+}
+
 static void add_word(const struct emitter *e, const char *word, bool wanted)
 {
     if (wanted)
@@ -82,16 +87,18 @@ static void emit_megatron(const struct emitter *e)
     add_word(e, "use-distributed-optimizer", l->zero >= 1);
     add_word(e, "use-megatron-fsdp", l->zero >= 2 && l->pipeline == 1);
     if (l->zero >= 2 && l->pipeline == 1)
-        hm__text_addf(e->out, "--data-parallel-sharding-strategy %s\n",
-                      l->zero == 3 ? "optim_grads_params" : "optim_grads");
-    if (l->recompute == HM_RECOMPUTE_FULL)
-        hm__text_add(e->out, "--recompute-granularity full\n--recompute-method uniform\n"
-                             "--recompute-num-layers 1\n");
-    else if (l->recompute == HM_RECOMPUTE_SELECTIVE)
-        hm__text_add(e->out, "--recompute-granularity selective\n");
+        add_option(e, "data-parallel-sharding-strategy",
+                   l->zero == 3 ? "optim_grads_params" : "optim_grads");
+    if (l->recompute == HM_RECOMPUTE_FULL) {
+        add_option(e, "recompute-granularity", "full");
+        add_option(e, "recompute-method", "uniform");
+        add_flag(e, "recompute-num-layers", 1);
+    } else if (l->recompute == HM_RECOMPUTE_SELECTIVE) {
+        add_option(e, "recompute-granularity", "selective");
+    }
     hm__text_addf(e->out, "--%s\n", w->precision == HM_FORMAT_FP16 ? "fp16" : "bf16");
     if (is_eight_bit(w))
-        hm__text_add(e->out, "--fp8-format hybrid\n");
+        add_option(e, "fp8-format", "hybrid");
     add_word(e, "use-flash-attn", w->attention != HM_ATTENTION_UNFUSED);
     add_word(e, "overlap-grad-reduce", w->overlap_data);
     add_word(e, "overlap-param-gather", w->overlap_gather && l->zero >= 1);
@@ -177,19 +184,26 @@ static void emit_accelerate(const struct emitter *e)
 static void emit_torchrun(const struct emitter *e)
 {
     hm__text_addf(e->out,
-                  "torchrun --nnodes %.0f --nproc-per-node %.0f --rdzv-backend c10d "
-                  "--rdzv-endpoint \"$HEAD_NODE:29500\" train.py\n",
-                  e->choice->nodes, fmin(e->per_node, e->choice->n));
+                  "torchrun --%s %.0f --%s %.0f --%s c10d --%s \"$HEAD_NODE:29500\" train.py\n",
+                  "nnodes", e->choice->nodes, "nproc-per-node", fmin(e->per_node, e->choice->n),
+                  "rdzv-backend", "rdzv-endpoint");
 }
 
 static void emit_sbatch(const struct emitter *e)
 {
-    hm__text_addf(e->out,
-                  "#!/bin/bash\n#SBATCH --nodes=%.0f\n#SBATCH --ntasks-per-node=1\n"
-                  "#SBATCH --gpus-per-node=%.0f\n#SBATCH --exclusive\n\n"
-                  "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -1)\n"
-                  "export HEAD_NODE\nsrun ",
-                  e->choice->nodes, fmin(e->per_node, e->choice->n));
+    const struct {
+        const char *name;
+        double value;
+    } lines[] = {{"nodes", e->choice->nodes},
+                 {"ntasks-per-node", 1},
+                 {"gpus-per-node", fmin(e->per_node, e->choice->n)}};
+
+    hm__text_add(e->out, "#!/bin/bash\n");
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        hm__text_addf(e->out, "#SBATCH --%s=%.0f\n", lines[i].name, lines[i].value);
+    hm__text_addf(e->out, "#SBATCH --%s\n\n", "exclusive");
+    hm__text_add(e->out, "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -1)\n"
+                         "export HEAD_NODE\nsrun ");
     emit_torchrun(e);
 }
 

@@ -29,7 +29,7 @@ void hm__transformer_complete(struct hm_transformer *network)
     if (isnan(network->head_dim))
         network->head_dim = network->hidden / network->heads;
     if (isnan(network->ffn))
-        network->ffn = network->experts > 0 ? network->expert_ffn : 4 * network->hidden;
+        network->ffn = network->expert_ffn > 0 ? network->expert_ffn : 4 * network->hidden;
     if (network->experts > 0 && network->expert_ffn == 0)
         network->expert_ffn = network->ffn;
 }

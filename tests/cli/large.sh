@@ -40,8 +40,8 @@ has "a file for torchtitan" "tensor_parallel_degree = 8" howmany plan $job --n 6
 has "a file for accelerate" "num_processes: 64" howmany plan $job --n 64 --emit accelerate
 has "a command for torchrun" "--nnodes 8 --nproc-per-node 8" howmany plan $job --n 64 --emit torchrun
 has "a script for Slurm" "#SBATCH --nodes=8" howmany plan $job --n 64 --emit sbatch
-run howmany plan examples/fig1.yaml --n 4
-check "n needs a transformer" test "$code" -eq 2
+run howmany plan examples/fig1.yaml --emit megatron
+check "emitted flags need a transformer" test "$code" -eq 2
 run howmany plan $job --scheme ring
 check "schemes do not apply to transformers" test "$code" -eq 2
 run howmany validate --llm --fits

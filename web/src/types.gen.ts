@@ -59,7 +59,7 @@ export interface PlanRequest {
   work?: Quantity;
   /** most workers to consider (default: the cluster's, else 1024, or 64 for a graph) */
   max_n?: Quantity;
-  /** consider only these numbers of workers: 8,16,32 or 8..64:8 */
+  /** consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly this many, also if memory does not suffice */
   n?: Quantity | Quantity[];
   /** recommend the fewest workers within this share of the best, such as 10% (default 5%) */
   slack?: Quantity;

@@ -1,7 +1,7 @@
 /*
  * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
  * with the top-level keys machines, fabrics, networks and accelerators; docs/catalog.md describes
- * them. Four files are built in. Entries of a file that is added later replace entries of the same
+ * them. Five files are built in. Entries of a file that is added later replace entries of the same
  * name.
  */
 #include <stdatomic.h>
@@ -157,11 +157,11 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const struct hm_embedded *file, struct hm_err *err)
 {
     const char *end = file->text + file->length;
-    size_t count = 0;
+    size_t count = 0, old = catalog->counts[kind];
 
     for (const char *line = file->text; line < end; line += line_length(line, end) + 1)
         count += entry_name_length(line, line_length(line, end)) > 0;
-    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count, sizeof(*entries));
+    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
     struct catalog_block *blocks = hm__arena_alloc(catalog->arena, count, sizeof(*blocks));
     if (!entries || !blocks)
         return hm__fail_nomem(err);
@@ -184,8 +184,10 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         memcpy(copy, line + 2, name);
         entries[used++] = (struct catalog_entry){copy, NULL, block};
     }
+    for (size_t i = 0; i < old; i++)
+        entries[used + i] = catalog->entries[kind][i];
     catalog->entries[kind] = entries;
-    catalog->counts[kind] = used;
+    catalog->counts[kind] = used + old;
     return 0;
 }
 
@@ -197,6 +199,7 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
     } files[] = {{"machines.yaml", HM_CATALOG_MACHINE},
                  {"fabrics.yaml", HM_CATALOG_FABRIC},
                  {"networks.yaml", HM_CATALOG_NETWORK},
+                 {"transformers.yaml", HM_CATALOG_NETWORK},
                  {"accelerators.yaml", HM_CATALOG_ACCELERATOR}};
     int bad = hm__check_pointers(err, "ret_catalog", ret_catalog, NULL);
     if (bad)
@@ -209,7 +212,7 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
         return hm__fail_nomem(err);
     }
     for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
-        for (size_t i = 0; rc == 0 && i < HM_CATALOG_KINDS; i++)
+        for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
             if (strcmp(file->name, files[i].file) == 0)
                 rc = list_blocks(catalog, files[i].kind, file, err);
     if (rc == 0)

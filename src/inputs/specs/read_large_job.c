@@ -37,7 +37,7 @@ static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "f
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
                                          "norm+act", "full",      "uniform",      NULL};
-static const char *const styles[] = {"fused", "eager", "compiled", NULL};
+static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 
