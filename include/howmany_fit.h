@@ -42,6 +42,9 @@ struct hm_runs {
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
+    bool weak;          /* The column scaling says that each worker keeps its batch. */
+    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                           iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -155,6 +158,8 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
+    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                              iteration. */
     bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */
     bool intervals;        /* There are enough runs for intervals. */

@@ -55,13 +55,22 @@ int hm__basis_find(const struct hm_basis *basis, const char *name);
  * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
+/* What the seconds of the runs are of, and how the work depends on n. */
+enum hm_scaled_terms {
+    HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
+    HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
+    HM_TERMS_OF_WORK, /* A fixed amount of work, such as an epoch; the scaling is unknown. */
+    /* A fixed amount of work, done by iterations of weak scaling: their terms divided by n. */
+    HM_TERMS_WEAK_OF_WORK,
+};
+
 /*
  * Adds the terms of the library that the quantities of the runs allow. varies[k] says whether
- * quantity k varies over the runs. `weak` says that the work of one worker is constant (weak
- * scaling); then terms in size and batch are left out, because the total work is proportional to n.
+ * quantity k varies over the runs. With weak scaling, terms in size and batch are left out, because
+ * the total work is proportional to n.
  */
-int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
-                      struct hm_err *err);
+int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+                      enum hm_scaled_terms scaled, struct hm_err *err);
 /*
  * Uses the parts of the time that a job's specification sheet predicts as terms; width is the
  * standard deviation of the priors of their factors. The job and the cluster are borrowed.
@@ -73,6 +82,11 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  * of workers.
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
+/*
+ * Tells the sheet that the column size of the runs is proportional to n. With weak scaling, the
+ * size of one worker is then constant.
+ */
+void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
 /*
  * Whether any term needs a value of the quantity; if `in` is not NULL, only terms k with in[k] are

@@ -370,6 +370,8 @@ int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
                              "no runs: the prediction comes from the specification sheet alone");
     int rc = fill_residuals(fit, err);
     if (rc == 0)
+        rc = hm__fit_note_runs(fit, err);
+    if (rc == 0)
         rc = note_far_off(fit, err);
     if (rc == 0)
         rc = note_few(fit, err);

@@ -133,6 +133,38 @@ static bool scaling_is_weak(const struct hm__fit *f, const char *name)
     return true;
 }
 
+/*
+ * Finds the factor that converts the seconds of the runs to seconds of an iteration of the job:
+ * speedups are relative to the sheet's reference time; times of a sample or an epoch are multiplied
+ * by the samples of an iteration. Without a job, the seconds keep their unit.
+ */
+static int runs_unit(const struct hm_fit *fit, const struct hm_runs *runs,
+                     const struct hm_fit_settings *s, struct hm_unit *ret_unit, struct hm_err *err)
+{
+    const struct hm_sheet *sheet = fit->inside->basis.sheet;
+    const struct hm_job *job = s->job;
+
+    *ret_unit = (struct hm_unit){runs->relative && sheet ? hm__sheet_reference_s(sheet) : 1, false};
+    if (!sheet || !runs->unit)
+        return 0;
+    double batch = job->batch > 0 ? job->batch : NAN;
+    bool sample = strcmp(runs->unit, "sample") == 0, epoch = strcmp(runs->unit, "epoch") == 0;
+    ret_unit->factor = sample ? batch : epoch && job->dataset > 0 ? batch / job->dataset : NAN;
+    ret_unit->by_n = job->scaling == HM_SCALING_WEAK;
+    if (!isnan(ret_unit->factor))
+        return 0;
+    hm__fail(err, HM_E_MISSING,
+             "the runs have seconds of %s %s, and the job does not say how many "
+             "an iteration has",
+             strcmp(runs->unit, "epoch") == 0 ? "an" : "a", runs->unit);
+    hm__err_hint(err, "add a column batch%s to the runs",
+                 epoch    ? " and a column dataset"
+                 : sample ? ""
+                          : " and a column sequence");
+    hm__err_at(err, runs->source, 0);
+    return HM_E_MISSING;
+}
+
 static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
                         const struct hm_fit_settings *s, struct hm_err *err)
 {
@@ -145,8 +177,10 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
     if (rc)
         return rc;
     find_used_quantities(&f->basis, matters);
-    double unit = runs->relative && f->basis.sheet ? hm__sheet_reference_s(f->basis.sheet) : 1;
-    rc = hm__fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
+    struct hm_unit unit;
+    rc = runs_unit(fit, runs, s, &unit, err);
+    if (rc == 0)
+        rc = hm__fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
     if (rc == 0)
         rc = check_gaps(f, matters, err);
     if (rc == 0)
@@ -155,11 +189,20 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
+    bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
+    bool of_work = runs->unit || runs->relative;
     /* The specification sheet itself says whether scaling is weak. */
     if (!fit->from_sheet)
-        fit->weak = scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
+        fit->weak = weak && !of_work;
+    f->of_work = of_work && !fit->from_sheet;
+    f->weak_runs = weak;
+    if (f->basis.sheet && scaling_is_weak(f, "size"))
+        hm__sheet_set_size_by_n(f->basis.sheet);
+    enum hm_scaled_terms scaled = !weak     ? of_work ? HM_TERMS_OF_WORK : HM_TERMS_STRONG
+                                  : of_work ? HM_TERMS_WEAK_OF_WORK
+                                            : HM_TERMS_WEAK;
     if (f->basis.count == 0)
-        rc = hm__basis_library(&f->basis, fit->memory, varies, fit->weak, err);
+        rc = hm__basis_library(&f->basis, fit->memory, varies, scaled, err);
     return rc;
 }
 
@@ -487,16 +530,27 @@ static void coefficients_take_mean(struct hm__fit *f)
 /* ---- construction ---------------------------------------------------------------------------- */
 
 /*
- * Sets the default value of each quantity: the value that all runs have, else NaN; for size, the
+ * Sets the default value of each quantity: the value that all runs have, else NaN. With weak
+ * scaling, the size and the batch are those of one worker, times n; otherwise the size is the
  * largest value, but at least 1.
  */
 static void fit_set_defaults(struct hm__fit *f)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         bool same = f->data.low[q] == f->data.high[q];
-        f->at[q] = same ? f->data.low[q] : NAN;
-        if (!same && strcmp(f->basis.quantities[q], "size") == 0)
+        /* A sheet has its own batch, latency and bandwidth, for which it predicts. */
+        f->at[q] = same && !f->basis.sheet ? f->data.low[q] : NAN;
+        bool work = strcmp(f->basis.quantities[q], "size") == 0 ||
+                    strcmp(f->basis.quantities[q], "batch") == 0;
+        f->by_n[q] = HM_BY_NOTHING;
+        if (same || f->basis.sheet)
+            continue;
+        if (work && scaling_is_weak(f, f->basis.quantities[q])) {
+            f->by_n[q] = HM_BY_WORKERS;
+            f->at[q] = f->data.places[q][0] / f->data.places[0][0];
+        } else if (strcmp(f->basis.quantities[q], "size") == 0) {
             f->at[q] = fmax(f->data.high[q], 1);
+        }
     }
 }
 
@@ -655,6 +709,17 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
     f->typical = 1;
 }
 
+/* Returns a constant text for the unit of the runs, which may be freed before the fit. */
+static const char *unit_text(const char *unit)
+{
+    static const char *const units[] = {"sample", "token", "epoch"};
+
+    for (size_t i = 0; unit && i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i]) == 0)
+            return units[i];
+    return NULL;
+}
+
 static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -705,6 +770,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
     if (runs) {
         fit->source = hm__arena_strdup(fit->memory, runs->source ? runs->source : "runs");
         fit->relative = runs->relative && !s->job;
+        fit->unit = s->job ? NULL : unit_text(runs->unit);
         rc = hm__basis_quantities(&f->basis, fit->memory, runs, err);
     }
     if (rc == 0 && s->job)

@@ -11,10 +11,24 @@
 
 enum { HM_FIT_DRAWS = 2000 };
 
+/* How the default value of a quantity depends on n in predictions. */
+enum hm_by_n {
+    HM_BY_NOTHING, /* The value does not depend on n. */
+    HM_BY_WORKERS, /* The value is that of one worker, such as its batch; n workers have n times it.
+                    */
+    HM_BY_NODES,   /* The value is the number of workers in a node; the quantity is the nodes. */
+};
+
 struct hm__fit {
     struct hm_basis basis;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
-    bool in[HM_TERMS_MAX];   /* Whether each term is in use. */
+    /*
+     * The seconds are those of a fixed amount of work (a sample, an epoch, the work of the
+     * reference), and not of an iteration.
+     */
+    bool of_work;
+    bool weak_runs;        /* Each worker kept its batch as n grew. */
+    bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
      * sheet. A term that is not in use has 0.
@@ -34,10 +48,13 @@ struct hm__fit {
     size_t draw_count; /* Number of draws; 0 if there are no intervals. */
     /* Default value of each quantity in predictions; NaN if the caller must give it. */
     double at[HM_QUANTITIES_MAX];
+    enum hm_by_n by_n[HM_QUANTITIES_MAX];
 };
 
 /* Computes residuals, influence and outliers, and adds notes to the fit. */
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
+/* Adds notes about the unit and the scaling of the runs. Implemented in fit_notes.c. */
+int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err);
 
 static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
 {

@@ -34,8 +34,14 @@ struct hm_sheet {
      * job's reference number of workers.
      */
     double one_s, reference_s;
-    double work_s; /* Seconds of compute that the specification sheet predicts on one worker. */
+    double work_s;  /* Seconds of compute that the specification sheet predicts on one worker. */
+    bool size_by_n; /* The column size of the runs is proportional to n (weak scaling). */
 };
+
+void hm__sheet_set_size_by_n(struct hm_sheet *sheet)
+{
+    sheet->size_by_n = true;
+}
 
 double hm__sheet_reference_s(const struct hm_sheet *sheet)
 {
@@ -122,13 +128,15 @@ static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
     int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
     const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
 
-    if (size >= 0)
-        variant.work *= columns[size][i];
-    if (batch >= 0 && sheet->job->batch > 0)
-        variant.work *= columns[batch][i] / sheet->job->batch;
-    if (latency >= 0 && link && link->latency_s > 0)
+    /* An unknown value (NaN) leaves the job as it is. */
+    if (size >= 0 && !isnan(columns[size][i]))
+        variant.work *= columns[size][i] / (sheet->weak && sheet->size_by_n ? columns[0][i] : 1);
+    /* A batch counts the samples of all workers; a job of weak scaling states those of one. */
+    if (batch >= 0 && sheet->job->batch > 0 && !isnan(columns[batch][i]))
+        variant.work *= columns[batch][i] / (sheet->weak ? columns[0][i] : 1) / sheet->job->batch;
+    if (latency >= 0 && link && link->latency_s > 0 && !isnan(columns[latency][i]))
         variant.latency = columns[latency][i] / link->latency_s;
-    if (bandwidth >= 0 && link && link->bandwidth_bytes_per_s > 0)
+    if (bandwidth >= 0 && link && link->bandwidth_bytes_per_s > 0 && !isnan(columns[bandwidth][i]))
         variant.bandwidth = columns[bandwidth][i] / link->bandwidth_bytes_per_s;
     return variant;
 }
