@@ -15,7 +15,9 @@
 enum {
     HM_QUANTITIES_MAX = 64,
     /* Number of overhead terms that are added to the parts of a specification sheet. */
-    HM_SHEET_EXTRAS = 3
+    HM_SHEET_EXTRAS = 3,
+    /* Number of rows with times of overlapped communication; see struct hm_basis. */
+    HM_OVERLAP_KNOTS = 12
 };
 
 /* The role of a term when terms are chosen automatically. */
@@ -41,6 +43,13 @@ struct hm_basis {
     struct hm_formula *formulas[HM_TERMS_MAX];
     /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
     struct hm_sheet *sheet;
+    /*
+     * Whether communication overlaps with computing. Then the time is not linear in the factors of
+     * the first two terms, compute (c) and communication (m): it is c * t(m / c), where t(r) is the
+     * time of the sheet if communication takes r times as long. HM_OVERLAP_KNOTS rows after the
+     * terms hold t at fixed r, and overlap.h evaluates it.
+     */
+    bool overlaps;
     /* Priors of the factors of the terms; used only with a specification sheet. */
     struct hm_prior priors[HM_TERMS_MAX];
 };
@@ -94,10 +103,16 @@ void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
+/* Number of rows of the values of the terms: the terms, and the knots if communication overlaps. */
+static inline size_t hm__basis_rows(const struct hm_basis *basis)
+{
+    return basis->count + (basis->overlaps ? HM_OVERLAP_KNOTS : 0);
+}
+
 /*
  * Computes the terms at `count` places: x[k * count + i] is term k at place i, where quantity q has
- * the value columns[q][i]. Fails if a term is negative or not finite; then err->line is 1 + i,
- * which the caller replaces by the line of the run.
+ * the value columns[q][i]; x has hm__basis_rows rows. Fails if a term is negative or not finite;
+ * then err->line is 1 + i, which the caller replaces by the line of the run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);

@@ -51,6 +51,38 @@ struct hm__fit {
     enum hm_by_n by_n[HM_QUANTITIES_MAX];
 };
 
+/* ---- steps of a fit -------------------------------------------------------------------------- */
+
+/*
+ * Prepares the terms and the runs: groups, unit, scaling, values of the terms, kind of errors and
+ * defaults of predictions. Implemented in fit_prepare.c.
+ */
+int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
+                    const struct hm_fit_settings *settings, struct hm_err *err);
+/*
+ * Draws the coefficients: of all sets of terms in proportion to their weights, or of the terms in
+ * use if there are no choices. Implemented in fit_draw.c.
+ */
+int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
+                 const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
+/*
+ * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
+ * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
+ * values are larger.
+ */
+void hm__fit_take_mean(struct hm__fit *f);
+/* Lists the terms in use with the intervals of their coefficients. */
+int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
+/* Priors of the coefficients; NULL without a specification sheet. */
+const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
+/*
+ * The prior of the noise. With a specification sheet it has the weight of one run; without one
+ * there is no prior.
+ */
+struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
+/* Sets terms[] to the indices of the terms in use, and returns their number. */
+size_t hm__fit_used(const struct hm__fit *f, size_t *terms);
+
 /* Computes residuals, influence and outliers, and adds notes to the fit. */
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
 /* Adds notes about the unit and the scaling of the runs. Implemented in fit_notes.c. */

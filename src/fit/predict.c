@@ -9,6 +9,7 @@
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
+#include "overlap.h"
 #include "student.h"
 #include "text.h"
 
@@ -29,9 +30,10 @@ double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, 
 {
     const struct hm__fit *f = fit->inside;
     const double *theta = draw == HM_NONE ? f->theta : f->draws[draw].theta;
-    double sum = 0;
+    const size_t first = f->basis.overlaps ? 2 : 0;
+    double sum = first ? hm__overlap_seconds(&f->basis, x, count, i, theta[0], theta[1]) : 0;
 
-    for (size_t k = 0; k < f->basis.count; k++)
+    for (size_t k = first; k < f->basis.count; k++)
         if (theta[k] != 0)
             sum += theta[k] * x[k * count + i];
     return sum;
@@ -153,7 +155,7 @@ static int eval_terms_at(const struct hm_fit *fit, const struct place_values *p,
 {
     const struct hm_basis *basis = &fit->inside->basis;
     const double *columns[HM_QUANTITIES_MAX] = {n};
-    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(basis) * count, sizeof(*x));
     double *fixed = hm__calloc(basis->quantity_count * count, sizeof(*fixed));
     int rc = x && fixed ? 0 : hm__fail_nomem(err);
 
@@ -182,7 +184,7 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
         int rc = place_init(fit, NULL, 0, &place, err);
         return rc ? rc : eval_terms_at(fit, &place, n, count, ret_x, err);
     }
-    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(basis) * count, sizeof(*x));
     if (!x)
         return hm__fail_nomem(err);
     int rc = hm__basis_eval_model(basis, model, n, count, x, err);
