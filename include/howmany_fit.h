@@ -100,6 +100,22 @@ enum hm_errors {
     HM_ERRORS_RELATIVE, /* All runs have the same error in per cent. */
 };
 
+/*
+ * The rule by which the library chooses terms and widens intervals beyond the runs. Its default was
+ * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
+ */
+struct hm_fit_rule {
+    double steep_needs;  /* Configurations that a term growing faster than ln n needs. */
+    double steep_weight; /* Weight of a set with such a term in the intervals. */
+    double counted_runs; /* Runs that count in the weight of a set of terms. */
+    double drift;        /* Relative spread of the time at twice the largest n of the runs. */
+    double drift_power;  /* The spread at 2^k times the largest n is drift * k^drift_power. */
+    double crossing;     /* Further relative spread across nodes if all runs are inside one node. */
+};
+
+/* Returns the default rule. */
+HM_API struct hm_fit_rule hm_fit_rule_default(void);
+
 /* Settings of a fit. {0} lets the library choose the terms and uses only the runs. */
 struct hm_fit_settings {
     const char *const *terms; /* Formulas over the columns of the table. Borrowed during the
@@ -116,6 +132,7 @@ struct hm_fit_settings {
     double noise; /* With a job: relative spread of runs that is assumed before runs are known; 0
                      means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
+    const struct hm_fit_rule *rule; /* NULL: the default rule. Borrowed during the call. */
 };
 
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
@@ -178,6 +195,8 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
+    double one_node; /* All runs are inside one node of this many workers; NaN: they are not, or the
+                        runs do not say. */
     struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */

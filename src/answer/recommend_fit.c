@@ -382,7 +382,9 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
+    /* The draws of chosen terms contain the error of the terms already, as those of a plan do. */
+    if (!fit->chosen)
+        candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 

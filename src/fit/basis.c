@@ -152,6 +152,7 @@ static const struct library_entry term_library[] = {
     {"latency*ln(n)", "~latency", HM_ROLE_OVERHEAD, "latency*ln(n)/n"},
     {"1/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD, "1/bandwidth/n"},
     {"ln(n)/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD, "ln(n)/bandwidth/n"},
+    {"ln(nodes)", "~nodes", HM_ROLE_OVERHEAD, "ln(nodes)/n"},
     {"sqrt(n)", NULL, HM_ROLE_STEEP, "1/sqrt(n)"},
     {"n", NULL, HM_ROLE_STEEP, "1"},
     {"n*ln(n)", NULL, HM_ROLE_STEEP, "ln(n)"},
@@ -198,6 +199,8 @@ int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, s
 {
     if (basis->sheet)
         return hm__sheet_eval(basis, columns, count, x, err);
+    for (size_t i = 0; i < count; i++)
+        x[hm__basis_log_row(basis) * count + i] = log(columns[0][i]);
     for (size_t k = 0; k < basis->count; k++) {
         int rc = hm__formula_eval_columns(basis->formulas[k], columns, count, x + k * count, err);
         if (rc)

@@ -307,7 +307,7 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
 static int design_set_target(struct design_work *w, struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
-    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + HM_OVERLAP_KNOTS];
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + HM_OVERLAP_KNOTS + 1];
     const double *columns[HM_QUANTITIES_MAX];
 
     if (s->criterion != HM_CRITERION_I)

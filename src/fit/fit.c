@@ -243,7 +243,7 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
         return hm__fail_nomem(err);
     struct hm_repeats repeats;
     repeats.free = hm__fit_data_repeats(&f->data, f->scale, &repeats.sum);
-    int rc = hm__choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
+    int rc = hm__choose(&f->basis, &f->rule, folds, fold_count, (double)f->data.count, unit,
                         f->data.group_count, repeats, choices, ret_count, &best, err);
     hm__free(folds);
     if (rc)
@@ -327,6 +327,7 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
         *fit = (struct hm_fit){.memory = arena,
                                .n_min = NAN,
                                .n_max = NAN,
+                               .one_node = NAN,
                                .from_sheet = s->job != NULL,
                                .chosen = !s->job && s->term_count == 0,
                                .weak = s->job && s->job->scaling == HM_SCALING_WEAK,
@@ -334,6 +335,8 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
                                .error = NAN,
                                .left_out_error = NAN};
         fit->inside = hm__arena_alloc(arena, 1, sizeof(*fit->inside));
+        if (fit->inside)
+            fit->inside->rule = s->rule ? *s->rule : hm_fit_rule_default();
     }
     if (!fit || !fit->inside) {
         hm__arena_free(arena);

@@ -21,6 +21,12 @@ enum hm_by_n {
 
 struct hm__fit {
     struct hm_basis basis;
+    struct hm_fit_rule rule;
+    /*
+     * Drift of each draw beyond the runs, in units of its standard deviation; NULL without drift.
+     * It has one value for all n, so that a draw remains a smooth curve.
+     */
+    double *drift;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     /*
      * The seconds are those of a fixed amount of work (a sample, an epoch, the work of the
@@ -115,6 +121,9 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
+/* Seconds of one further run at place i in a draw: those of the draw, with the noise of a run. */
+double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw);
 /* Seconds at place i that decrease with n: the work that is divided among the workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);

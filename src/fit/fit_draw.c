@@ -97,6 +97,35 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
     f->draw_count = kept;
 }
 
+/* Degrees of freedom of the drift: published curves have a few large errors and many small ones. */
+enum { DRIFT_FREE = 4 };
+
+/*
+ * Draws the drift beyond the runs from Student's distribution, scaled so that 90 % of it lies as
+ * for a normal distribution.
+ */
+static int fit_draw_drift(struct hm_fit *fit, const struct hm_fit_settings *s, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    struct hm_random random;
+    double *drift = hm__arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*drift));
+
+    if (!drift)
+        return hm__fail_nomem(err);
+    const double unit = hm__student_quantile(1e6, 0.95) / hm__student_quantile(DRIFT_FREE, 0.95);
+    hm__random_init(&random, (uint64_t)s->seed, 2);
+    for (size_t d = 0; d < HM_FIT_DRAWS; d++) {
+        double squares = 0, z = hm__random_normal(&random);
+        for (int i = 0; i < DRIFT_FREE; i++) {
+            double x = hm__random_normal(&random);
+            squares += x * x;
+        }
+        drift[d] = unit * z / sqrt(squares / DRIFT_FREE);
+    }
+    f->drift = drift;
+    return 0;
+}
+
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err)
 {
@@ -119,7 +148,7 @@ int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
     for (size_t i = 0; i < f->draw_count; i++)
         f->luck[i] = hm__random_normal(&random);
     fit->intervals = f->draw_count > 0;
-    return 0;
+    return fit->chosen && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
 }
 
 void hm__fit_take_mean(struct hm__fit *f)
@@ -137,7 +166,7 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
     const struct hm__fit *f = fit->inside;
     double n[2] = {fmax(fit->n_max, 1), 2 * fmax(fit->n_max, 1)}, values[HM_QUANTITIES_MAX][2];
     const double *columns[HM_QUANTITIES_MAX];
-    double x[2 * HM_TERMS_MAX];
+    double x[2 * (HM_TERMS_MAX + 1)];
     struct hm_err ignored = {0};
 
     /* In a specification sheet, compute and the evenly divided work decrease with n. */

@@ -35,9 +35,23 @@ static int note_scaling(struct hm_fit *fit, struct hm_err *err)
                          "makes the job like the runs");
 }
 
+/* Warns that no run shows what the network between nodes costs. */
+static int note_one_node(struct hm_fit *fit, struct hm_err *err)
+{
+    if (isnan(fit->one_node) || fit->from_sheet)
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "all runs are inside one node of %g workers: beyond it the network "
+                         "between nodes is a guess, and the interval is wider; runs on two and "
+                         "four nodes would show it",
+                         fit->one_node);
+}
+
 int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err)
 {
-    int rc = note_unit(fit, err);
+    int rc = note_one_node(fit, err);
 
+    if (rc == 0)
+        rc = note_unit(fit, err);
     return rc ? rc : note_scaling(fit, err);
 }

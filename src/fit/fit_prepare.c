@@ -13,11 +13,20 @@
 
 /* ---- terms and data -------------------------------------------------------------------------- */
 
+static bool column_is_full(const struct hm_column *column, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isnan(column->values[i]))
+            return false;
+    return true;
+}
+
 /*
  * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
  * those that the library and the specification sheet know.
  */
-static void find_used_quantities(const struct hm_basis *basis, bool *matters)
+static void find_used_quantities(const struct hm_basis *basis, const struct hm_runs *runs,
+                                 bool *matters)
 {
     static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
 
@@ -26,6 +35,9 @@ static void find_used_quantities(const struct hm_basis *basis, bool *matters)
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
+        /* Nodes are known to the library, but a table may have them for some runs only. */
+        if (basis->count == 0 && strcmp(basis->quantities[q], "nodes") == 0)
+            matters[q] = column_is_full(hm_runs_column(runs, "nodes"), runs->count);
     }
     matters[0] = true;
 }
@@ -137,7 +149,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         rc = hm__basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
     if (rc)
         return rc;
-    find_used_quantities(&f->basis, matters);
+    find_used_quantities(&f->basis, runs, matters);
     struct hm_unit unit;
     rc = runs_unit(fit, runs, s, &unit, err);
     if (rc == 0)
@@ -149,7 +161,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
     if (rc)
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
-        varies[q] = f->data.low[q] < f->data.high[q];
+        varies[q] = f->data.low[q] < f->data.high[q] && f->data.gap[q] == HM_NONE;
     bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     bool of_work = runs->unit || runs->relative;
     /* The specification sheet itself says whether scaling is weak. */
@@ -207,6 +219,32 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
+ * The number of workers in a node: as the runs state it, else the most that any run had in a node;
+ * NaN if the runs do not say.
+ */
+static double node_workers(const struct hm__fit *f)
+{
+    int stated = hm__basis_find(&f->basis, "workers_per_node");
+    int nodes = hm__basis_find(&f->basis, "nodes");
+    double most = NAN;
+
+    if (stated >= 0 && f->data.low[stated] == f->data.high[stated])
+        return f->data.low[stated];
+    for (size_t g = 0; nodes >= 0 && g < f->data.group_count; g++)
+        most = fmax(most, f->data.places[0][g] / f->data.places[nodes][g]);
+    return most;
+}
+
+/* Finds whether all runs are inside one node, and of how many workers. */
+static double find_one_node(const struct hm__fit *f)
+{
+    int nodes = hm__basis_find(&f->basis, "nodes");
+    double workers = node_workers(f);
+
+    return f->data.high[0] <= workers && !(nodes >= 0 && f->data.high[nodes] > 1) ? workers : NAN;
+}
+
+/*
  * Sets the default value of each quantity: the value that all runs have, else NaN. With weak
  * scaling, the size and the batch are those of one worker, times n; otherwise the size is the
  * largest value, but at least 1.
@@ -220,6 +258,11 @@ static void fit_set_defaults(struct hm__fit *f)
         bool work = strcmp(f->basis.quantities[q], "size") == 0 ||
                     strcmp(f->basis.quantities[q], "batch") == 0;
         f->by_n[q] = HM_BY_NOTHING;
+        if (strcmp(f->basis.quantities[q], "nodes") == 0 && !f->basis.sheet) {
+            f->by_n[q] = HM_BY_NODES;
+            f->at[q] = node_workers(f);
+            continue;
+        }
         if (same || f->basis.sheet)
             continue;
         if (work && scaling_is_weak(f, f->basis.quantities[q])) {
@@ -306,5 +349,6 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs, const struct
         return rc;
     decide_errors(fit, s);
     fit_set_defaults(fit->inside);
+    fit->one_node = find_one_node(fit->inside);
     return fit->from_sheet ? rescale_sheet(fit, err) : 0;
 }

@@ -25,6 +25,24 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
     return fit->inside->draw_count;
 }
 
+/*
+ * Factor by which the time of a draw differs beyond the runs from all sets of terms: exp(z s),
+ * where s is the spread at that n and z the drift of the draw.
+ */
+static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw)
+{
+    const struct hm__fit *f = fit->inside;
+    double ln_n = x[hm__basis_log_row(&f->basis) * count + i];
+    double octaves = fmax(ln_n - log(fit->n_max), log(fit->n_min) - ln_n) / log(2);
+
+    if (octaves <= 0)
+        return 1;
+    double spread = f->rule.drift * pow(octaves, f->rule.drift_power);
+    double crossing = ln_n > log(fit->one_node) + 1e-9 ? f->rule.crossing : 0;
+    return exp(f->drift[draw] * sqrt(spread * spread + crossing * crossing));
+}
+
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw)
 {
@@ -36,7 +54,17 @@ double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, 
     for (size_t k = first; k < f->basis.count; k++)
         if (theta[k] != 0)
             sum += theta[k] * x[k * count + i];
-    return sum;
+    return draw == HM_NONE || !f->drift ? sum : sum * drift_factor(fit, x, count, i, draw);
+}
+
+double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw)
+{
+    const struct hm__fit *f = fit->inside;
+    double mean = hm__fit_seconds(fit, x, count, i, draw);
+    double unit = fit->errors == HM_ERRORS_RELATIVE ? mean : 1;
+
+    return fmax(mean + f->draws[draw].spread * f->luck[draw] * unit, 0);
 }
 
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
@@ -237,7 +265,6 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
 {
     const struct hm__fit *f = fit->inside;
     const size_t reference = count - 1, draws = f->draw_count;
-    const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
     /*
@@ -253,9 +280,8 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
         return;
     for (size_t d = 0; d < draws; d++) {
         double mean = hm__fit_seconds(fit, x, count, i, d);
-        double off = f->draws[d].spread * f->luck[d] * (relative ? mean : 1);
         sample->mean[d] = mean;
-        sample->run[d] = fmax(mean + off, 0);
+        sample->run[d] = hm__fit_run_seconds(fit, x, count, i, d);
         sample->speedup[d] =
             work * hm__fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
     }

@@ -135,6 +135,7 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
         x[(parts + 0) * count + i] = sheet->work_s / (sheet->weak ? 1 : n[i]);
         x[(parts + 1) * count + i] = sheet->one_s * log(n[i]);
         x[(parts + 2) * count + i] = sheet->one_s * (n[i] - 1);
+        x[hm__basis_log_row(basis) * count + i] = log(n[i]);
     }
     return rc;
 }

@@ -185,6 +185,13 @@ static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                       p->n > fit->n_max ? "beyond" : "below");
     hm__text_add(&line, ".");
     hm__render_taken(out, style, &line, 2);
+    if (p->n > fit->one_node && !fit->from_sheet) {
+        hm__text_addf(&line,
+                      "No run left its node of %g workers: the cost of the network between "
+                      "nodes is a guess.",
+                      fit->one_node);
+        hm__render_taken(out, style, &line, 2);
+    }
 }
 
 void hm__render_fit_text(struct hm_text *out, const struct hm_fit *fit,

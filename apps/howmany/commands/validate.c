@@ -17,7 +17,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits;
+    bool json, fits, answers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -25,7 +25,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS };
+enum validate_option { JSON, PLOT, DATA, FITS, ANSWERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -37,6 +37,10 @@ static const struct cli_option options[] = {
               "fit the smaller half of every published curve in DIR/scaling instead, and predict "
               "its largest size",
               NULL},
+    [ANSWERS] = {"answers", 0, NULL,
+                 "the same with a rule that other sources chose: accuracy by source, and how often "
+                 "stated probabilities hold",
+                 NULL},
 };
 
 static void *validate_begin(void)
@@ -62,6 +66,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->json = true;
     else if (option == FITS)
         s->fits = true;
+    else if (option == ANSWERS)
+        s->answers = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -312,8 +318,11 @@ static int validate_run(void *state)
 
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
-    if (s->fits && (s->file_count || s->plot))
-        return cli_complain("validate: --fits takes neither files nor --plot");
+    if ((s->fits || s->answers) && (s->file_count || s->plot))
+        return cli_complain("validate: --%s takes neither files nor --plot",
+                            s->fits ? "fits" : "answers");
+    if (s->answers)
+        return validate_answers(s->data, s->json);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);
