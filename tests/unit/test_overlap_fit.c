@@ -57,7 +57,8 @@ static void hidden_communication_stays_hidden(void **state)
 /* The closed form (a^2 + b^2)^(1/2) with both parts wrong by known factors. */
 static void corrected_parts_are_combined(void **state)
 {
-    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.4 s * log2(n)\noverlap: {norm: 2}\n");
+    struct hm_job *job =
+        parse_job("compute: 10 s/n\ncommunicate: 0.4 s * log2(n)\noverlap: {norm: 2}\n");
     static const double n[] = {1, 2, 4, 8, 16, 32};
     double seconds[6];
 

@@ -149,7 +149,7 @@ static double sorted_quantile(double *values, size_t count, double share)
 }
 
 /* Summarises the curves of one source, or all curves if source is SOURCES_MAX. */
-static struct accuracy summarise(const struct rule_test *t, size_t source)
+static struct accuracy summarise_source(const struct rule_test *t, size_t source)
 {
     double *errors = calloc(t->curves.count + 1, sizeof(*errors));
     double *widths = calloc(t->curves.count + 1, sizeof(*widths));
@@ -181,13 +181,13 @@ static void add_accuracy_text(struct hm_text *out, const char *name, const struc
 
 static void add_answers_text(struct hm_text *out, const struct rule_test *t)
 {
-    struct accuracy all = summarise(t, SOURCES_MAX);
+    struct accuracy all = summarise_source(t, SOURCES_MAX);
     const struct hm_fit_rule *rule = &t->rules[t->overall];
 
     hm__text_addf(out, "%-32s %6s %8s %8s %13s %7s\n", "source (never chooses its own rule)",
                   "curves", "median", "90th", "in 90 %", "width");
     for (size_t s = 0; s < t->source_count; s++) {
-        struct accuracy a = summarise(t, s);
+        struct accuracy a = summarise_source(t, s);
         add_accuracy_text(out, t->sources[s], &a);
     }
     add_accuracy_text(out, "all", &all);
@@ -225,12 +225,12 @@ static void put_rule(struct hm_json *json, const char *name, const struct hm_fit
 static void add_answers_json(struct hm_text *out, const struct rule_test *t)
 {
     struct hm_json json = {.out = out};
-    struct accuracy all = summarise(t, SOURCES_MAX);
+    struct accuracy all = summarise_source(t, SOURCES_MAX);
 
     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_open(&json, "sources", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t s = 0; s < t->source_count; s++) {
-        struct accuracy a = summarise(t, s);
+        struct accuracy a = summarise_source(t, s);
         hm__json_open(&json, NULL, HM_JSON_OBJECT);
         put_accuracy(&json, t->sources[s], &a);
         put_rule(&json, "rule", &t->rules[t->chosen[s]]);
