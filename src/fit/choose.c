@@ -37,7 +37,7 @@ static const double HOPELESS = 0.15;
 struct hm_fit_rule hm_fit_rule_default(void)
 {
     return (struct hm_fit_rule){.steep_needs = 4,
-                                .steep_weight = 0.1,
+                                .steep_weight = 0.15,
                                 .counted_runs = 2,
                                 .drift = 0.04,
                                 .drift_power = 1,
