@@ -43,9 +43,11 @@ struct hm_column {
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
-    size_t failed;      /* Number of rows whose run failed, so that they have no time. */
-    bool relative;      /* True if only speedups were given; seconds are then in units of the
-                           reference time. */
+    size_t failed;      /* Number of rows without a time, because the run failed. */
+    bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
+    bool weak;          /* The column scaling says that each worker keeps its batch. */
+    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                           iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -102,6 +104,22 @@ enum hm_errors {
     HM_ERRORS_RELATIVE, /* All runs have the same error in per cent. */
 };
 
+/*
+ * The rule by which the library chooses terms and widens intervals beyond the runs. Its default was
+ * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
+ */
+struct hm_fit_rule {
+    double steep_needs;  /* Configurations that a term growing faster than ln n needs. */
+    double steep_weight; /* Weight of a set with such a term in the intervals. */
+    double counted_runs; /* Runs that count in the weight of a set of terms. */
+    double drift;        /* Relative spread of the time at twice the largest n of the runs. */
+    double drift_power;  /* The spread at 2^k times the largest n is drift * k^drift_power. */
+    double crossing;     /* Further relative spread across nodes if all runs are inside one node. */
+};
+
+/* Returns the default rule. */
+HM_API struct hm_fit_rule hm_fit_rule_default(void);
+
 /* Settings of a fit. {0} lets the library choose the terms and uses only the runs. */
 struct hm_fit_settings {
     const char *const *terms; /* Formulas over the columns of the table. Borrowed during the
@@ -119,6 +137,7 @@ struct hm_fit_settings {
     double noise; /* With a job: relative spread of runs that is assumed until runs have been
                      measured; 0 means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
+    const struct hm_fit_rule *rule; /* NULL: the default rule. Borrowed during the call. */
 };
 
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
@@ -164,7 +183,9 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
-    bool from_sheet;       /* A job was given, so the fit corrects the model of the job. */
+    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                              iteration. */
+    bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */
     bool intervals;        /* There are enough runs for intervals. */
     bool weak;             /* The work grows with n, as in weak scaling. */
@@ -183,7 +204,9 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    struct hm_residual *residuals; /* Residuals: one element per run, at most HM_FIT_RESIDUALS. */
+    double one_node; /* All runs are inside one node of this many workers; NaN: they are not, or the
+                        runs do not say. */
+    struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */
     size_t alternative_count;

@@ -168,7 +168,7 @@ static void answer_set_intervals(struct hm_answer *a, const struct hm_fit *fit, 
             break;
         struct hm_point *p = &a->points[i];
         for (size_t d = 0; d < draws; d++)
-            times[d] = hm__fit_seconds(fit, x, a->point_count + 1, i, d);
+            times[d] = hm__fit_run_seconds(fit, x, a->point_count + 1, i, d);
         p->low_s = fmin(hm__quantile(times, draws, (1 - fit->level) / 2), p->time_s);
         p->high_s = fmax(hm__quantile(times, draws, (1 + fit->level) / 2), p->time_s);
     }

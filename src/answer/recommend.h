@@ -81,14 +81,19 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
 /* Whether fits and models can use the quantity `name`: size, batch, latency or bandwidth. */
 bool hm__recommend_is_known(const char *name);
+/*
+ * Whether a quantity has no influence on the runs with one n: one worker has no network, so that
+ * latency and bandwidth do not matter unless its runs have different values of them.
+ */
+bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
 /* Whether two values are equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows. If they give no time, `way` stays HM_RECOMMEND_NONE and the
- * reason is recorded.
+ * Takes times from fits of the rows for the candidates that have none; `way` stays as it is, with a
+ * reason, if they give no time.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 

@@ -280,6 +280,8 @@ static void own_terms_init(struct recommend_fits *f, double n, struct own_terms 
     for (size_t k = 0; k < w->at_count; k++) {
         const struct hm_at *at = &w->at[k];
         double low, high;
+        if (hm__recommend_ignores(w, n, at->name))
+            continue;
         rows_range(w->runs, at->name, f->few, own->rows, &low, &high);
         bool same = hm__recommend_same(low, at->value);
         if (low < high && !hm__recommend_same(low, high)) {
@@ -383,7 +385,9 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
+    /* The draws of chosen terms contain the error of the terms already, as those of a plan do. */
+    if (!fit->chosen)
+        candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 
@@ -535,6 +539,43 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
+/* Adds to the reason of the matching runs that a fit gives the times of the other n. */
+static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    char off[80] = "";
+
+    if (f->off_rows > 0)
+        snprintf(off, sizeof(off), ", with an error of %.1f %% for a run left out",
+                 100 * sqrt(f->off / f->off_rows));
+    w->out->reason = hm__arena_printf(w->arena, "%s; the other n from a fit of %zu runs%s",
+                                      w->out->reason, f->count, off);
+    return w->out->reason ? 0 : hm__fail_nomem(err);
+}
+
+/*
+ * Gives candidates that were run, but not often enough to show their spread, the error of a run
+ * that is left out of the fits, so that they can be compared with the others.
+ */
+static int candidates_spread(struct recommend_fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    double off = f->off_rows > 0 ? sqrt(f->off / f->off_rows) : NAN;
+
+    for (size_t i = 0; isfinite(off) && i < w->count; i++) {
+        struct hm_recommend_candidate *t = &w->candidates[i];
+        struct hm_random random;
+        if (!t->known || t->draws || w->draw_count == 0)
+            continue;
+        if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
+            return hm__fail_nomem(err);
+        hm__random_init(&random, (uint64_t)w->q->seed, 50000 + i);
+        for (size_t d = 0; d < w->draw_count; d++)
+            t->draws[d] = t->r.time_s * fmax(1 + off * hm__random_normal(&random), 0.01);
+    }
+    return 0;
+}
+
 /* Records the reason why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
@@ -554,21 +595,27 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
     size_t known = 0;
     int rc = fits_fit_all(f, err);
 
+    bool measured = w->out->way == HM_RECOMMEND_ROWS;
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
+        bool before = w->candidates[i].known;
         if ((rc = hm__budget_check("runs", err)))
             break;
-        if (!w->candidates[i].r.failed)
+        if (!w->candidates[i].r.failed && !before)
             rc = fits_evaluate(f, i, err);
-        known += w->candidates[i].known;
+        known += w->candidates[i].known && !before;
     }
     if (rc)
         return rc;
     if (known == 0)
-        return reason_no_fit(f, err);
-    w->out->way = HM_RECOMMEND_FIT;
-    w->out->rows = f->rows;
-    w->out->row_count = f->count;
-    rc = reason_fit(f, known, err);
+        return measured ? 0 : reason_no_fit(f, err);
+    if (!measured) {
+        w->out->way = HM_RECOMMEND_FIT;
+        w->out->rows = f->rows;
+        w->out->row_count = f->count;
+    }
+    rc = measured ? reason_mixed(f, err) : reason_fit(f, known, err);
+    if (rc == 0 && measured)
+        rc = candidates_spread(f, err);
     if (rc == 0)
         rc = note_beyond(f, err);
     return rc ? rc : note_unknown(w, err);
@@ -578,7 +625,7 @@ int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err)
 {
     struct recommend_fits f = {.w = w};
 
-    for (size_t i = 0; i < w->at_count; i++)
+    for (size_t i = 0; i < w->at_count && w->out->way == HM_RECOMMEND_NONE; i++)
         if (!hm__recommend_values(w->runs, w->at[i].name)) {
             w->out->reason = hm__arena_printf(w->arena, "no run has a value of %s", w->at[i].name);
             return w->out->reason ? 0 : hm__fail_nomem(err);

@@ -131,17 +131,23 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
     return !in_time ? "deadline" : !in_budget ? "budget" : "deadline and budget";
 }
 
+/* Largest probability that is stated: what the runs do not show may be otherwise. */
+static const double SURE_MOST = 0.99;
+
 /*
- * Share of the draws of the fits in which the first candidate is the best of those that meet the
- * limits.
+ * Share of the draws in which the first candidate is the best that meets the limits. It is unknown
+ * if a candidate without a time may be better.
  */
 static double judge_certainty(const struct hm_recommending *w)
 {
     double wins = 0;
 
-    for (size_t i = 0; i < w->count; i++)
-        if (w->candidates[i].known && !w->candidates[i].draws)
+    for (size_t i = 0; i < w->count; i++) {
+        const struct hm_recommend_candidate *t = &w->candidates[i];
+        bool worse = t->r.failed || t->floor_s > w->candidates[0].r.time_s;
+        if (t->known ? !t->draws : !worse)
             return NAN;
+    }
     if (w->count < 2 || !w->candidates[1].known || w->draw_count == 0)
         return NAN;
     for (size_t d = 0; d < w->draw_count; d++) {
@@ -157,7 +163,7 @@ static double judge_certainty(const struct hm_recommending *w)
         }
         wins += best == 0;
     }
-    return wins / (double)w->draw_count;
+    return fmin(wins / (double)w->draw_count, SURE_MOST);
 }
 
 static int note_goal(struct hm_recommending *w, struct hm_err *err)

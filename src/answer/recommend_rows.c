@@ -316,10 +316,28 @@ int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- rows that match ------------------------------------------------------------------------- */
 
+bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name)
+{
+    const double *values = hm__recommend_values(w->runs, name);
+    double low = INFINITY, high = -INFINITY;
+
+    if (n != 1 || !values || (strcmp(name, "latency") != 0 && strcmp(name, "bandwidth") != 0))
+        return false;
+    for (size_t i = 0; i < w->picked_count; i++) {
+        if (w->n[w->picked[i]] != n)
+            continue;
+        low = fmin(low, values[w->picked[i]]);
+        high = fmax(high, values[w->picked[i]]);
+    }
+    return !(low < high);
+}
+
 static bool row_matches(const struct hm_recommending *w, size_t row)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const double *values = hm__recommend_values(w->runs, w->at[i].name);
+        if (hm__recommend_ignores(w, w->n[row], w->at[i].name))
+            continue;
         if (!values || !hm__recommend_same(values[row], w->at[i].value))
             return false;
     }

@@ -70,7 +70,7 @@ static int eval_terms_table(const struct design_work *w, const struct hm_runs *t
         if (!(columns[q] = runs_values(table, w->basis.quantities[q])))
             return hm__fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
                             table->source ? table->source : "the table", w->basis.quantities[q]);
-    double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(&w->basis) * table->count, sizeof(*x));
     if (!x)
         return hm__fail_nomem(err);
     int rc = hm__basis_eval(&w->basis, columns, table->count, x, err);
@@ -308,7 +308,7 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
 static int design_set_target(struct design_work *w, struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
-    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX];
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + HM_OVERLAP_KNOTS + 1];
     const double *columns[HM_QUANTITIES_MAX];
 
     if (s->criterion != HM_CRITERION_I)

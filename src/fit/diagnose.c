@@ -184,7 +184,7 @@ static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
     const struct hm__fit *f = fit->inside;
-    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX], row[HM_LSQ_SIDE] = {0};
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + 1], row[HM_LSQ_SIDE] = {0};
     const double *columns[HM_QUANTITIES_MAX];
     struct hm_err ignored = {0};
     struct hm_lsq more = f->lsq;
@@ -369,6 +369,8 @@ int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
         return hm__notes_add(hm__fit_notes(fit), err,
                              "no runs: the prediction comes from the specification sheet alone");
     int rc = fill_residuals(fit, err);
+    if (rc == 0)
+        rc = hm__fit_note_runs(fit, err);
     if (rc == 0)
         rc = note_far_off(fit, err);
     if (rc == 0)

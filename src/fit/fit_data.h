@@ -30,12 +30,21 @@ struct hm_fit_data {
 };
 
 /*
+ * Factor that converts the seconds of a run to those of the fit: `factor`, times n if by_n. Without
+ * conversion it is {1, false}.
+ */
+struct hm_unit {
+    double factor;
+    bool by_n;
+};
+
+/*
  * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
- * with matters[q]. Seconds are multiplied by unit. All memory is in the arena; the runs are
+ * with matters[q]. Seconds are converted by unit. All memory is in the arena; the runs are
  * borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                      const struct hm_basis *basis, const bool *matters, double unit,
+                      const struct hm_basis *basis, const bool *matters, struct hm_unit unit,
                       struct hm_err *err);
 
 /*

@@ -595,8 +595,8 @@ static bool steps_are_split(const struct hm_model *m)
     return true;
 }
 
-int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
-                   struct hm_err *err)
+int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, size_t count,
+                          double factor, struct hm_err *err)
 {
     bool split = steps_are_split(m);
     struct eval_space space;
@@ -611,6 +611,11 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        points[i].latency_s *= factor;
+        points[i].bandwidth_s *= factor;
+        space.latency[i] *= factor;
+        space.bandwidth[i] *= factor;
+        points[i].communicate_s *= factor;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }
@@ -672,7 +677,7 @@ void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size
     if (!t)
         snprintf(text, room, "compute");
     else if (m->overlap != HM_OVERLAP_NONE)
-        snprintf(text, room, "communication not hidden");
+        snprintf(text, room, "communication");
     else if (t->time && m->step_count == 1)
         snprintf(text, room, "communicate");
     else if (t->time)

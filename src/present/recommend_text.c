@@ -125,9 +125,7 @@ static void recommendation_say_next(struct hm_text *out, const struct hm_recomme
 
 static void recommendation_say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
-    if (r->sure > 0.99)
-        hm__text_add(out, "the best with more than 99 %");
-    else if (isfinite(r->sure))
+    if (isfinite(r->sure))
         hm__text_addf(out, "the best with %.0f %%", 100 * r->sure);
 }
 

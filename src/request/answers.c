@@ -277,6 +277,7 @@ static const struct hm_member fit[] = {
     BOOL("chosen", "terms were chosen"),
     BOOL("weak", "runs of weak scaling"),
     BOOL("relative", "times are relative to one worker"),
+    TEXT("unit", "what the times are of: iteration, sample, token or epoch"),
     NUMBER("run_count", "runs used"),
     NUMBER("failed_count", "runs that failed"),
     NUMBER("configuration_count", "different configurations"),

@@ -298,6 +298,12 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
         rc = hm__fail(err, HM_E_TYPE, "a store keeps seconds, and these runs have speedups only");
         hm__err_at(err, runs->source, 0);
     }
+    if (rc == 0 && runs->unit) {
+        rc = hm__fail(err, HM_E_TYPE,
+                      "a store keeps seconds of an iteration, and these are of a %s", runs->unit);
+        hm__err_hint(err, "a column batch converts them");
+        hm__err_at(err, runs->source, 0);
+    }
     if (rc == 0)
         rc = check_rows(b, err);
     if (rc == 0)

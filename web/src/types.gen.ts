@@ -790,6 +790,8 @@ export interface Fit {
   weak: boolean;
   /** times are relative to one worker */
   relative: boolean;
+  /** what the times are of: iteration, sample, token or epoch */
+  unit: string;
   /** runs used */
   run_count: number;
   /** runs that failed */

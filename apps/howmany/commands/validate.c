@@ -19,7 +19,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits, steps, llm;
+    bool json, fits, steps, llm, answers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -27,7 +27,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS, STEPS, LLM };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS, LLM, ANSWERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -47,6 +47,10 @@ static const struct cli_option options[] = {
              "predict measured training steps of large language models instead, each by constants "
              "that were fitted without its source",
              NULL},
+    [ANSWERS] = {"answers", 0, NULL,
+                 "the same with a rule that other sources chose: accuracy by source, and how often "
+                 "stated probabilities hold",
+                 NULL},
 };
 
 static void *validate_begin(void)
@@ -76,6 +80,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->steps = true;
     else if (option == LLM)
         s->llm = true;
+    else if (option == ANSWERS)
+        s->answers = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -334,8 +340,11 @@ static int validate_run(void *state)
         return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
     if (s->llm)
         return validate_llm(s->json);
-    if (s->fits && (s->file_count || s->plot))
-        return cli_complain("validate: --fits takes neither files nor --plot");
+    if ((s->fits || s->answers) && (s->file_count || s->plot))
+        return cli_complain("validate: --%s takes neither files nor --plot",
+                            s->fits ? "fits" : "answers");
+    if (s->answers)
+        return validate_answers(s->data, s->json);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);
