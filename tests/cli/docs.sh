@@ -5,9 +5,11 @@
 # part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
 # without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
 # server running for the commands after it, with its own store and a free port instead of 8080.
+# With the argument --record, the outputs in the documents are replaced by those of the commands.
 . "$(dirname "$0")/lib.sh"
 trap '[ ! -s "$work/server" ] || kill $(cat "$work/server") 2>/dev/null; rm -rf "$work"' EXIT
 documented=http://127.0.0.1:8080
+record=${1:-}
 
 # Print the part of the build that a block needs and that is missing; nothing if it can run.
 missing() { # file with the block
@@ -47,6 +49,7 @@ run_block() { # file line: reads the block from standard input
     [ -n "$command" ] || return 0
     local got
     got=$(run_command "$command" 2>"$work/err")
+    [ -z "$record" ] || { printf '$ %s\n' "$command" && printf '%s' "${got:+$got$'\n'}"; } >>"$work/recorded"
     if [ "$got" = "${wanted%$'\n'}" ]; then
       say 0 "$file:$at ${command%%$'\n'*}"
     else
@@ -75,6 +78,7 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
   [ -f "$file" ] || continue
   inside= start=0 number_of_line=0
   : >"$work/block"
+  : >"$work/recorded"
   while IFS= read -r text; do
     number_of_line=$((number_of_line + 1))
     if [ -z "$inside" ]; then
@@ -85,12 +89,14 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
       esac
       start=$number_of_line
       : >"$work/block"
+      printf '%s\n' "$text" >>"$work/recorded"
     elif [ "$text" = '```' ]; then
       lacking=$(missing "$work/block")
       if [ "$inside" = console ] && [ -n "$lacking" ]; then
         skip "$file:$start $(grep -m 1 '^\$ ' "$work/block")" "$lacking"
       elif [ "$inside" = console ]; then
         run_block "$file" "$start" <"$work/block"
+        : >"$work/block"
       elif [ "$inside" = yaml ] && [ "$(head -n 1 "$work/block")" = '# job' ]; then
         cp "$work/block" "$work/block.yaml"
         run howmany plan "$work/block.yaml"
@@ -98,9 +104,11 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
         say $((code > 1)) "$file:$start a job"
       fi
       inside=
+      { cat "$work/block" && echo '```'; } >>"$work/recorded"
     else
       printf '%s\n' "$text" >>"$work/block"
     fi
   done <"$file"
+  [ -z "$record" ] || cmp -s "$work/recorded" "$file" || cp "$work/recorded" "$file"
 done
 finish

@@ -60,7 +60,7 @@ static void counts_of_the_catalog(void **state)
             double published = job->large->network.published_parameters;
             double counted = hm__large_parameters(&job->large->network);
             if (!isnan(published) && counted != published)
-                print_error("%s: %.0f, published %.0f, %+.0f\n", name, counted, published,
+                print_error("# %s: %.0f, published %.0f, %+.0f\n", name, counted, published,
                             counted - published);
             assert_true(isnan(published) || counted == published);
             compared += isnan(published) ? 0 : 1;
@@ -196,7 +196,7 @@ static void searches_are_fast(void **state)
         assert_true(tops[8].count > 0);
     }
     double each = (seconds_now() - start) / candidates;
-    print_message("%.0f layouts, %.2f us each\n", candidates, 1e6 * each);
+    print_message("# %.0f layouts, %.2f us each\n", candidates, 1e6 * each);
     assert_true(candidates > 20000);
     assert_true(sanitized || (each < 2e-6 && each * candidates < 1));
     hm_job_free(job);
@@ -256,8 +256,8 @@ static void choices_lose_little(void **state)
         lost_three += fmin(measured[0], fmin(measured[1], measured[2])) / best - 1;
         groups++;
     }
-    print_message("%zu groups: the first choice loses %.1f %%, the best of three %.1f %%\n", groups,
-                  100 * lost_first / (double)groups, 100 * lost_three / (double)groups);
+    print_message("# %zu groups: the first choice loses %.1f %%, the best of three %.1f %%\n",
+                  groups, 100 * lost_first / (double)groups, 100 * lost_three / (double)groups);
     assert_true(groups >= 10);
     assert_true(lost_first / (double)groups <= .05);
     assert_true(lost_three / (double)groups <= .02);
