@@ -13,7 +13,7 @@ from ._values import (Choices, Document, Documents, Factor, Machines, Numbers, P
 LIBRARY = (0, 2)
 SIZES: Dict[str, int] = {
     "hm_err": 1032,
-    "hm_context": 128,
+    "hm_context": 160,
     "hm_store_access": 32,
     "hm_reply_file": 24,
     "hm_reply": 64,
@@ -62,6 +62,8 @@ VERBS: Dict[str, Verb] = {
         "where": "pairs",}),
     "runs delete": Verb("runs delete", json=False, csv=False, plot=False, kinds={
         "where": "pairs",}),
+    "runs check": Verb("runs check", json=False, csv=False, plot=False, kinds={}),
+    "runs recover": Verb("runs recover", json=False, csv=False, plot=False, kinds={}),
     "runs put": Verb("runs put", json=False, csv=False, plot=False, kinds={
         "file": "document",}),
     "runs get": Verb("runs get", json=False, csv=False, plot=False, kinds={}),
@@ -78,6 +80,9 @@ VERBS: Dict[str, Verb] = {
     "catalog list": Verb("catalog list", json=True, csv=False, plot=False, kinds={}),
     "catalog show": Verb("catalog show", json=True, csv=False, plot=False, kinds={}),
     "catalog import": Verb("catalog import", json=False, csv=False, plot=False, kinds={}),
+    "import": Verb("import", json=True, csv=False, plot=False, kinds={
+        "files": "documents",
+        "set": "pairs",}),
 }
 
 
@@ -97,13 +102,27 @@ class Point(Record):
     speedup: times faster than at the reference
     efficiency: speedup per worker
     total_s: seconds of what total_of says
+    node_s: node-seconds of what total_of says
     cost: money of what total_of says
-    memory_bytes: memory of one worker
+    memory_bytes: memory that one worker needs
+    memory_limit_bytes: memory that one worker has
+    micro_batch: samples of one forward pass of a worker
     imbalance: edges of the fullest worker over the mean, of a graph
     scheme: the all-reduce that was chosen
     fits: whether it fits in memory
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
+    what: transformers: the change that makes the layout fit
+    machine: transformers: name of the machine
+    tokens_per_s: transformers: tokens of all workers
+    tokens_per_s_per_worker: transformers: tokens of one worker
+    mfu: transformers: model flop over the peak with 16 bits
+    hfu: transformers: as mfu, with recomputation
+    goodput: transformers: share of the time that failures leave
+    memory_limit_bytes: transformers: memory that a job may use
+    layout: transformers: the layout
+    memory: transformers: memory by part
+    parts: transformers: the step by part
     """
     n: float
     nodes: float
@@ -117,14 +136,31 @@ class Point(Record):
     speedup: float
     efficiency: float
     total_s: float
+    node_s: float
     cost: Optional[float]
     memory_bytes: Optional[float]
+    memory_limit_bytes: Optional[float]
+    micro_batch: Optional[float]
     imbalance: Optional[float]
     scheme: Optional[str]
     fits: bool
     wait_s: Optional[float]
     server_share: Optional[float]
-    _parts: ClassVar[Dict[str, str]] = {}
+    what: Optional[str]
+    machine: Optional[str]
+    tokens_per_s: Optional[float]
+    tokens_per_s_per_worker: Optional[float]
+    mfu: Optional[float]
+    hfu: Optional[float]
+    goodput: Optional[float]
+    memory_limit_bytes: Optional[float]
+    layout: Optional[Layout]
+    memory: Optional[LayoutMemory]
+    parts: Optional[LayoutParts]
+    _parts: ClassVar[Dict[str, str]] = {
+        "layout": "Layout",
+        "memory": "LayoutMemory",
+        "parts": "LayoutParts",}
 
 
 @register
@@ -152,6 +188,37 @@ class Beyond(Record):
 
 
 @register
+class Alternatives(Record):
+    """A part of an answer:
+
+    cheapest: the least cost
+    balanced: the least weighted sum of time and cost
+    fastest: the fewest workers within `slack` of the least time
+    """
+    cheapest: Optional[Point]
+    balanced: Optional[Point]
+    fastest: Optional[Point]
+    _parts: ClassVar[Dict[str, str]] = {
+        "cheapest": "Point",
+        "balanced": "Point",
+        "fastest": "Point",}
+
+
+@register
+class Advised(Record):
+    """A part of an answer:
+
+    n: workers of each run
+    run_s: seconds of each run
+    within: half the width of the interval after them, relative to the time
+    """
+    n: List[Optional[float]]
+    run_s: Optional[float]
+    within: Optional[float]
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
 class Limit(Record):
     """A part of an answer:
 
@@ -170,7 +237,7 @@ class Help(Record):
     """A part of an answer:
 
     what: the change
-    n: best workers then
+    n: recommended workers then
     time_s: seconds of one iteration
     speedup: over the reference
     gain: times faster than the answer
@@ -243,9 +310,10 @@ class Plan(Answer):
     scaling: strong or weak
     total_of: what total_s and cost are of: job, iteration or reference-iteration
     reference: workers that speedups are relative to
-    iterations: iterations of the job at the best n
+    iterations: iterations of the job at the recommended n
     alpha: weight of a second in a balance
     beta: weight of a unit of money in a balance
+    recommended: the fewest workers within `slack` of the best
     best: the best point
     knee: where speedup squared over n is largest
     in_deadline: the cheapest that meets the deadline
@@ -255,6 +323,9 @@ class Plan(Answer):
     missed: which limit nothing meets
     nearest: the nearest miss
     nearest_gap: times over the limit
+    alternatives: three choices, if prices are known
+    slack: share by which the recommended point may be worse than the best
+    knee_hours: machine-hours of the recommended point over those of the knee
     plateau: n within 5 % of the best time
     at_ceiling: the best n is the largest considered
     beyond: what lies above the ceiling
@@ -263,12 +334,25 @@ class Plan(Answer):
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
+    sheet_kind: without runs: measurements that the intervals are taken from
+    advised_runs: without runs: the runs that would narrow the intervals
     limit: what limits the speedup
     help: what would help
     ranking: candidates, best first
     notes: assumptions and warnings
     pareto: points that no other beats in time and cost
     curve: every n
+    transformer: name of the transformer that is trained
+    parameters: its parameters
+    active_parameters: parameters that process one token
+    flop_per_token: model flop of one token, forward and backward
+    flop_counting: how flop are counted
+    sequence: tokens of one sequence
+    batch: sequences of one step
+    tokens: tokens of the job
+    candidates: layouts that were evaluated
+    runners: other layouts within 5 %
+    hints: changes that make the layout fit, fastest first
     platform: allreduce, driver or server
     consistency: bsp, ssp or async
     staleness: clocks of ssp
@@ -293,6 +377,7 @@ class Plan(Answer):
     iterations: Optional[float]
     alpha: Optional[float]
     beta: Optional[float]
+    recommended: Optional[Point]
     best: Optional[Point]
     knee: Optional[Point]
     in_deadline: Optional[Point]
@@ -302,6 +387,9 @@ class Plan(Answer):
     missed: Optional[str]
     nearest: Optional[Point]
     nearest_gap: Optional[float]
+    alternatives: Alternatives
+    slack: float
+    knee_hours: Optional[float]
     plateau: RangeOfN
     at_ceiling: bool
     beyond: Beyond
@@ -310,12 +398,25 @@ class Plan(Answer):
     level: Optional[float]
     n_low: Optional[float]
     n_high: Optional[float]
+    sheet_kind: Optional[str]
+    advised_runs: Advised
     limit: Limit
     help: List[Help]
     ranking: List[Rank]
     notes: List[str]
     pareto: List[Point]
     curve: List[Point]
+    transformer: Optional[str]
+    parameters: Optional[float]
+    active_parameters: Optional[float]
+    flop_per_token: Optional[float]
+    flop_counting: Optional[str]
+    sequence: Optional[float]
+    batch: Optional[float]
+    tokens: Optional[float]
+    candidates: Optional[float]
+    runners: Optional[List[Point]]
+    hints: Optional[List[Point]]
     platform: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
@@ -327,6 +428,7 @@ class Plan(Answer):
     saturates_n: Optional[float]
     servers_enough: Optional[float]
     _parts: ClassVar[Dict[str, str]] = {
+        "recommended": "Point",
         "best": "Point",
         "knee": "Point",
         "in_deadline": "Point",
@@ -334,13 +436,107 @@ class Plan(Answer):
         "faster": "Point",
         "work": "Point",
         "nearest": "Point",
+        "alternatives": "Alternatives",
         "plateau": "RangeOfN",
         "beyond": "Beyond",
+        "advised_runs": "Advised",
         "limit": "Limit",
         "help": "Help",
         "ranking": "Rank",
         "pareto": "Point",
-        "curve": "Point",}
+        "curve": "Point",
+        "runners": "Point",
+        "hints": "Point",}
+
+
+@register
+class Layout(Record):
+    """A part of an answer:
+
+    tensor: degree of tensor parallelism
+    pipeline: stages of the pipeline
+    interleave: chunks of layers per stage
+    context: degree of context parallelism
+    expert: degree of expert parallelism
+    data: degree of data parallelism
+    micro_batch: sequences of one forward pass
+    micro_batches: micro-batches of one step
+    zero: ZeRO stage
+    shard_within: all or node
+    sequence_parallel: whether tokens of norms are split too
+    recompute: what the backward pass computes again
+    """
+    tensor: float
+    pipeline: float
+    interleave: float
+    context: float
+    expert: float
+    data: float
+    micro_batch: float
+    micro_batches: float
+    zero: float
+    shard_within: str
+    sequence_parallel: bool
+    recompute: str
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class LayoutMemory(Record):
+    """A part of an answer:
+
+    weights_bytes: weights
+    gradients_bytes: gradients
+    optimizer_bytes: optimizer
+    activations_bytes: activations
+    logits_bytes: logits
+    buffers_bytes: buffers
+    margin_bytes: fragmentation and fixed cost
+    """
+    weights_bytes: float
+    gradients_bytes: float
+    optimizer_bytes: float
+    activations_bytes: float
+    logits_bytes: float
+    buffers_bytes: float
+    margin_bytes: float
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class LayoutParts(Record):
+    """A part of an answer:
+
+    compute_s: layers: device and host
+    matmul_s: part of compute_s: matrix products
+    attention_s: part of compute_s: attention cores
+    traffic_s: part of compute_s: operations limited by memory bandwidth
+    host_s: part of compute_s: waiting for the host
+    head_s: output head and embedding
+    tensor_s: tensor parallelism
+    expert_s: expert parallelism
+    context_s: context parallelism
+    bubble_s: pipeline bubble
+    message_s: messages between stages
+    data_s: data parallelism
+    optimizer_s: optimizer
+    other_s: fixed cost and jitter
+    """
+    compute_s: float
+    matmul_s: float
+    attention_s: float
+    traffic_s: float
+    host_s: float
+    head_s: float
+    tensor_s: float
+    expert_s: float
+    context_s: float
+    bubble_s: float
+    message_s: float
+    data_s: float
+    optimizer_s: float
+    other_s: float
+    _parts: ClassVar[Dict[str, str]] = {}
 
 
 @register
@@ -440,6 +636,7 @@ class Fit(Answer):
     chosen: terms were chosen
     weak: runs of weak scaling
     relative: times are relative to one worker
+    unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
     failed_count: runs that failed
     configuration_count: different configurations
@@ -462,6 +659,7 @@ class Fit(Answer):
     chosen: bool
     weak: bool
     relative: bool
+    unit: str
     run_count: float
     failed_count: float
     configuration_count: float
@@ -1104,6 +1302,11 @@ class CatalogEntry(Answer):
     flops_16: flop/s in 16 bit
     flops_32: flop/s in 32 bit
     flops_64: flop/s in 64 bit
+    flops_bf16: flop/s in bf16
+    flops_tf32: flop/s in TF32
+    flops_fp8: flop/s in fp8
+    processors: multiprocessors of a worker
+    matrix_efficiency: share of the peak of the largest products
     efficiency: share of the peak that is reached
     memory_bandwidth_bytes_per_s: bandwidth of memory
     kernel_overhead_s: seconds to start a kernel
@@ -1114,6 +1317,7 @@ class CatalogEntry(Answer):
     bandwidth_bytes_per_s: bandwidth between machines
     latency_s: latency between machines
     price_per_h: price of an hour
+    assumed: figures that are not from the source
     parameters: parameters of a neural network
     forward_flop: flop of one sample forward
     """
@@ -1124,6 +1328,11 @@ class CatalogEntry(Answer):
     flops_16: Optional[float]
     flops_32: Optional[float]
     flops_64: Optional[float]
+    flops_bf16: Optional[float]
+    flops_tf32: Optional[float]
+    flops_fp8: Optional[float]
+    processors: Optional[float]
+    matrix_efficiency: Optional[float]
     efficiency: Optional[float]
     memory_bandwidth_bytes_per_s: Optional[float]
     kernel_overhead_s: Optional[float]
@@ -1134,6 +1343,7 @@ class CatalogEntry(Answer):
     bandwidth_bytes_per_s: Optional[float]
     latency_s: Optional[float]
     price_per_h: Optional[float]
+    assumed: Optional[str]
     parameters: Optional[float]
     forward_flop: Optional[float]
     _parts: ClassVar[Dict[str, str]] = {}
@@ -1205,6 +1415,67 @@ class Added(Answer):
 
 
 @register
+class ImportItem(Record):
+    """A part of an answer:
+
+    what: what was taken or left out
+    count: how many of them
+    """
+    what: str
+    count: Optional[float]
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class ImportFile(Record):
+    """A part of an answer:
+
+    file: name of the file
+    format: its format, as the field `as` names it
+    title: what people call such a file
+    partial: whether the file is cut short or damaged
+    needs_n: whether the number of workers is missing
+    taken: what was taken
+    left_out: what was left out
+    notes: assumptions and warnings
+    facts: the values of the file, by format
+    runs: rows of runs
+    traces: rows of traces
+    document_kind: network, cluster or job; null: there is no document
+    document: the document, YAML
+    """
+    file: str
+    format: str
+    title: str
+    partial: bool
+    needs_n: bool
+    taken: List[ImportItem]
+    left_out: List[ImportItem]
+    notes: List[str]
+    facts: Any
+    runs: Any
+    traces: Any
+    document_kind: Optional[str]
+    document: Optional[str]
+    _parts: ClassVar[Dict[str, str]] = {
+        "taken": "ImportItem",
+        "left_out": "ImportItem",}
+
+
+@register
+class Import(Answer):
+    """An answer:
+
+    howmany: version of the program
+    files: the files
+    """
+    howmany: str
+    files: List[ImportFile]
+    _parts: ClassVar[Dict[str, str]] = {
+        "files": "ImportFile",}
+
+
+@register
 class Problem(Record):
     """A part of an answer:
 
@@ -1254,8 +1525,12 @@ def plan(
     faster: Optional[Quantity] = None,
     work: Optional[Quantity] = None,
     max_n: Optional[Quantity] = None,
+    n: Optional[Numbers] = None,
+    slack: Optional[Quantity] = None,
     weak: bool = False,
     reference: Optional[Quantity] = None,
+    explain_layout: bool = False,
+    emit: Optional[str] = None,
     plot: Optional[str] = None,
 ) -> Plan:
     """how many machines, how long, how much and why, without a run or from a few
@@ -1293,8 +1568,13 @@ def plan(
         faster: how many workers to be this many times faster than now, such as 2x
         work: how many workers to do this many times the work in the same time, such as 3x
         max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)
+        n: consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly
+            this many, also if memory does not suffice
+        slack: recommend the fewest workers within this share of the best, such as 10% (default 5%)
         weak: weak scaling: every worker has the whole batch
         reference: workers that speedups are relative to (default 1, or the job's)
+        explain_layout: for a transformer: which ranks form which groups on which nodes
+        emit: for a transformer: flags or a file that run the layout
         plot: speedup and step as a picture: .svg, .png or .pdf
     """
     return ask(Plan, VERBS["plan"], locals())
@@ -1634,6 +1914,32 @@ def runs_delete(
     return ask(Answer, VERBS["runs delete"], locals())
 
 
+def runs_check(
+    *,
+    record: Optional[str] = None,
+) -> Answer:
+    """look for damage in the store
+
+    Args:
+        record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
+    """
+    return ask(Answer, VERBS["runs check"], locals())
+
+
+def runs_recover(
+    to: Optional[str] = None,
+    *,
+    record: Optional[str] = None,
+) -> Answer:
+    """copy the runs of a damaged store that can be read
+
+    Args:
+        to: recover: store to which the runs are copied
+        record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
+    """
+    return ask(Answer, VERBS["runs recover"], locals())
+
+
 def runs_put(
     kind: Optional[str] = None,
     name: Optional[str] = None,
@@ -1820,3 +2126,31 @@ def catalog_import(
         output: import: write there instead of into your own catalog; - is standard output
     """
     return ask(Answer, VERBS["catalog import"], locals())
+
+
+def import(
+    files: Optional[Documents] = None,
+    *,
+    as: Optional[str] = None,
+    set: Optional[Pairs] = None,
+    to: Optional[str] = None,
+    output: Optional[str] = None,
+    record: Optional[str] = None,
+) -> Import:
+    """read logs, traces, configurations and model files of other tools
+
+    Recognises what a file is by its content, and says what it took from it and what it left out.
+    Configurations and model files become networks, logs and traces become runs and traces,
+    benchmarks become clusters. The output is a table or a document; runs and traces can be recorded
+    in a store. What a file does not say, such as the number of workers, is set as n=8.
+    docs/formats.md describes every format.
+
+    Args:
+        files: files or folders of other tools; docs/formats.md lists the formats
+        as: the format, if it is not recognised
+        set: a fact that the files do not have, such as n=8
+        to: what to write or to record (default: what the files give)
+        output: write runs or traces as CSV, or a document as YAML; - is standard output
+        record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
+    """
+    return ask(Import, VERBS["import"], locals())
