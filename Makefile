@@ -2,14 +2,17 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test page types fuzz tsan torture coverage mutants bench dist install clean format
+.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture coverage mutants bench dist deb install clean format
 
 help:
 	@echo "make demo      install missing packages, build, and answer some first questions"
 	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
+	@echo "make wheel     make a wheel of the Python package in dist/ (docs/python.md)"
+	@echo "make test-python      test the Python package, its types, its wheel and its documents (uses pip)"
+	@echo "make test-frameworks  measure PyTorch, Hugging Face, Lightning, Keras and Spark (8 GB by pip)"
 	@echo "make build     build $(BUILD)/howmany"
 	@echo "make page      rebuild the page of howmany serve: web/dist from web/src (needs Node)"
-	@echo "make types     rewrite web/src/types.gen.ts, the page's types, from the tables in src/request"
+	@echo "make types     rewrite the types of the page and the functions of the Python package from the tables in src/request"
 	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
 	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
 	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers and ranks"
@@ -17,14 +20,15 @@ help:
 	@echo "make mutants   change the code in 200 places, and count the changes that the tests notice"
 	@echo "make bench     measure against other programs and limits"
 	@echo "make dist      make howmany-VERSION.tar.gz; unpack, build and test it"
+	@echo "make deb       make a Debian package, and try it in a folder of its own"
 	@echo "make install   install into PREFIX, /usr/local by default"
 	@echo "make format    format the C files"
 	@echo "make clean     remove all builds"
 
 build:
 	@tools/setup build
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false >/dev/null
-	@ninja -C $(BUILD) --quiet
+	@test -f $(BUILD)/build.ninja || { echo "configure (once)"; meson setup $(BUILD) -Dtests=false >/dev/null; }
+	@if [ -t 1 ]; then NINJA_STATUS='compile %f of %t: ' ninja -C $(BUILD); else echo compile; ninja -C $(BUILD) --quiet; fi
 
 demo: build
 	@echo
@@ -42,19 +46,38 @@ demo: build
 	@echo
 	@echo "\$$ howmany advise examples/mnist-traces.csv.gz --loss 1e-4"
 	@$(BUILD)/howmany advise examples/mnist-traces.csv.gz --loss 1e-4
+	@echo
+	@echo "Now ask your own question:"
+	@echo "  export PATH=\"$(CURDIR)/$(BUILD):\$$PATH\""
+	@echo "  howmany help                                   # the commands"
+	@echo "  howmany plan examples/resnet50.yaml --on p4d.24xlarge --set batch=512"
+	@echo "  howmany serve                                  # the same on a page in the browser"
 
 test:
 	@tools/setup test
 	@tools/run-tests
+
+wheel:
+	@tools/setup build
+	@tools/make-wheel
+
+test-python: build
+	@ninja -C $(BUILD) --quiet python-verbs
+	@tools/test-python
+
+test-frameworks: build
+	@tools/run-frameworks
 
 page:
 	@tools/setup page
 	@cd web && npm ci --silent --ignore-scripts && npm run --silent build -- --logLevel warn
 
 types: build
-	@ninja -C $(BUILD) --quiet types
+	@ninja -C $(BUILD) --quiet types python-verbs
 	@$(BUILD)/types >web/src/types.gen.ts.new
 	@mv web/src/types.gen.ts.new web/src/types.gen.ts
+	@$(BUILD)/python-verbs >python/howmany/_verbs.py.new
+	@mv python/howmany/_verbs.py.new python/howmany/_verbs.py
 
 fuzz:
 	@tools/setup test
@@ -80,6 +103,10 @@ mutants:
 
 dist:
 	@tools/make-dist
+
+deb: build
+	@tools/setup deb
+	@tools/make-deb
 
 bench:
 	@tools/setup bench

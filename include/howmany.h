@@ -64,13 +64,13 @@ extern "C" {
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-/* The quantity that the answer makes as small as possible. */
+/* The quantity that the answer minimises. */
 enum hm_goal {
-    HM_GOAL_AUTO, /* HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST if a deadline is given,
-                     else HM_GOAL_TIME. */
-    HM_GOAL_TIME, /* Least seconds. */
-    HM_GOAL_COST, /* Least money, or least node-seconds if no price is known. */
-    HM_GOAL_BALANCE, /* Least alpha * seconds + beta * money. */
+    HM_GOAL_AUTO,    /* The library chooses: HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST
+                        if a deadline is given, else HM_GOAL_TIME. */
+    HM_GOAL_TIME,    /* The time in seconds. */
+    HM_GOAL_COST,    /* The money, or the node-seconds if no price is known. */
+    HM_GOAL_BALANCE, /* The weighted sum alpha * seconds + beta * money. */
 };
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
@@ -79,8 +79,8 @@ struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 enum hm_platform {
     HM_PLATFORM_JOB,       /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE, /* The fastest all-reduce among the workers. */
-    HM_PLATFORM_DRIVER,    /* A driver sends the model by a torrent-like broadcast and collects
-                              gradients in two waves. */
+    HM_PLATFORM_DRIVER,    /* A driver broadcasts the model in the manner of BitTorrent and
+                              collects the gradients in two waves. */
     HM_PLATFORM_SERVER,    /* Parameter servers hold the model. */
 };
 enum hm_consistency {
@@ -90,8 +90,8 @@ enum hm_consistency {
     HM_CONSISTENCY_ASYNC, /* Asynchronous: no worker waits for another. */
 };
 /*
- * Functions with _name return "?" for a number out of range; those with _find return -1 if there is
- * no such name.
+ * Functions whose names end in _name return "?" for a number out of range. Functions whose names
+ * end in _find return -1 if there is no such name.
  */
 HM_API const char *hm_platform_name(enum hm_platform platform);
 HM_API int hm_platform_find(const char *name);
@@ -102,17 +102,18 @@ HM_API int hm_consistency_find(const char *name);
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
-    double staleness; /* SSP only: most steps that a worker may be ahead of the slowest one; whole,
-                         0 to 1e6. */
+    double staleness; /* SSP only: maximum number of steps that a worker may be ahead of the
+                         slowest one; whole, 0 to 1e6. */
     double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
                        number. */
-    bool colocated; /* Servers run on the machines of the workers. */
-    double backups; /* BSP only: number of slowest workers that each step does not wait for; 0 to
-                       1000, and < n. */
-    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the number of
-                           iterations on one worker, 1e-6 to 1e6; 0: stale gradients cost nothing. */
-    double stale_power; /* Exponent, -10 to 10: on n workers the factor is stale_cost *
-                           n^stale_power, at least 1. */
+    bool colocated; /* The servers run on the machines of the workers, not on machines of their
+                       own. */
+    double backups; /* BSP only: number of backup workers. Each step does not wait for this many
+                       of the slowest workers; 0 to 1000, and less than n. */
+    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the iterations
+                           on one worker, 1e-6 to 1e6; 0: no additional iterations. */
+    double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
+                           factor is stale_cost * n^stale_power, but at least 1. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
@@ -122,14 +123,14 @@ struct hm_question {
                      docs/plan.md. */
     double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
                      chooses. */
-    double deadline_s; /* Most seconds that the whole job may take, > 0; 0: no deadline. */
-    double budget;     /* Most money that the whole job may cost, >= 0; NaN: no limit. */
-    double max_n; /* Most workers to consider, 1 to 1e6; 0: as many as the cluster has, or 1024 if
-                     that is unknown. */
-    double reference; /* Number of workers that speedups are relative to; 0: the reference of the
-                         job. */
-    double faster;    /* If > 0, ask for the fewest workers that are this many times as fast as the
-                         reference. */
+    double deadline_s; /* Maximum seconds that the whole job may take, > 0; 0: no deadline. */
+    double budget;     /* Maximum money that the whole job may cost, >= 0; NaN: no limit. */
+    double max_n;      /* Maximum number of workers to consider, 1 to 1e6; 0: as many as the cluster
+                          has, or 1024 if that is unknown. */
+    double reference;  /* Number of workers that speedups are relative to; 0: the reference of the
+                          job. */
+    double faster;     /* If > 0, ask for the fewest workers that are this many times as fast as the
+                          reference. */
     double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
                     time. */
     bool weak;   /* Assume weak scaling, even if the job says strong scaling. */
@@ -138,11 +139,17 @@ struct hm_question {
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
                                   Borrowed. */
     size_t way_count;
+    double slack;    /* The smallest number of workers is recommended whose value is at most
+                        1 + slack times the best value, 0 to 1e6; NaN: 0.05. */
+    const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
+                        max_n. Borrowed. */
+    size_t n_count;
 };
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \
-        HM_GOAL_AUTO, HM_UNKNOWN, HM_UNKNOWN, 0, HM_UNKNOWN, 0, 0, 0, 0, false, NULL, NULL, 0      \
+        HM_GOAL_AUTO, HM_UNKNOWN, HM_UNKNOWN, 0, HM_UNKNOWN, 0, 0, 0, 0, false, NULL, NULL, 0,     \
+            HM_UNKNOWN, NULL, 0                                                                    \
     }
 
 /* Check every field. The error names the field, its value and the allowed range. */
@@ -155,32 +162,39 @@ struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
-    double low_s, high_s; /* Interval of the mean time of an iteration; NaN without a fit. */
+    double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
+                             of the answer: from the fit of runs or, without runs, from how far
+                             published measurements lie from the model; NaN: unknown. */
     double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
                              workers. */
-    double wait_s; /* Seconds of compute_s that are spent waiting; 0 if all workers are equally
-                      fast. */
+    double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
+                             workers are equally fast. */
     double communicate_s; /* Seconds of communication in one iteration. If it overlaps with
                              computing, time_s is less than the sum of both. */
     double latency_s;     /* Seconds of communicate_s that are due to the latency of messages; NaN:
                              unknown. */
     double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
     double speedup;     /* Speedup relative to the reference number of workers. */
-    double efficiency;  /* Speedup per worker, relative to that of the reference. */
+    double efficiency;  /* Parallel efficiency: speedup per worker, relative to the speedup per
+                           worker of the reference. */
     double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
                            hm_answer. */
     double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
                     NaN: no price is known. */
-    double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
-    double server_share; /* Share of time_s in which the links of parameter servers are busy, 0 to
-                            1; NaN: no servers. */
-    double imbalance; /* Graph jobs: most edges of a worker divided by the mean per worker; NaN for
-                         other jobs. */
-    enum hm_scheme scheme; /* The all-reduce scheme that was chosen if the job does not name one. */
-    bool fits; /* The memory suffices or is unknown, and each worker has at least one sample. */
+    double memory_bytes;   /* Memory that one worker needs; NaN: unknown. */
+    double server_share;   /* Share of time_s in which the links of the parameter servers are busy,
+                              0 to 1; NaN: there are no servers. */
+    double imbalance;      /* Graph jobs: number of edges of the most loaded worker, divided by the
+                              mean over all workers; NaN for other jobs. */
+    enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
+                              one. */
+    bool fits; /* The memory is sufficient or unknown, and each worker has at least one sample. */
+    double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
+                           are added when the batch of a worker does not fit in its memory; NaN: the
+                           job has no network. */
 };
 
-/* The resource that limits the speed at the best n. */
+/* The resource that limits the speed at the recommended number of workers. */
 enum hm_limit {
     HM_LIMIT_COMPUTE,
     HM_LIMIT_COMMUNICATION,
@@ -190,6 +204,7 @@ enum hm_limit {
     HM_LIMIT_BATCH,
     HM_LIMIT_IMBALANCE,  /* One worker has more edges of the graph than the others. */
     HM_LIMIT_STRAGGLERS, /* Workers wait for slower workers. */
+    HM_LIMIT_SERIAL,     /* Part of the computing does not shrink with more workers. */
 };
 
 /* Returns "compute", "bandwidth", ...; "?" for a number out of range. */
@@ -198,33 +213,35 @@ HM_API const char *hm_limit_name(enum hm_limit limit);
 /* The effect of one change of the job or the cluster. */
 struct hm_help {
     const char *what; /* Description of the change, such as "2x bandwidth" or "half of W". */
-    double n;         /* Best number of workers after the change. */
-    double time_s;    /* Seconds of one iteration on that many workers. */
-    double speedup;   /* Relative to the reference of the changed job. */
-    double gain; /* Factor by which the change makes the same work faster than in the answer. */
+    double n;         /* Recommended number of workers after the change. */
+    double time_s;    /* Seconds of one iteration on n workers after the change. */
+    double speedup;   /* Speedup over the reference number of workers, after the change. */
+    double gain;      /* Factor by which the change makes the whole job faster. */
 };
 
 /* One candidate of a comparison: a machine, a scheme and a platform. */
 struct hm_rank {
     const char *machine; /* Name of the machine; NULL if the cluster of the job has no name. */
     const char *scheme;  /* Name of the scheme; NULL if the communication of the job was used. */
-    bool feasible;       /* At least one n meets every limit of the question. */
-    double n, time_s, total_s, cost, speedup; /* Values at the best n of this candidate, as in
-                                                 struct hm_point. */
-    struct hm_way way; /* The platform with the number of servers that was chosen; HM_PLATFORM_JOB
-                          if the question names no platform. */
-    double samples_per_s; /* Samples per second whose gradients are used; NaN: the job has no
-                             batch. */
-    double saturates_n;   /* Least n at which the links of servers limit the speed; NaN: at no n. */
-    double servers_enough; /* Number of servers that suffice at the best n; NaN: no servers. */
+    bool feasible;       /* At least one number of workers meets every limit of the question. */
+    double n, time_s, total_s, cost, speedup; /* Values at the recommended number of workers n of
+                                                 this candidate, as in struct hm_point. */
+    struct hm_way way;     /* The platform, with the number of servers that was chosen;
+                              HM_PLATFORM_JOB if the question names no platform. */
+    double samples_per_s;  /* Samples per second, counting only samples whose gradients are used;
+                              NaN: the job has no batch. */
+    double saturates_n;    /* Smallest number of workers at which the links of the servers limit
+                              the speed; NaN: there is none. */
+    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
+                              there are no servers. */
     const char *why;       /* Reason why the candidate is not the best; NULL for the best. */
 };
 
 enum hm_status {
     HM_STATUS_OK,
     HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
-    HM_STATUS_UNREACHED,  /* No number of workers meets the deadline, the budget, the wanted factor
-                             or the memory. */
+    HM_STATUS_UNREACHED,  /* No number of workers meets all of the deadline, the budget, the
+                             memory and the wanted factors `faster` and `work`. */
 };
 
 struct hm_answer {
@@ -234,54 +251,57 @@ struct hm_answer {
     const char *provenance; /* Source of the times: "model", "fit" or "model and runs". */
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
-    bool whole_job; /* True if total_s and cost are those of the whole job. If false, they are those
-                       of one iteration or, with weak scaling, of as many samples as one iteration
-                       at the reference has. */
-    bool priced;    /* The price of a machine is known. */
-    double reference;        /* Number of workers that speedups are relative to. */
-    double iterations;       /* Iterations of the whole job at the best n; NaN: not given. */
-    double price_per_s;      /* Money per second of one machine; NaN: unknown. */
-    double accelerators;     /* Number of workers in one machine. */
-    double memory_bytes;     /* Bytes of memory of one worker; NaN: unknown. */
-    struct hm_point *points; /* The curve: one point for each n, in ascending order of n. */
+    bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
+                            those of one iteration or, with weak scaling, of the samples that one
+                            iteration at the reference has. */
+    bool priced;         /* The price of a machine is known. */
+    double reference;    /* Number of workers that speedups are relative to. */
+    double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
+                            not given. */
+    double price_per_s;  /* Money per second of one machine; NaN: unknown. */
+    double accelerators; /* Number of workers in one machine. */
+    double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
+    struct hm_point *points; /* The curve: one point for each number of workers, in ascending
+                                order. */
     size_t point_count;
-    size_t best, knee;   /* Indices into points of the best n and of the knee of the curve; HM_NONE:
-                            there is none. */
+    size_t best, knee;   /* Indices into points: the best point, and the knee of the curve;
+                            HM_NONE: there is none. */
     size_t in_deadline;  /* Index of the cheapest point within the deadline; HM_NONE: there is
                             none. */
     size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
-    size_t faster, work; /* Indices of the fewest workers that reach the factors `faster` and `work`
-                            of the question; HM_NONE: none does. */
-    size_t nearest; /* If no point meets a limit: index of the point that misses it least; otherwise
-                       HM_NONE. */
-    double nearest_gap; /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
-                           limit is missed. */
-    const char *missed; /* Name of the limit that is missed: "deadline", "budget", "memory",
-                           "speedup", ...; NULL: none. */
+    size_t faster, work; /* Indices of the points with the fewest workers that reach the factors
+                            `faster` and `work` of the question; HM_NONE: there is none. */
+    size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
+                            limit is missed. */
+    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
+                            limit is missed. */
+    const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
+                            "speedup", ...; NULL: none. */
     struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
                                      ask for `work`. */
-    double plateau_from, plateau_to; /* Range of n around the best n in which the goal is within 5 %
-                                        of its best value; NaN if there is no best n. */
+    double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
+                                        which the goal is within 5 % of its best value; NaN:
+                                        there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
-    double sure; /* Probability that no other n is better than the best n; NaN without a fit. */
-    double sure_near; /* Probability that the best n is within 5 % of the true optimum; NaN without
-                         a fit. */
-    size_t likely;    /* With a fit: index of the best point of the single most likely curve. */
+    double sure;      /* Probability that the best point is truly the best; NaN without a fit. */
+    double sure_near; /* Probability that the best point is within 5 % of the true optimum; NaN
+                         without a fit. */
+    size_t likely;    /* With a fit: index of the best point on the most likely curve. */
     double n_low, n_high; /* Interval of the best number of workers; NaN without a fit. */
     size_t *pareto;       /* Indices of the points that no other point beats in both time and cost,
                              fastest first. */
     size_t pareto_count;
     enum hm_limit limit;
-    double limit_share; /* Share of the time of an iteration at the best n that is due to `limit`, 0
-                           to 1. */
+    double limit_share; /* Share of the time of an iteration that is due to `limit`, at the best
+                           number of workers; 0 to 1. */
     const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
                            with n". */
-    bool at_ceiling;    /* The best n is the largest n considered, although neither the question nor
-                           the cluster sets a limit. */
-    double beyond_n; /* A better n above the largest n considered, at most four times as large; NaN:
-                        none was found. */
-    double beyond_speedup; /* Speedup at beyond_n; NaN: there is no such n. */
-    struct hm_help *help;  /* Changes of the job or the cluster that would make it faster. */
+    bool at_ceiling;    /* The best number of workers is the largest one considered, although
+                           neither the question nor the cluster sets a limit. */
+    double beyond_n;    /* A better number of workers above the largest one considered, at most four
+                           times as large; NaN: none was found. */
+    double beyond_speedup; /* Speedup on beyond_n workers; NaN: beyond_n is NaN. */
+    struct hm_help *help;  /* Changes of the job or the cluster that would make the job faster. */
     size_t help_count;
     struct hm_rank *ranking; /* All compared candidates, best first; NULL if there is only one. */
     size_t rank_count;
@@ -289,22 +309,45 @@ struct hm_answer {
     size_t note_count;
     struct hm_measured *measured; /* Measured speedups that the job contains. */
     size_t measured_count;
-    bool uneven;          /* The cluster has stragglers, and the times include waiting for them. */
-    struct hm_way way;    /* The chosen platform, if the question names platforms. */
-    double samples_per_s; /* Samples per second at the best n, if the question names platforms; NaN:
-                             unknown. */
-    double saturates_n;   /* Least n at which the links of servers limit the speed; NaN: at no n. */
-    double servers_enough; /* Number of servers that suffice at the best n; NaN: no servers. */
+    bool uneven;           /* The cluster has stragglers, and the times include waiting for them. */
+    struct hm_way way;     /* The chosen platform, if the question names platforms. */
+    double samples_per_s;  /* Samples per second at the recommended number of workers, counting only
+                              samples whose gradients are used; NaN: the job has no batch. */
+    double saturates_n;    /* Smallest number of workers at which the links of the servers limit
+                              the speed; NaN: there is none. */
+    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
+                              there are no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
-    void *memory;                /* Owns all memory of this struct. */
+    size_t recommended; /* Index of the recommended point: the smallest number of workers whose
+                           value is within `slack` of the best; HM_NONE: there is none. */
+    double slack;       /* The slack that was used. */
+    double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
+                           there is no recommended point. */
+    size_t cheapest, balanced, fastest; /* Indices of three alternatives that meet the limits of the
+                                           question: the least cost, the least weighted sum of time
+                                           and cost (HM_GOAL_BALANCE with the library's weights),
+                                           and the recommended point of HM_GOAL_TIME; HM_NONE: no
+                                           price is known, or nothing meets the limits. */
+    bool gpus;    /* The workers of a machine are GPUs, as far as its title says. */
+    double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
+                     with weak scaling; NaN: not given. */
+    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
+                               is taken from; NULL with runs. */
+    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
+                               interval most. */
+    size_t advised_count;   /* Number of advised runs; 0: none. */
+    double advised_run_s;   /* Seconds of each advised run. */
+    double advised_within;  /* Half the width of the interval after these runs, relative to the
+                               time; NaN: unknown. */
+    void *memory;           /* Owns all memory of this struct. */
 };
 
 /*
  * Answer a question. If clusters are given, they replace the cluster of the job; if schemes are
  * given, they replace the all-reduce of the job. All combinations are compared, and the answer
- * describes the best one in full. A limit that no n meets is not an error: see the field `status`.
- * clusters and schemes may be NULL with a count of 0. The answer copies the pointers of the
- * question but does not use them.
+ * describes the best one in full. A limit that no number of workers meets is not an error: see the
+ * field `status`. clusters and schemes may be NULL with a count of 0. The answer contains a copy of
+ * the question but does not use its pointers.
  */
 HM_API int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
@@ -330,8 +373,8 @@ struct hm_validation {
     const char *name; /* Name of the job. */
     struct hm_check *checks;
     size_t count;
-    struct hm_answer *answer; /* The plan of the job; NULL if the job has only a network to
-                                 count. */
+    struct hm_answer *answer; /* The plan of the job; NULL if the job only describes a network
+                                 whose parameters are counted. */
     void *memory;             /* Owns all memory of this struct. */
 };
 
@@ -343,16 +386,18 @@ HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_vali
                        struct hm_err *err);
 HM_API void hm_validation_free(struct hm_validation *validation);
 
-/* Get the name and text of the built-in job file at index i; false after the last one. */
+/*
+ * Get the name and the text of the built-in job file at index i. Returns false after the last file.
+ */
 HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length);
 
 /* ---- rendering ------------------------------------------------------------------------------- */
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* How a result is rendered. NULL instead of a style means {0}. */
+/* How a result is rendered. A style pointer of NULL means {0}. */
 struct hm_style {
-    bool colour;      /* Use colours by terminal escape sequences. */
+    bool colour;      /* Use colours, with terminal escape sequences. */
     bool unicode;     /* Use characters beyond ASCII. */
     bool table;       /* Text format: add the whole curve as a table. */
     bool chart;       /* Text format: draw the curve. */
@@ -361,7 +406,7 @@ struct hm_style {
                          or .pdf. */
 };
 
-/* Render the answer as text; the caller frees *ret_text with hm_text_free. */
+/* Render the answer in the given format. The caller frees *ret_text with hm_text_free. */
 HM_API int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 

@@ -5,7 +5,8 @@
  * A trace is the loss of one training run, iteration by iteration, on m workers. From traces come
  * g(i, m) and f(m), the seconds of an iteration; h(t, m) = g(t / f(m), m) is the loss after t
  * seconds (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the least loss that
- * can be reached. This header includes howmany_fit.h; conventions are described in howmany.h.
+ * can be reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions are
+ * described in howmany.h.
  *
  *     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
  *     const char *files[] = {"traces.csv"};
@@ -32,20 +33,20 @@ struct hm_trace {
     const char *algorithm; /* Name of the algorithm; "" if not given. */
     double m;              /* Number of workers, >= 1. */
     double seed;           /* Seed of the run; NaN: not given. */
-    double staleness;   /* Most steps that a worker may be ahead of the slowest one; 0: synchronous,
-                           INFINITY: no bound. */
-    const char *source; /* Name of the file; may be NULL. */
-    int line;           /* Line of the first point in the file, counted from 1; 0: unknown. */
-    size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
-    double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
-    double *loss;       /* Loss at each point; finite. */
-    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
-    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
+    double staleness;      /* Maximum number of steps that a worker may be ahead of the slowest one;
+                              0: synchronous, INFINITY: no bound. */
+    const char *source;    /* Name of the file; may be NULL. */
+    int line;              /* Line of the first point in the file, counted from 1; 0: unknown. */
+    size_t count;          /* Number of points, >= 1; the length of the four arrays below. */
+    double *iteration;     /* Iteration of each point, or epoch if the settings ask for epochs. */
+    double *loss;          /* Loss at each point; finite. */
+    double *seconds;       /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
+    double *elapsed_s;     /* Seconds of all iterations up to each point; NaN: unknown. */
     double best;  /* Least loss P* that can be reached, as given with the trace; NaN: not given. */
     double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
                         are dropped. */
-    bool diverged;   /* The loss became infinite or NaN after the last point. */
+    bool diverged;   /* True if the loss became infinite or NaN after the last point. */
 };
 
 /* Training runs whose losses can be compared. */
@@ -64,7 +65,7 @@ struct hm_traces_settings {
     const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
                             "loss". The column "accuracy" is read as 1 - accuracy. */
     bool epochs;         /* Count epochs instead of iterations; useful for asynchronous runs. */
-    bool times_only;     /* Accept traces without a loss, of which only the times are used. */
+    bool times_only;     /* Also accept traces without a loss; only their times are used. */
 };
 
 /*
@@ -90,8 +91,8 @@ HM_API void hm_traces_free(struct hm_traces *traces);
  * any other m. Without terms, f(m) is known only for the measured m.
  */
 struct hm_pace {
-    const char *algorithm; /* Name of the algorithm; NULL: all algorithms that have no pace of
-                              their own. */
+    const char *algorithm; /* Name of the algorithm; NULL: the times apply to all algorithms that
+                              have no times of their own. */
     const char *source;    /* Origin of the times: "the traces", a file or a job. */
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
@@ -114,10 +115,16 @@ struct hm_paces {
 /* Get the seconds of an iteration from the times of traces, for each algorithm separately. */
 HM_API int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                                 struct hm_err *err);
-/* Get the seconds of an iteration from a fit of runs, for one algorithm; NULL: for all. */
+/*
+ * Get the seconds of an iteration from a fit of runs. The times apply to one algorithm, or to all
+ * if algorithm is NULL.
+ */
 HM_API int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm,
                              struct hm_paces **ret_paces, struct hm_err *err);
-/* Get the seconds of an iteration from the curve of a plan, for one algorithm; NULL: for all. */
+/*
+ * Get the seconds of an iteration from the curve of a plan. The times apply to one algorithm, or to
+ * all if algorithm is NULL.
+ */
 HM_API int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
                                 struct hm_paces **ret_paces, struct hm_err *err);
 HM_API void hm_paces_free(struct hm_paces *paces);
@@ -125,10 +132,11 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 /* ---- g(i, m): loss after i iterations -------------------------------------------------------- */
 
 enum hm_g_form {
-    HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m, which the Lasso chooses. */
-    HM_G_RATE,    /* P - P* = a m^d (1 - c0 / m^c1)^i */
-    HM_G_INVERSE, /* P - P* = 1 / (a m^-p i + b) + c m^q */
-    HM_G_POWER,   /* P - P* = a m^d i^-(p + q ln m) */
+    HM_G_TERMS,   /* ln(P - P*) is a sum of terms in the iteration i and the number of workers m;
+                     the Lasso chooses the terms. */
+    HM_G_RATE,    /* Constant rate: P - P* = a m^d (1 - c0 / m^c1)^i */
+    HM_G_INVERSE, /* Inverse of the iteration i: P - P* = 1 / (a m^-p i + b) + c m^q */
+    HM_G_POWER,   /* Power of the iteration i: P - P* = a m^d i^-(p + q ln m) */
     HM_G_FORMS
 };
 
@@ -136,11 +144,11 @@ enum hm_g_form {
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
 /*
- * Largest numbers of parameters (a constant and 32 terms), of random draws, and of points of a
+ * The maximum number of parameters (a constant and 32 terms), of random draws, and of points of a
  * curve.
  */
 enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
-/* Largest number of workers. Larger doubles cannot hold every whole number. */
+/* Largest number of workers. Doubles up to this value represent every whole number. */
 #define HM_M_MOST 1e15
 
 /* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
@@ -167,49 +175,50 @@ struct hm_g_curve {
     bool diverged;
 };
 
-/* One term or parameter of a form. */
+/* One term or parameter of a form of the loss curve. */
 struct hm_g_parameter {
-    const char *text; /* The term, such as "i/m", or the letter of a parameter, such as a or c0. */
-    double value; /* Value of the parameter. The coefficient of a term adds value * term to ln(P -
-                     P*). */
+    const char *text; /* The term, such as "i/m", or the name of a parameter, such as "a" or
+                         "c0". */
+    double value; /* Value of the parameter. The value of a term is its coefficient: value * term
+                     is added to ln(P - P*). */
     double low, high; /* Interval of the value. */
 };
 
 /*
- * Errors of log10(P - P*) that the loss curve g(i, m) has on a number of workers m whose traces the
- * fit did not use.
+ * Errors of log10(P - P*) when the loss curve g(i, m) is predicted for a number of workers m whose
+ * traces were left out of the fit.
  */
 struct hm_g_error {
     double m;
     size_t points;      /* Number of points that were predicted. */
-    double median, rms; /* Median absolute error, and root mean square error. */
-    double covered;     /* Share of the points that lie inside the interval. */
-    bool inside;        /* There are traces of fewer and of more workers. */
+    double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
+    double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
+    bool inside;        /* The fit used traces of fewer and of more than m workers. */
 };
 
 /* One form of the loss curve that was considered. */
 struct hm_g_alternative {
     enum hm_g_form form;
-    double error; /* Root mean square error of log10(P - P*) on held-out numbers of workers; NaN: no
-                     fit. */
+    double error; /* Root mean square error of log10(P - P*) on held-out numbers of workers; NaN:
+                     the form could not be fitted. */
 };
 
 /*
- * The cost of staleness. A run with staleness makes as much progress in i iterations as a
- * synchronous run in i / c iterations,
+ * The cost of staleness. A run with staleness needs c(s, m) times as many iterations as a
+ * synchronous run to reach the same loss, where s is the bound of the staleness, m is the number of
+ * workers, and
  *
- *     ln c(s, m) = level + growth s^exponent + power ln m,          c(0, m) = 1,
+ *     ln c(s, m) = level + growth s^exponent + power ln m,          c(0, m) = 1.
  *
- * where s is the bound of the staleness and m the number of workers. A coefficient that is not used
- * is 0.
+ * A coefficient that is not used is 0.
  */
 enum { HM_STALE_PARAMETERS = 3 };
 
 struct hm_stale_cost {
     double staleness; /* Bound s of the staleness in steps; INFINITY: asynchronous. */
     double m;
-    double factor;    /* Factor c(s, m) on the number of iterations. Below 1, stale runs need fewer
-                         iterations. */
+    double factor;    /* Factor c(s, m) by which staleness multiplies the number of iterations;
+                         below 1, stale runs need fewer iterations. */
     double low, high; /* Interval of the factor; NaN: unknown. */
 };
 
@@ -219,11 +228,12 @@ struct hm_g_stale {
     double level, growth, power;
     double exponent; /* Exponent of the staleness s: 1 or 2. */
     double *draws;   /* Random draws of level, growth and power: draws[d * HM_STALE_PARAMETERS +
-                        k]. */
+                        k] is parameter k of draw d. */
     size_t draw_count;
-    double error;    /* Root mean square error of log10(P - P*) of the traces with staleness. */
-    double without;  /* Root mean square error if staleness were assumed to cost nothing. */
-    double held_out; /* Root mean square error on a held-out staleness; NaN: too few traces. */
+    double error;    /* Root mean square error of log10(P - P*) over the traces with staleness. */
+    double without;  /* Root mean square error under the assumption that staleness costs nothing. */
+    double held_out; /* Root mean square error for a staleness whose traces were held out; NaN:
+                        too few traces. */
     struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
                                     in ascending order. */
     size_t cost_count;
@@ -241,12 +251,13 @@ struct hm_g {
     size_t draw_count; /* Number of draws, at most HM_G_DRAWS; 0: intervals are unknown. */
     double *m;         /* Numbers of workers that have traces, ascending. */
     size_t m_count;
-    double *spread; /* For each element of m: spread of ln(P - P*) of its traces around the fit. */
-    double *apart;  /* For each element of m: spread around a fit without the traces of this m; NaN:
-                       no such fit. */
+    double *spread; /* For each number of workers in m: spread of ln(P - P*) of its traces around
+                       the fit. */
+    double *apart;  /* For each number of workers in m: spread of ln(P - P*) around a fit without
+                       its traces; NaN: there is no such fit. */
     double last;    /* Largest iteration of any trace. */
-    double error;   /* Error of the chosen form on held-out numbers of workers; NaN if there is only
-                       one. */
+    double error;   /* Root mean square error of log10(P - P*) of the chosen form on held-out
+                       numbers of workers; NaN if there is only one number of workers. */
     double penalty; /* Penalty weight of the Lasso; 0 for the other forms. */
     struct hm_g_alternative alternatives[HM_G_FORMS];
     size_t alternative_count;
@@ -282,7 +293,7 @@ HM_API int hm_convergence_new(const struct hm_traces *traces,
                               const struct hm_converge_settings *settings,
                               struct hm_convergence **ret_convergence, struct hm_err *err);
 HM_API void hm_convergence_free(struct hm_convergence *convergence);
-/* Read the JSON that hm_convergence_render writes with style->table. */
+/* Read the JSON that hm_convergence_render writes when style->table is true. */
 HM_API int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
                                struct hm_err *err);
 HM_API int hm_convergence_parse(const char *text, size_t length, const char *source,
@@ -290,21 +301,22 @@ HM_API int hm_convergence_parse(const char *text, size_t length, const char *sou
 
 struct hm_g_prediction {
     double iteration;
-    double loss;      /* Median of the predicted loss P - P*. */
-    double low, high; /* Interval of the loss P - P* of one further run; NaN: unknown. */
+    double loss;      /* Median of the predicted excess loss P - P*. */
+    double low, high; /* Interval of the excess loss P - P* of one further run; NaN: unknown. */
 };
 
 /*
- * Predict the losses of the algorithm at index `algorithm` on m workers after each of the
- * iterations; ret_predictions has `count` elements.
+ * Predict the losses of the algorithm at index `algorithm` on m workers after each of the given
+ * numbers of iterations; ret_predictions has `count` elements.
  */
 HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size_t algorithm,
                                   double m, const double *iterations, size_t count,
                                   struct hm_g_prediction *ret_predictions, struct hm_err *err);
 
 /*
- * Get the cost of a staleness (INFINITY: asynchronous) for the algorithm at index `algorithm` on m
- * workers. It is an error if there are no traces with staleness.
+ * Get the factor by which a staleness (INFINITY: asynchronous) multiplies the iterations of the
+ * algorithm at index `algorithm` on m workers. It is an error if there are no traces with
+ * staleness.
  */
 HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t algorithm,
                                 double staleness, double m, struct hm_stale_cost *ret_cost,
@@ -313,15 +325,23 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- how good the predictions are ------------------------------------------------------------ */
 
 struct hm_holdout_settings {
-    bool only_ahead; /* Do not hold out any number of workers; make only predictions ahead. */
-    struct hm_converge_settings converge; /* Settings of the fits; leave_out: hold out only this
-                                             number of workers, 0: each in turn. */
-    double ahead;   /* Number of iterations to predict ahead; 0: no such predictions. */
-    double ahead_s; /* Number of seconds to predict ahead; 0: no such predictions. */
-    double window;  /* Number of iterations that a prediction ahead is fitted to; 0 means 50. */
+    bool only_ahead; /* Do not hold out any number of workers; only predict later points of a
+                        trace from earlier ones. */
+    struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
+                                             number of workers is held out; if it is 0, each
+                                             number is held out in turn. */
+    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double window;  /* Number of the last known iterations to which each prediction ahead is
+                       fitted; 0 means 50. */
 };
 
-/* Errors of predictions ahead within the traces of one number of workers m. */
+/*
+ * Errors of predictions ahead: later points of the traces on m workers, predicted from earlier
+ * ones.
+ */
 struct hm_g_ahead {
     double m;
     size_t points;      /* Number of predictions. */
@@ -333,18 +353,18 @@ struct hm_g_holdout {
     const char *algorithm;
     struct hm_g_error *left_out; /* Errors for each number of workers that was held out. */
     size_t left_out_count;
-    double inside; /* Median absolute error of all points of held-out m between the smallest and the
-                      largest m; NaN: none. */
-    double outside; /* Median absolute error of the points of the largest m when it was held out;
-                       NaN: none. */
+    double inside;  /* Median absolute error over held-out numbers of workers between the smallest
+                       and the largest one; NaN: there are none. */
+    double outside; /* Median absolute error for the largest number of workers when it was held
+                       out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of all predictions ahead; NaN: none. */
+    double ahead_median; /* Median absolute error of all predictions ahead; NaN: there are none. */
 };
 
 struct hm_holdout {
-    bool left_out;                 /* Each number of workers was held out in turn. */
-    double ahead, ahead_s, window; /* Values of the settings. */
+    bool left_out;                 /* True if each number of workers was held out in turn. */
+    double ahead, ahead_s, window; /* Copies of the settings with the same names. */
     struct hm_g_holdout *algorithms;
     size_t count;
     const char **notes; /* Warnings, one sentence each. */
@@ -353,8 +373,8 @@ struct hm_holdout {
 };
 
 /*
- * Fit the loss curve g(i, m) without some of the traces, and compare the predictions with those
- * traces.
+ * Fit the loss curve g(i, m) without some of the traces, and compare the predictions with the
+ * traces that were left out.
  */
 HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
                                    const struct hm_holdout_settings *settings,
@@ -362,9 +382,9 @@ HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
 HM_API void hm_holdout_free(struct hm_holdout *holdout);
 
 /*
- * Render as text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot script.
- * holdout may be NULL. JSON with style->table contains all data, so that hm_convergence_load can
- * read it.
+ * Render the fit as text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot
+ * script. holdout may be NULL. JSON with style->table contains all data, so that
+ * hm_convergence_load can read it.
  */
 HM_API int hm_convergence_render(const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, enum hm_format format,
@@ -374,11 +394,10 @@ HM_API int hm_convergence_render(const struct hm_convergence *convergence,
 
 /* A question. Start from HM_ADVISE_QUESTION_INIT and set loss, reach, within_s or budget. */
 struct hm_advise_question {
-    double loss;     /* Difference P - P* between the loss and the least loss to reach, > 0; 0: not
-                        asked. */
-    double reach;    /* Loss P to reach; NaN: not asked. */
-    double within_s; /* Most seconds that the run may take, > 0; 0: no limit. */
-    double budget;   /* Most money that the run may cost, > 0; 0: no limit. */
+    double loss;       /* Target for the excess loss P - P*, > 0; 0: not asked. */
+    double reach;      /* Target for the loss P; NaN: not asked. */
+    double within_s;   /* Maximum seconds that the run may take, > 0; 0: no limit. */
+    double budget;     /* Maximum money that the run may cost, > 0; 0: no limit. */
     enum hm_goal goal; /* HM_GOAL_AUTO and HM_GOAL_TIME ask for the least time, HM_GOAL_COST for the
                           least cost. */
     const double *m;   /* Numbers of workers to consider; NULL: those of the traces, and powers of 2
@@ -389,8 +408,8 @@ struct hm_advise_question {
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
     bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
     double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;       /* Coverage probability of the intervals, in (0, 1); 0: that of the
-                           convergence. */
+    double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
+                           probability as in the fit of the loss curves. */
     double seed;        /* Seed of the random draws that give the intervals. */
 };
 
@@ -401,60 +420,67 @@ struct hm_advise_question {
 
 /* Reason why a candidate is worse than the first one. */
 enum hm_advise_why {
-    HM_WHY_BEST,       /* The candidate is the first one. */
-    HM_WHY_ITERATION,  /* Each iteration of the candidate takes longer. */
-    HM_WHY_ITERATIONS, /* The candidate needs more iterations. */
-    HM_WHY_BOTH,       /* The candidate needs more iterations, and each of them takes longer. */
-    HM_WHY_PRICE,      /* The candidate costs more. */
-    HM_WHY_NEVER,      /* The candidate is not expected to reach the loss. */
-    HM_WHY_LOSS,       /* The candidate reaches a larger loss within the time limit. */
+    HM_WHY_BEST,       /* The candidate is the first one, which is the best. */
+    HM_WHY_ITERATION,  /* Each iteration takes longer than that of the first candidate. */
+    HM_WHY_ITERATIONS, /* The candidate needs more iterations than the first one. */
+    HM_WHY_BOTH,       /* The candidate needs more iterations than the first one, and each
+                          iteration takes longer. */
+    HM_WHY_PRICE,      /* The candidate costs more than the first one. */
+    HM_WHY_NEVER,      /* The candidate is not expected to reach the target loss. */
+    HM_WHY_LOSS,       /* The candidate reaches a larger loss than the first one within the time
+                          limit. */
     HM_WHY_LIMIT,      /* The candidate exceeds the time limit or the budget. */
 };
 
 /*
- * An algorithm on m workers. Unknown values are NaN; names with _low and _high are the ends of
- * intervals.
+ * A candidate: an algorithm on m workers. Unknown values are NaN; fields with _low and _high in
+ * their names are the ends of intervals.
  */
 struct hm_candidate {
     const char *algorithm;
     double m;
-    bool measured; /* There are traces of this algorithm and m. */
-    double iterations, iterations_low, iterations_high;    /* Iterations until the target loss is
-                                                              reached, or within the time limit. */
+    bool measured; /* There are traces of this algorithm on m workers. */
+    double iterations, iterations_low, iterations_high;    /* Number of iterations until the
+                                                              target loss is reached, or until
+                                                              the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
     double time_s, time_low_s, time_high_s;                /* Expected seconds of the run. */
     double cost, cost_low, cost_high;                      /* Money for the run. */
-    double loss, loss_low, loss_high; /* Loss P - P*: the target, or the loss that is reached
-                                         within the time limit. */
-    double reaches;     /* Probability that the candidate reaches the loss within the limits. */
+    double loss, loss_low, loss_high; /* Excess loss P - P*: the target, or the value that is
+                                         reached within the time limit. */
+    double reaches;     /* Probability that the candidate reaches the target loss within the time
+                           limit and the budget. */
     double probability; /* Probability that this candidate is the best. */
-    double beyond_m, beyond_i; /* Factors by which m and the iterations lie outside the range of the
-                                  traces; 1 inside the range. */
+    double beyond_m, beyond_i; /* Factors by which the number of workers and the number of
+                                  iterations lie outside the range of the traces; 1 inside the
+                                  range. */
     enum hm_advise_why why;
 };
 
-/* The candidate that is fastest while the loss falls from `from` to `to`. */
+/* The candidate that is fastest in one range of the excess loss P - P*. */
 struct hm_lead {
     const char *algorithm;
     double m;
-    double from, to; /* Loss P - P* at the beginning and the end; `from` is INFINITY at the start of
-                        the run. */
+    double from, to; /* The range: the excess loss falls from `from` to `to`. `from` is INFINITY
+                        at the start of the run. */
 };
 
 /* A phase of a schedule, in which the number of workers m is constant. */
 struct hm_phase {
     double m;
-    double from, to; /* Loss P - P* at the beginning and end of the phase. */
+    double from, to; /* Excess loss P - P* at the beginning and the end of the phase. */
     double iterations, time_s;
 };
 
 struct hm_schedule {
     const char *algorithm;
-    struct hm_phase *phases; /* Phases in order. If there is only one, a change of m does not save
-                                time. */
+    struct hm_phase *phases; /* Phases in order. If there is only one, changes of the number of
+                                workers do not save time. */
     size_t phase_count;
-    double time_s;  /* Seconds of the whole schedule, including all changes of m. */
-    double fixed_s; /* Seconds of the best candidate with constant m, computed in the same way. */
+    double time_s;  /* Seconds of the whole schedule, including all changes of the number of
+                       workers. */
+    double fixed_s; /* Seconds of the best candidate with a constant number of workers, computed
+                       in the same way. */
     double gain, gain_low, gain_high; /* Relative saving 1 - time_s / fixed_s, and its interval. */
 };
 
@@ -463,22 +489,23 @@ struct hm_next_run {
     const char *algorithm; /* Name of the algorithm; NULL: no further run would help. */
     double m;
     double iterations, time_s; /* Estimated iterations and seconds of the run. */
-    double saves; /* Expected saving: seconds, money, or ln of the loss, depending on the goal. */
+    double saves; /* Expected saving in seconds, in money or in ln of the loss, depending on the
+                     goal. */
 };
 
 struct hm_advice {
     const char *measure, *unit;      /* Name of the measured loss and unit of the iterations, as in
                                         struct hm_traces. */
     double best;                     /* Least loss P* that can be reached. */
-    double loss;                     /* Target of P - P* in the question; NaN: not asked. */
+    double loss;                     /* Target of the question for the excess loss P - P*; NaN:
+                                        not asked. */
     double within_s, budget;         /* Limits of the question; NaN: no limit. */
     enum hm_goal goal;               /* Goal that was used: HM_GOAL_TIME or HM_GOAL_COST. */
     double level;                    /* Coverage probability of the intervals. */
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with a probability of at least one
-                      half. */
+    bool feasible; /* The first candidate reaches the target with a probability of at least 0.5. */
     double right;  /* Probability that the first candidate is the best. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
@@ -486,21 +513,23 @@ struct hm_advice {
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;
-    struct hm_schedule *schedule; /* Best schedule of changes of m; NULL: not asked. */
+    struct hm_schedule *schedule; /* Best schedule of changes of the number of workers; NULL: not
+                                     asked. */
     const char **notes;           /* Warnings, one sentence each. */
     size_t note_count;
     void *memory; /* Owns all memory of this struct. */
 };
 
 /*
- * Answer the question. The seconds f(m) of an iteration come from the last of `paces` that has the
- * algorithm, or from the convergence if none has it. paces may be NULL with a count of 0.
+ * Answer the question. The seconds f(m) of an iteration come from the last element of `paces` that
+ * covers the algorithm; if none covers it, they come from `convergence`. paces may be NULL with a
+ * count of 0.
  */
 HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *const *paces,
                      size_t pace_count, const struct hm_advise_question *question,
                      struct hm_advice **ret_advice, struct hm_err *err);
 HM_API void hm_advice_free(struct hm_advice *advice);
-/* Render as text, JSON or CSV; style->table adds a table of all candidates. */
+/* Render the advice as text, JSON or CSV; style->table adds a table of all candidates. */
 HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
@@ -510,20 +539,21 @@ HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format forma
 struct hm_study_check {
     const char *algorithm;
     double m;
-    const char *role; /* Why the run was made: "chosen" for the advised candidate, "runner-up" for
-                         the second. */
+    const char *role; /* Why the run was made: "chosen" for the advised candidate, "runner-up"
+                         for the second-best one. */
     double predicted_s, predicted_low_s, predicted_high_s;
-    double achieved_s; /* Seconds until the run reached the target loss; NaN: it did not reach
-                          it. */
+    double achieved_s; /* Seconds until the run reached the target loss; NaN: the run did not
+                          reach it. */
     double predicted_iterations, achieved_iterations;
-    double loss; /* Loss P - P* at the end of the run. */
+    double loss; /* Excess loss P - P* at the end of the run. */
 };
 
 /* A run that was made for the study. */
 struct hm_study_run {
     const char *algorithm;
     double m, seed;
-    double iterations, time_s, loss; /* Iterations and seconds of the run, and P - P* at its end. */
+    double iterations, time_s, loss; /* Iterations and seconds of the run, and the excess loss P
+                                        - P* at its end. */
     const char *reason; /* Why the run was made: "first look", "to be surer" or "reference". */
 };
 

@@ -67,11 +67,13 @@ HM_API int hm_version_hex(void);
     X(NAME, -10, "unknown name")                                                                   \
     X(LIMIT, -11, "too large")                                                                     \
     X(CONFLICT, -12, "contradiction")                                                              \
-    X(UNSUPPORTED, -13, "not available in this build")
+    X(UNSUPPORTED, -13, "not available in this build")                                             \
+    X(BUDGET, -14, "over the limit of time or memory")                                             \
+    X(CANCELLED, -15, "cancelled")
 
 /*
- * Every function that can fail returns HM_OK or one of the codes below, HM_E_ and a name of
- * HM_ERR_MAP.
+ * Every function that can fail returns HM_OK or one of the codes below. The name of a code is HM_E_
+ * followed by a name in HM_ERR_MAP.
  */
 enum hm_code {
     HM_OK = 0,
@@ -87,7 +89,7 @@ enum hm_code {
  */
 struct hm_err {
     int code;          /* One of enum hm_code; 0 if there is no error. */
-    int line;          /* Line of `source`, counted from 1; 0 if the error has no line. */
+    int line;          /* Line in `source`, counted from 1; 0 if the error has no line. */
     char source[256];  /* Name of the file, or another name of the input; empty if unknown. */
     char field[128];   /* Path of the field, such as cluster.network.bandwidth; may be empty. */
     char message[384]; /* One sentence without a full stop. It names the wrong value. */

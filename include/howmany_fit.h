@@ -1,8 +1,9 @@
 /*
  * howmany: learning f(n), the seconds of an iteration on n workers, from measured runs.
  *
- * This header has tables of runs, fits with intervals, designs (which runs are worth making), and
- * recommendations straight from runs. It includes howmany.h, where the conventions are described.
+ * This header declares tables of runs, fits with intervals, designs (which runs are worth making),
+ * and recommendations that come directly from runs. It includes howmany.h, where the conventions
+ * are described.
  *
  *     const double n[] = {1, 2, 4, 8}, seconds[] = {10, 5.5, 3.4, 2.7}, at[] = {64};
  *     struct hm_runs *runs = NULL;
@@ -27,21 +28,26 @@ extern "C" {
 
 /* A column of a table of runs. Either `values` or `labels` is set, with one element per row. */
 struct hm_column {
-    const char *name; /* Name of the column: n, size, batch, latency, bandwidth, seconds, or any
-                         other name. */
-    double *values;   /* Numbers in SI units, NaN in an empty cell; NULL in a column of labels. */
-    const char **labels; /* Texts, NULL in an empty cell; NULL in a column of numbers. */
+    const char *name;    /* Name of the column: n, size, batch, latency, bandwidth, seconds, or any
+                            other name. */
+    double *values;      /* Values in SI units, NaN for an empty cell; NULL if the column has
+                            labels. */
+    const char **labels; /* Labels, NULL for an empty cell; NULL if the column has numbers. */
 };
 
 /*
- * A table of runs: one row per run, repeats included. It has a column n. It has a column seconds
- * (of one iteration) unless the table only lists configurations to measure.
+ * A table of runs: one row per run, repeats included. The column n (number of workers) is required.
+ * The column seconds (of one iteration) is required unless the table only lists configurations to
+ * measure.
  */
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
+    bool weak;          /* The column scaling says that each worker keeps its batch. */
+    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                           iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -72,14 +78,14 @@ HM_API void hm_runs_free(struct hm_runs *runs);
 HM_API const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name);
 /*
  * Keep only the rows in which a column has the given value: "machine=m5.large", "size=1". If no row
- * has it, this is an error and the table is unchanged.
+ * has the value, this is an error and the table is unchanged.
  */
 HM_API int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *err);
 
-/* A quantity and the values that it takes in the combinations. */
+/* A quantity and its values, for hm_runs_cross. */
 struct hm_axis {
     const char *name;
-    const double *values; /* Borrowed during the call. */
+    const double *values; /* The values, borrowed during the call. */
     size_t count;
 };
 
@@ -91,42 +97,61 @@ HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_run
 
 /* How the error of a run depends on its time. */
 enum hm_errors {
-    HM_ERRORS_AUTO,  /* Decided from repeated runs. Without enough repeats: EQUAL if the terms are
-                        given, RELATIVE if the library chooses them. */
-    HM_ERRORS_EQUAL, /* All runs have the same error in seconds. */
+    HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it
+                           uses EQUAL if the terms are given and RELATIVE if it chooses the
+                           terms. */
+    HM_ERRORS_EQUAL,    /* All runs have the same error in seconds. */
     HM_ERRORS_RELATIVE, /* All runs have the same error in per cent. */
 };
+
+/*
+ * The rule by which the library chooses terms and widens intervals beyond the runs. Its default was
+ * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
+ */
+struct hm_fit_rule {
+    double steep_needs;  /* Configurations that a term growing faster than ln n needs. */
+    double steep_weight; /* Weight of a set with such a term in the intervals. */
+    double counted_runs; /* Runs that count in the weight of a set of terms. */
+    double drift;        /* Relative spread of the time at twice the largest n of the runs. */
+    double drift_power;  /* The spread at 2^k times the largest n is drift * k^drift_power. */
+    double crossing;     /* Further relative spread across nodes if all runs are inside one node. */
+};
+
+/* Returns the default rule. */
+HM_API struct hm_fit_rule hm_fit_rule_default(void);
 
 /* Settings of a fit. {0} lets the library choose the terms and uses only the runs. */
 struct hm_fit_settings {
     const char *const *terms; /* Formulas over the columns of the table. Borrowed during the
                                  call. */
-    size_t term_count;        /* Number of terms; 0: chosen from the built-in terms by leave-one-out
-                                 error. */
+    size_t term_count;        /* Number of terms; 0: the library chooses among the built-in terms
+                                 by leave-one-out error. */
     const struct hm_job *job; /* Job whose model the fit corrects; NULL: use the runs alone.
                                  Borrowed: it must outlive the fit. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL.
                                          Borrowed: it must outlive the fit. */
     enum hm_errors errors;
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double width; /* With a job: relative uncertainty of each part of the model; 0 means 0.5. */
-    double noise; /* With a job: relative spread of runs that is assumed before runs are known; 0
-                     means 0.05. */
+    double width; /* With a job: relative uncertainty of each part of the job's model; 0 means
+                     0.5. */
+    double noise; /* With a job: relative spread of runs that is assumed until runs have been
+                     measured; 0 means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
+    const struct hm_fit_rule *rule; /* NULL: the default rule. Borrowed during the call. */
 };
 
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
 
 /*
- * One term of a fit, which adds value * term to the seconds. With a job, the terms include the
- * parts of its model, such as compute.
+ * One term of a fit; value * term is a part of the predicted seconds. With a job, the terms include
+ * the parts of its model, such as compute.
  */
 struct hm_term {
     const char *text; /* Text of the term, such as "size/n", "compute" or "broadcast". */
     double value;     /* Coefficient of the term, >= 0. For a part of the model, 1 leaves the part
                          unchanged. */
     double low, high; /* Interval of the value; NaN: unknown. */
-    bool part;        /* The term is a part of the model. */
+    bool part;        /* The term is a part of the model of the job. */
     bool falls;       /* The term decreases with n, because workers share this work. */
 };
 
@@ -136,30 +161,35 @@ struct hm_residual {
     int line;   /* Line of the run in the file; 0: unknown. */
     double n;
     double seconds, fitted_s; /* Measured seconds, and seconds according to the fit. */
-    double left_out_s; /* Seconds that a fit with the same terms to all other runs predicts. */
+    double left_out_s; /* Seconds of this run predicted by a fit of the same terms to all other
+                          runs. */
     double leverage;   /* Influence of the run on its own fitted value, 0 to 1. */
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
-    bool outlier;      /* The residual is larger than chance explains (5 % level over all runs). */
-    bool elsewhere;    /* The run has another size, batch or other quantity than predictions have by
-                          default. */
+    bool outlier;      /* The residual is an outlier: it is larger than chance explains, at the 5
+                          % level over all runs. */
+    bool elsewhere;    /* The run differs in size, batch or another quantity from the default
+                          values of predictions. */
 };
 
 /* One set of terms that was considered. */
 struct hm_alternative {
     const char *text;      /* The terms, such as "1 + size/n + ln(n)". */
     double left_out_error; /* Root mean square of the relative leave-one-out errors. */
-    double weight; /* Weight of this set of terms in the intervals; all weights add up to 1. */
+    double weight;         /* Weight of this set of terms in the intervals, which average over
+                              all sets; the weights of all sets add up to 1. */
 };
 
 struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
+    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+                              iteration. */
     bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */
     bool intervals;        /* There are enough runs for intervals. */
     bool weak;             /* The work grows with n, as in weak scaling. */
-    bool relative;         /* Only speedups are known, so that seconds are in units of the reference
+    bool relative;         /* Only speedups are known, so seconds are in units of the reference
                               time. */
     enum hm_errors errors; /* The error model that was used; never HM_ERRORS_AUTO. */
     double level;          /* Coverage probability of the intervals. */
@@ -168,11 +198,14 @@ struct hm_fit {
     size_t configurations; /* Number of different configurations among the runs that were used. */
     struct hm_term *terms;
     size_t term_count;
-    double noise;          /* Spread of runs: relative, or in seconds if the errors are equal. */
+    double noise;          /* Spread of single runs: relative, or in seconds if all runs have the
+                              same error in seconds. */
     double error;          /* Root mean square of the relative residuals. */
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
+    double one_node; /* All runs are inside one node of this many workers; NaN: they are not, or the
+                        runs do not say. */
     struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */
@@ -195,8 +228,8 @@ HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *
                       struct hm_fit **ret_fit, struct hm_err *err);
 HM_API void hm_fit_free(struct hm_fit *fit);
 /*
- * Returns the seconds that the model of the job predicts at its reference, which are the unit of
- * relative runs; 1 without a job.
+ * Returns the seconds of one iteration that the model of the job predicts at its reference number
+ * of workers; 1 without a job. Runs that are given as speedups use these seconds as their unit.
  */
 HM_API double hm_fit_reference_s(const struct hm_fit *fit);
 
@@ -211,8 +244,8 @@ struct hm_prediction {
     double time_s;              /* Seconds of one iteration. */
     double low_s, high_s;       /* Interval of the time of one further run; NaN: unknown. */
     double mean_low, mean_high; /* Interval of the mean time of many runs; NaN: unknown. */
-    double beyond;  /* Factor by which n lies outside the range of n of the runs; 1 inside the
-                       range. */
+    double beyond;  /* Factor by which the number of workers lies outside the range of the runs;
+                       1 inside the range. */
     double speedup; /* Speedup over one worker, according to the fit. */
     double speedup_low, speedup_high; /* Interval of the speedup; NaN: unknown. */
 };
@@ -236,14 +269,17 @@ HM_API int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *p
 
 /* ---- designs: which runs are worth making ---------------------------------------------------- */
 
-/* The quantity that a design makes as small as possible. */
+/* The quantity that a design minimises. */
 enum hm_criterion {
     HM_CRITERION_A, /* A-optimal: the sum of the variances of the coefficients. */
     HM_CRITERION_D, /* D-optimal: the volume of the confidence region of the coefficients. */
-    HM_CRITERION_I, /* I-optimal: the variance of the prediction at the target. */
+    HM_CRITERION_I, /* I-optimal: the variance of the prediction at the target configuration. */
 };
 
-/* Settings of a design. {0} uses the terms of Ernest (Venkataraman et al. 2016) and no limit. */
+/*
+ * Settings of a design, which selects the runs to make. {0} uses the terms of Ernest (Venkataraman
+ * et al. 2016) and no limit.
+ */
 struct hm_design_settings {
     const char *const *terms; /* Formulas of the terms; NULL: the parts of the job's model, or the
                                  terms of Ernest without a job. */
@@ -253,39 +289,43 @@ struct hm_design_settings {
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
     const struct hm_runs *have;       /* Runs already measured; may be NULL. */
     const char *cost; /* Formula of the cost of a run; NULL: node-seconds if there is a job, else
-                         size / least size / n. */
-    const char *only; /* Condition as a formula: candidates for which it is 0 are left out. May be
-                         NULL. */
+                         size / (n * smallest size), or 1 without sizes. */
+    const char *only; /* Formula of a condition; candidates for which it is 0 are left out. NULL:
+                         all candidates are allowed. */
     enum hm_criterion criterion;
-    double budget; /* Largest total cost of the runs, > 0; 0: no limit, but each candidate at most
-                      once. */
-    const struct hm_at *target; /* HM_CRITERION_I: the configuration to predict; it must include
-                                   n. */
+    double budget; /* Maximum total cost of the runs, > 0; 0: no limit. Each candidate is run at
+                      most once. */
+    const struct hm_at *target; /* HM_CRITERION_I only: the target configuration, which the fit
+                                   should predict well; it must include n. */
     size_t target_count;
-    double keep; /* Least share at which a run is made, in [0, 1); 0 means 0.3, as in Ernest. */
+    double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
+                    in Ernest. */
     bool fill;   /* Spend the rest of the budget on additional runs. */
 };
 
-/* One candidate to which the design gives a share above 0. */
+/* One candidate of a design; its share is above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
     double cost;    /* Cost of the run. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
-    double share;      /* Share of the run in the solution of the convex programme, 0 to 1. */
-    bool made;         /* The run is made, because its share was rounded up. */
-    double after;      /* Value of the criterion after this run and all runs before it in the list;
-                          INFINITY: these are too few runs. */
-    double time_s;     /* Seconds that the model of the job predicts; NaN without a job. */
+    double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
+                          are rounded to whole runs. */
+    bool made;         /* True: the run is to be made. False: its share was rounded down. */
+    double after;      /* Value of the criterion after this run and all runs before it in the
+                          list; INFINITY: there are too few runs; NaN: not computed. */
+    double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
+                          job. */
 };
 
 struct hm_design {
-    double objective; /* Least value of the criterion in the convex programme. */
-    double gap;       /* Upper bound of the difference between `objective` and the true optimum. */
+    double objective; /* Smallest value of the criterion that is possible if runs may have
+                         fractional shares. */
+    double gap;       /* Upper bound on the difference between `objective` and the true optimum. */
     double rounded;   /* Value of the criterion for the runs to make. */
-    double before;    /* Value of the criterion for the runs already measured; INFINITY: too few
-                         runs. */
+    double before;    /* Value of the criterion for the runs already measured; INFINITY: there
+                         are too few runs. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
@@ -298,44 +338,46 @@ struct hm_design {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Choose the most useful runs from a table of configurations to measure; see hm_runs_cross. */
+/* Choose the most useful runs from a table of candidates, such as one from hm_runs_cross. */
 HM_API int hm_design_new(const struct hm_runs *candidates,
                          const struct hm_design_settings *settings, struct hm_design **ret_design,
                          struct hm_err *err);
 HM_API void hm_design_free(struct hm_design *design);
 /*
- * Render as text or JSON; style->table adds the order of the runs and the candidates that were
- * rounded down.
+ * Render the design as text or JSON; style->table adds the order of the runs and the candidates
+ * that were rounded down.
  */
 HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
 /* ---- recommendations from measured runs ------------------------------------------------------ */
 
-/* Source of a recommendation, in order of preference. */
+/* Source of a recommendation; the first source that suffices is used. */
 enum hm_recommend_way {
     HM_RECOMMEND_ROWS,  /* Runs that match the question exactly. */
     HM_RECOMMEND_FIT,   /* A fit of the runs. */
     HM_RECOMMEND_MODEL, /* The model of the job. */
-    HM_RECOMMEND_NONE,  /* None: there is not enough data. */
+    HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
 };
 
-/* A question. {0} asks for the least time among the numbers of workers that were run. */
+/* A question. {0} asks for the least time among the numbers of workers that have runs. */
 struct hm_recommend_question {
-    const struct hm_at *at; /* Values of batch, latency, bandwidth, size, ... in SI units. */
+    const struct hm_at *at; /* Values of the quantities batch, latency, bandwidth, size, ... in
+                               SI units. */
     size_t at_count;
-    const char *algorithm, *machine; /* Use only runs of this algorithm and this machine; NULL: of
-                                        all. */
+    const char *algorithm, *machine; /* Use only runs of this algorithm and on this machine;
+                                        NULL: no restriction. */
     const double *n;                 /* Numbers of workers to consider; NULL: those of the runs. */
     size_t n_count;
     enum hm_goal goal;
     double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE, > 0;
                            0: the library chooses. */
-    double budget;      /* Most money that one run may cost, > 0; 0: no limit. */
-    double deadline_s;  /* Most seconds that one run may take, > 0; 0: no limit. */
-    double price_per_s; /* Money per second of one worker, > 0; 0: taken from the column cost, if
-                           there is one. */
-    const struct hm_job *job; /* Job whose model is used if the runs do not suffice; may be NULL. */
+    double budget;      /* Maximum money that one run may cost, > 0; 0: no limit. */
+    double deadline_s;  /* Maximum seconds that one run may take, > 0; 0: no limit. */
+    double price_per_s; /* Money per second of one worker, > 0; 0: taken from the column `cost`,
+                           if there is one. */
+    const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
+                                 NULL. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;  /* Seed of the random draws that give the intervals. */
@@ -344,13 +386,15 @@ struct hm_recommend_question {
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
-    double time_s, low_s, high_s; /* Seconds, and the ends of their interval; NaN: unknown. */
+    double time_s, low_s, high_s; /* Seconds, and both ends of the interval of the seconds; NaN:
+                                     unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t rows;                  /* Number of runs that match the question exactly. */
     bool fits;                    /* The candidate meets the budget and the deadline. */
-    bool failed;     /* A run with this number of workers failed, so it is never recommended. */
-    const char *why; /* Reason of the failure, such as "out of memory (line 5)"; NULL if no run
+    bool failed;     /* A run with this number of workers failed, so the number is never
+                        recommended. */
+    const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
 };
 
@@ -360,7 +404,8 @@ struct hm_recommendation {
     double level;       /* Coverage probability of the intervals. */
     const char *source; /* Name of the runs, or of the job. */
     const char *reason; /* One sentence that explains the source, such as "3 runs match exactly". */
-    struct hm_recommended *candidates; /* Candidates, best first; failed ones are last. */
+    struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
+                                          last. */
     size_t candidate_count;
     size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
                            limits. */
@@ -371,8 +416,8 @@ struct hm_recommendation {
     size_t row_count;
     struct hm_at *next; /* Configuration of the run that would help most: n and other quantities. */
     size_t next_count;  /* Number of quantities in `next`; 0: no run would help. */
-    const char *next_why; /* Reason why that run would help, such as "it may be faster"; NULL if no
-                             run would. */
+    const char *next_why; /* Reason why the run in `next` would help, such as "it may be faster";
+                             NULL if no run would help. */
     const char **notes;   /* Warnings, one sentence each. */
     size_t note_count;
     void *memory; /* Owns all memory of this struct. */
@@ -382,7 +427,7 @@ struct hm_recommendation {
 HM_API int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                         struct hm_recommendation **ret_recommendation, struct hm_err *err);
 HM_API void hm_recommendation_free(struct hm_recommendation *recommendation);
-/* Render as text, JSON or CSV; style->table adds a table of all candidates. */
+/* Render the recommendation as text, JSON or CSV; style->table adds a table of all candidates. */
 HM_API int hm_recommendation_render(const struct hm_recommendation *recommendation,
                                     enum hm_format format, const struct hm_style *style,
                                     char **ret_text, struct hm_err *err);

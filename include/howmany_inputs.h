@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-struct hm_catalog; /* A catalog of machines and networks, described below. */
+struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
+struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
@@ -32,8 +33,8 @@ struct hm_formula;
 HM_API int hm_formula_new(const char *text, const char *unit, const char *const *names,
                           size_t name_count, struct hm_formula **ret_formula, struct hm_err *err);
 /*
- * Evaluate a formula of hm_formula_new. values[i] is the value of names[i]. The result may be
- * infinite or NaN, as in "1/n" at n = 0. Formulas of a job cannot be evaluated by this function.
+ * Evaluate a formula that hm_formula_new made. values[i] is the value of names[i]. The result may
+ * be infinite or NaN, as in "1/n" at n = 0. Formulas of a job cannot be evaluated by this function.
  */
 HM_API int hm_formula_eval(const struct hm_formula *formula, const double *values,
                            size_t value_count, double *ret_value, struct hm_err *err);
@@ -49,12 +50,12 @@ enum hm_layer_kind {
     HM_LAYER_ACTIVATION, /* A function applied to each element. */
     HM_LAYER_EMBEDDING,  /* A look-up in a table of vectors. */
     HM_LAYER_ATTENTION,  /* Multi-head self-attention with its four projections. */
-    HM_LAYER_RECURRENT,  /* RNN, GRU or LSTM. */
-    HM_LAYER_FLATTEN,    /* Turns an image into a vector. */
+    HM_LAYER_RECURRENT,  /* Recurrent layer: RNN, GRU or LSTM. */
+    HM_LAYER_FLATTEN,    /* Layer that turns an image into a vector. */
     HM_LAYER_RESIDUAL,   /* Residual block: output = children(input) + shortcut(input). */
     HM_LAYER_CONCAT,     /* Parallel branches whose output channels are concatenated. */
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
-    HM_LAYER_REPEAT,     /* The children in sequence, repeated `times` times. */
+    HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
     HM_LAYER_SCALE,      /* Output = input times children(input), one factor for each channel. */
     HM_LAYER_KINDS
 };
@@ -75,15 +76,16 @@ struct hm_layer {
     enum hm_layer_kind kind;
     int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
     const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
-    double units; /* dense: number of outputs; conv: number of feature maps; embedding, recurrent:
-                     width; >= 1. */
-    double kernel_h;   /* conv, pool: height of the window, >= 1. */
-    double kernel_w;   /* conv, pool: width of the window, >= 1. */
-    double stride;     /* conv, pool: step of the window, >= 1. */
-    double border_h;   /* conv, pool: rows of padding, top and bottom together, >= 0. */
-    double border_w;   /* conv, pool: columns of padding, left and right together, >= 0. */
-    double groups;     /* conv: number of groups, >= 1. */
-    double depth;      /* conv: input maps that each filter reads; 0: all maps of its group. */
+    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: number of feature
+                         maps; embedding, recurrent: width. */
+    double kernel_h;  /* conv, pool: height of the window, >= 1. */
+    double kernel_w;  /* conv, pool: width of the window, >= 1. */
+    double stride;    /* conv, pool: step of the window, >= 1. */
+    double border_h;  /* conv, pool: rows of padding, top and bottom together, >= 0. */
+    double border_w;  /* conv, pool: columns of padding, left and right together, >= 0. */
+    double groups;    /* conv: number of groups, >= 1. */
+    double depth;     /* conv: number of input maps that each filter reads; 0: all maps of its
+                         group. */
     double vocabulary; /* embedding: number of rows of the table, >= 1. */
     double positions;  /* embedding: number of rows of a learned position table, >= 0. */
     double heads;      /* attention: number of heads, >= 1. */
@@ -93,7 +95,8 @@ struct hm_layer {
     enum hm_cell cell; /* recurrent: kind of cell. */
     bool tied;         /* dense: the layer shares the weights of the embedding. */
     bool affine;       /* norm: the layer has two parameters per channel. */
-    bool ceil_mode;    /* pool: a window that extends beyond the border counts too. */
+    bool ceil_mode;    /* pool: windows that extend beyond the border are used too, so the output
+                          size is rounded up. */
     bool global;       /* pool: one window covers the whole image. */
     bool transposed;   /* conv: transposed convolution, which enlarges the image. */
     struct hm_layer *children; /* residual, concat, branch, repeat, scale: the inner layers. */
@@ -126,13 +129,13 @@ struct hm_network {
                                       given. */
 };
 
-/* The sizes of one layer, for the forward pass of one sample. */
+/* The sizes of one layer in the forward pass of one sample. */
 struct hm_count {
     const char *name;     /* Name of the layer, borrowed from the network. */
     struct hm_shape out;  /* Shape of the output. */
     double parameters;    /* Number of trained parameters. */
-    double multiply_adds; /* Multiply-adds of matrix products and convolutions; 0 for other
-                             layers. */
+    double multiply_adds; /* Number of multiply-adds in matrix products and convolutions; 0 for
+                             other layers. */
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
@@ -150,7 +153,10 @@ struct hm_counts {
                             given. */
 };
 
-/* A training step costs as much as three forward passes, because the backward pass costs two. */
+/*
+ * A training step costs as much as three forward passes, because the backward pass costs as much as
+ * two.
+ */
 #define HM_TRAINING_PASSES 3
 
 /*
@@ -163,7 +169,7 @@ HM_API void hm_counts_free(struct hm_counts *counts);
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Number of vertices (`count`) that have `degree` neighbours. */
+/* One entry of a degree distribution: `count` vertices have `degree` neighbours. */
 struct hm_degree {
     double degree, count;
 };
@@ -185,8 +191,8 @@ struct hm_graph {
 };
 
 enum hm_graph_format {
-    HM_GRAPH_AUTO,    /* Chosen by the file name: .graph is METIS; .degree_dist and .degrees are
-                         degrees. */
+    HM_GRAPH_AUTO,    /* The file name decides: .graph means METIS, .degree_dist and .degrees
+                         mean degrees, and other names mean edges. */
     HM_GRAPH_DEGREES, /* Lines of the form "degree count". */
     HM_GRAPH_EDGES,   /* Lines of the form "vertex vertex", and # comments, as in SNAP. */
     HM_GRAPH_METIS,   /* The .graph format of METIS. */
@@ -214,15 +220,18 @@ HM_API int hm_graph_make(const struct hm_recipe *recipe, struct hm_graph **ret_g
 HM_API void hm_graph_free(struct hm_graph *graph);
 
 /* clang-format off */
-/* Columns: name; whether it needs the edges, assigns edges instead of vertices, is random. */
+/*
+ * Methods to split a graph. Columns of the table: identifier; name; whether the method needs the
+ * edges; whether it assigns edges instead of vertices; whether it is random.
+ */
 #define HM_SPLIT_MAP(X)                                                                            \
-    X(DEALT, "dealt", false, false, false)            /* Round robin by degree. */                 \
-    X(RANDOM, "random", false, false, true)           /* Each vertex to a random worker. */        \
-    X(GREEDY, "greedy", false, false, false)          /* By degree, to the least loaded worker. */ \
-    X(HASH, "hash", true, false, false)               /* By hash of the vertex number. */          \
-    X(METIS, "metis", true, false, false)             /* METIS k-way: few cut edges. */            \
-    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Each edge to a random worker. */          \
-    X(HDRF, "hdrf", true, true, false)                /* HDRF, Petroni et al. 2015. */
+    X(DEALT, "dealt", false, false, false)            /* Round robin, in order of degree. */       \
+    X(RANDOM, "random", false, false, true)           /* Puts each vertex on a random worker. */   \
+    X(GREEDY, "greedy", false, false, false)          /* Fills the least loaded worker first. */   \
+    X(HASH, "hash", true, false, false)               /* Hashes the vertex number. */              \
+    X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
+    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Puts each edge on a random worker. */     \
+    X(HDRF, "hdrf", true, true, false)                /* HDRF of Petroni et al. 2015. */
 /* clang-format on */
 
 /* Methods to split a graph among workers. */
@@ -233,21 +242,22 @@ enum hm_split {
         HM_SPLIT_COUNT
 };
 
-/* Returns "?" for a number out of range. */
+/* Returns the name of a splitting method; "?" for a number out of range. */
 HM_API const char *hm_split_name(enum hm_split split);
-/* Returns -1 if no split has the name. */
+/* Returns the splitting method of that name, or -1 if there is none. */
 HM_API int hm_split_find(const char *name);
-/* Whether the split needs the edges of the graph, not only its degrees. */
+/* Whether the method needs the edges of the graph, not only its degrees. */
 HM_API bool hm_split_needs_edges(enum hm_split split);
-/* Whether a vertex may have copies on several workers. */
+/* Whether the method may put copies of a vertex on several workers. */
 HM_API bool hm_split_cuts_vertices(enum hm_split split);
-/* Whether the split depends on a seed. */
+/* Whether the method depends on a seed. */
 HM_API bool hm_split_is_random(enum hm_split split);
 
-/* The sizes of a split of a graph among n workers. */
+/* The result of splitting a graph among n workers. */
 struct hm_parts {
     double n;          /* Number of workers. */
-    double edges_max;  /* Largest number of edges of a worker. */
+    double edges_max;  /* Number of edges of the most loaded worker, averaged over the random
+                          trials. */
     double edges_mean; /* Mean number of edges per worker. */
     double imbalance;  /* Ratio edges_max / edges_mean. */
     double low, high;  /* 5th and 95th percentile of edges_max over the random trials. */
@@ -258,8 +268,8 @@ struct hm_parts {
 
 /*
  * Split a graph among n[i] workers for each i; ret_parts has `count` elements. A random split is
- * repeated `trials` times, starting from `seed`. If the edges are known, the edges that two workers
- * share are counted; if only degrees are known, they are estimated as in Ulanov et al. 2016.
+ * repeated `trials` times, starting from `seed`. If the edges are known, the edges of each worker
+ * are counted; if only degrees are known, they are estimated as in Ulanov et al. 2016.
  */
 HM_API int hm_graph_split(const struct hm_graph *graph, enum hm_split split, double trials,
                           double seed, const double *n, size_t count, struct hm_parts *ret_parts,
@@ -268,8 +278,9 @@ HM_API int hm_graph_split(const struct hm_graph *graph, enum hm_split split, dou
 /* ---- communication --------------------------------------------------------------------------- */
 
 /*
- * Columns: name of the scheme, and whether the scheme is a complete all-reduce. REFERENCE: Thakur,
- * Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
+ * Communication schemes. Columns of the table: identifier; name; whether the scheme is a complete
+ * all-reduce. References: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al.
+ * 2016.
  */
 #define HM_SCHEME_MAP(X)                                                                           \
     X(RING, "ring", true)                                                                          \
@@ -289,13 +300,15 @@ enum hm_scheme {
 #define HM_SCHEME_ENUM(name, text, allreduce) HM_SCHEME_##name,
     HM_SCHEME_MAP(HM_SCHEME_ENUM)
 #undef HM_SCHEME_ENUM
-        HM_SCHEME_BEST, /* For each n, the fastest all-reduce that needs no servers. */
+        HM_SCHEME_BEST, /* The library chooses the fastest all-reduce that needs no servers, for
+                           each number of workers. */
     HM_SCHEME_COUNT = HM_SCHEME_BEST
 };
 
 /* Returns "ring", "two-wave", ...; "best" for HM_SCHEME_BEST; "?" for a number out of range. */
 HM_API const char *hm_scheme_name(enum hm_scheme scheme);
-HM_API int hm_scheme_find(const char *name); /* Returns -1 if no scheme has the name. */
+HM_API int hm_scheme_find(const char *name); /* Returns the scheme of that name, or -1 if there
+                                                is none. */
 HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 
 /* The content of a message, which determines its size. */
@@ -307,7 +320,8 @@ enum hm_payload {
 };
 
 /*
- * One communication step of an iteration: either a message and a scheme, or a formula of its time.
+ * One communication step of an iteration. It is given by a message and a scheme, or by a formula of
+ * its time.
  */
 struct hm_transfer {
     enum hm_payload what;
@@ -315,9 +329,10 @@ struct hm_transfer {
     double servers; /* Number of servers, >= 1, for HM_SCHEME_PARAMETER_SERVER; other schemes ignore
                        it. */
     double times;   /* Number of times the step happens in one iteration, > 0. */
-    struct hm_formula *bytes; /* Size of the message for HM_PAYLOAD_BYTES; otherwise NULL. */
-    struct hm_formula *time;  /* Seconds of the step; if this is not NULL, the other fields are
-                                 ignored. May be NULL. */
+    struct hm_formula *bytes; /* Formula of the size of the message for HM_PAYLOAD_BYTES;
+                                 otherwise NULL. */
+    struct hm_formula *time;  /* Formula of the seconds of the step. If it is not NULL, all other
+                                 fields are ignored. */
     int line; /* Line of the step in the file, for error messages; 0 if there is no file. */
 };
 
@@ -333,7 +348,7 @@ enum hm_overlap {
 
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
-    double latency_s;             /* Seconds until a message arrives, >= 0. */
+    double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
 };
 
@@ -360,20 +375,31 @@ struct hm_node {
 };
 
 /*
- * How much slower some workers or some iterations are. All zero: all iterations take the same time.
+ * How much slower some workers or some iterations are. If all fields are 0, all iterations take the
+ * same time.
  */
 struct hm_slowness {
-    double spread; /* Random variation: an iteration takes exp(spread * Z) times as long, Z standard
-                      normal; 0 to 3. */
-    double chance; /* Probability that one iteration of one worker is slow, 0 to 1. */
-    double factor; /* Factor by which a slow iteration takes longer, > 1; 0: no factor. */
-    double pause_s;    /* Seconds that are added to a slow iteration, >= 0. */
-    double slow_nodes; /* Number of machines that are always slow; they are the last ones in use. */
-    double slow_factor;   /* Factor by which the slow machines take longer, > 1. */
+    double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
+                       where Z is standard normal. */
+    double chance;  /* Probability that one iteration of one worker is slow, 0 to 1. */
+    double factor;  /* Factor on the time of a slow iteration, > 1; 0: no factor. */
+    double pause_s; /* Seconds that are added to a slow iteration, >= 0. */
+    double slow_nodes;    /* Number of machines that are always slow; they are the last machines in
+                             use. */
+    double slow_factor;   /* Factor on the time of the slow machines, > 1; 0 if there are none. */
     const double *speeds; /* Relative speeds of the first machines, > 0; all other machines have
                              speed 1. */
     size_t speed_count;
     double per_node; /* Number of workers in one machine; 0 means one. */
+};
+
+/* Keys of a cluster that do not describe the machine itself; values can be combined. */
+enum hm_cluster_key {
+    HM_CLUSTER_MAX_NODES = 1,
+    HM_CLUSTER_PRICE = 2,
+    HM_CLUSTER_NETWORK = 4,
+    HM_CLUSTER_EFFICIENCY = 8,
+    HM_CLUSTER_STRAGGLERS = 16,
 };
 
 struct hm_cluster {
@@ -386,9 +412,14 @@ struct hm_cluster {
     struct hm_node node;
     struct hm_link network; /* Link between machines. */
     double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
-    bool roofline;    /* Model memory bandwidth and kernel overhead, if they are known. */
+    bool roofline;    /* Take memory bandwidth and kernel overhead into account, if they are
+                         known. */
     struct hm_slowness slowness;
-    void *memory; /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
+                         values of enum hm_cluster_key. */
+    const char *note; /* Sentence about keys that were kept from the cluster of the job; NULL:
+                         none. */
+    void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -441,9 +472,10 @@ struct hm_measured {
 
 /* A figure that hm_validate must reproduce; see docs/job.md. */
 struct hm_expect {
-    const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape,
-                         mape_without_reference, or mape_random and mape_random_spread: mean and
-                         spread over 20 random splits of the graph. */
+    const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
+                         absolute percentage error of the speedups), mape_without_reference,
+                         mape_random or mape_random_spread (mean and spread of mape over 20
+                         random splits of the graph). */
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other figures. */
     double value;     /* Expected value of the figure. */
     double digits;    /* Number of significant digits that must agree. */
@@ -458,18 +490,21 @@ struct hm_expect {
  */
 struct hm_job {
     const char *name;                 /* Name of the job; may be NULL. */
-    const char *description;          /* Description for people; may be NULL. */
+    const char *description;          /* Description for human readers; may be NULL. */
     const char *source;               /* File that the job was read from; may be NULL. */
-    struct hm_formula *compute;       /* Seconds that each worker computes; NULL: computed from the
-                                         network or the graph. */
-    struct hm_formula *memory_needed; /* Bytes of memory that each worker needs; NULL: computed from
-                                         the network. */
-    int compute_line, memory_line; /* Lines of the two formulas in the file, for error messages; 0
-                                      without a file. */
-    struct hm_network *network;    /* Neural network to train; NULL: none. */
-    struct hm_graph *graph;        /* Graph for message passing; NULL: none. */
-    double states; /* Graph jobs: number of states of the variable of a vertex, >= 2. */
-    struct hm_formula *per_edge; /* Graph jobs: flop per edge; NULL: those of belief propagation. */
+    struct hm_formula *compute;       /* Formula of the seconds that each worker computes in one
+                                         iteration; NULL: computed from the network or the graph. */
+    struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;
+                                         NULL: computed from the network. */
+    int compute_line, memory_line;    /* Lines of the formulas `compute` and `memory_needed` in the
+                                         file, for error messages; 0 without a file. */
+    struct hm_network *network;       /* Neural network to train; NULL: none. */
+    struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
+    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
+                                         hm_job_parse and its relatives set it. */
+    double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
+    struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
+                                    belief propagation. */
     enum hm_split split;         /* Graph jobs: how the graph is split among workers. */
     double trials, seed; /* Graph jobs with random splits: number of trials, >= 1, and their seed,
                             >= 0. */
@@ -499,24 +534,28 @@ struct hm_job {
     const char *measured_source;
     struct hm_expect *expect;
     size_t expect_count;
-    void *memory; /* Owns all memory that the library allocated for the job. */
+    double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
+                           as fit in memory. */
+    void *memory;       /* Owns all memory that the library allocated for the job. */
 };
 
 /*
- * Make a job with default values: strong scaling, reference 1, 32 bits, SGD, no overlap, no
- * communication; everything else is not given. The job then needs a compute formula, a network or a
- * graph.
+ * Make a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
+ * overlap, no communication; everything else is not given. The job then needs a compute formula, a
+ * network or a graph.
  */
 HM_API int hm_job_new(struct hm_job **ret_job, struct hm_err *err);
 /* Set the name. Like all functions below, this one copies its arguments into the job. */
 HM_API int hm_job_set_name(struct hm_job *job, const char *name, struct hm_err *err);
-/* Set the seconds that each of n workers computes in one iteration, such as "10/n". */
+/*
+ * Set the formula of the seconds that each of n workers computes in one iteration, such as "10/n".
+ */
 HM_API int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm_err *err);
-/* Set the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
+/* Set the formula of the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
 HM_API int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
- * Set the seconds of communication in one iteration, such as "0.5*log2(n)"; NULL: workers do not
- * communicate. This replaces all communication steps.
+ * Set the formula of the seconds of communication in one iteration, such as "0.5*log2(n)"; NULL:
+ * workers do not communicate. The formula replaces all communication steps.
  */
 HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
@@ -527,24 +566,25 @@ HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struc
 HM_API int hm_job_add_transfer(struct hm_job *job, enum hm_payload what, enum hm_scheme scheme,
                                struct hm_err *err);
 /*
- * Train a network of the catalog ("resnet-50"), or one given as sizes of dense layers
+ * Set the network to train: a name of the catalog ("resnet-50"), or the sizes of dense layers
  * ("784-2500-10"). catalog may be NULL for the built-in one. If the job has no communication yet,
  * the best all-reduce of gradients is assumed.
  */
 HM_API int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *name, struct hm_err *err);
 /*
- * Train a network of which only total parameters and flop are known. Communication is set as in
- * hm_job_set_network.
+ * Set the network to train if only its total parameters and flop are known. If the job has no
+ * communication yet, the best all-reduce of gradients is assumed.
  */
 HM_API int hm_job_set_totals(struct hm_job *job, double parameters, double forward_flop,
                              struct hm_err *err);
-/* Run the job on this cluster, which is copied. */
+/* Set the cluster that the job runs on. The cluster is copied. */
 HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster,
                               struct hm_err *err);
 /*
- * Run the job on a machine of the catalog. fabric names the network between machines; NULL: the
- * network of the machine entry. catalog may be NULL for the built-in one.
+ * Set the cluster that the job runs on to a machine of the catalog. fabric names the network
+ * between machines; NULL: the network of the machine entry. catalog may be NULL for the built-in
+ * one.
  */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
@@ -560,18 +600,19 @@ struct hm_override {
 };
 
 /*
- * Read a job from a file (YAML, or JSON if the name ends in .json) or from a text. Formulas are
- * compiled and every value is checked; names are looked up in the built-in catalog.
+ * Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
+ * value is checked, and names are looked up in the built-in catalog.
  */
 HM_API int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                        struct hm_job **ret_job, struct hm_err *err);
 /*
- * As hm_job_load, for a text. `source` is the name of the text in error messages; it may be NULL.
+ * Same as hm_job_load, but reads a text. `source` is the name of the text in error messages; it may
+ * be NULL.
  */
 HM_API int hm_job_parse(const char *text, size_t length, const char *source,
                         const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
                         struct hm_err *err);
-/* As hm_job_parse, with names looked up in `catalog`; NULL is the built-in one. */
+/* Same as hm_job_parse, but names are looked up in `catalog`; NULL: the built-in catalog. */
 HM_API int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
                              const char *source, const struct hm_override *overrides, size_t count,
                              struct hm_job **ret_job, struct hm_err *err);
@@ -594,8 +635,8 @@ enum hm_catalog_kind {
     HM_CATALOG_MACHINE,
     HM_CATALOG_FABRIC,
     HM_CATALOG_NETWORK,
-    HM_CATALOG_ACCELERATOR, /* Accelerator card; completes the data of imported machines that have
-                               such a card. */
+    HM_CATALOG_ACCELERATOR, /* Accelerator card. Its entry completes the data of imported
+                               machines that have such a card. */
     HM_CATALOG_KINDS
 };
 
@@ -607,14 +648,14 @@ HM_API int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t l
 HM_API void hm_catalog_free(struct hm_catalog *catalog);
 HM_API size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind);
 /*
- * Returns the name of the entry at `index`, in the order of the files; NULL after the last.
- * Borrowed.
+ * Returns the name of the entry at `index`, in the order of the files; NULL after the last entry.
+ * The name is borrowed from the catalog.
  */
 HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    size_t index);
 /*
- * Returns the text with the given key ("title", "source" or "date") of an entry; NULL if it has
- * none. Borrowed from the catalog.
+ * Returns the text with the given key ("title", "source" or "date") of an entry; NULL if the entry
+ * has no such text. The text is borrowed from the catalog.
  */
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
@@ -628,13 +669,13 @@ HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name
 HM_API int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name,
                              struct hm_link *ret_link, struct hm_err *err);
 
-/* The result of an import. */
+/* The result of importing machines. */
 struct hm_import {
     char *text;         /* Text of a catalog file. The caller frees it with hm_text_free. */
     size_t rows;        /* Number of rows that were read. */
     size_t machines;    /* Number of machines in the resulting text. */
     size_t known;       /* Number of machines whose hardware is in the catalog. */
-    size_t accelerated; /* Number of machines that got the figures of an accelerator of the
+    size_t accelerated; /* Number of machines whose figures were taken from an accelerator of the
                            catalog. */
     size_t unpriced;    /* Number of machines without a price. */
 };

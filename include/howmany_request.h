@@ -1,10 +1,11 @@
 /*
  * howmany: requests.
  *
- * The fifth part of the public interface. A request is a verb (plan, fit, design, recommend,
- * converge, advise, graph, catalog, runs …) and values for the fields of that verb, in the words
- * that people use: "6h", "10 Gbit/s", "1..8". The command line, the HTTP server and programs of
- * other languages all build a request and call hm_request_run, so they get the same answers.
+ * This header is the fifth part of the public interface. A request is a verb (plan, fit, design,
+ * recommend, converge, advise, graph, catalog, runs …) and values for the fields of that verb, in
+ * the words that people use: "6h", "10 Gbit/s", "1..8". The command line, the HTTP server and
+ * programs in other languages all build a request and call hm_request_run, so they get the same
+ * answers.
  *
  *     struct hm_request *request = NULL;
  *     struct hm_reply *reply = NULL;
@@ -18,7 +19,7 @@
  *     hm_request_free(request);
  *
  * The context says what the caller may do. A context without `files` cannot reach a file, whatever
- * the request says, because the functions that open files are reached through it alone.
+ * the request says, because only the context gives access to the functions that open files.
  * Conventions are those of howmany.h. An error about a field of the request has the source
  * "request" and the name of the field, such as "max_n".
  */
@@ -31,38 +32,44 @@
 extern "C" {
 #endif
 
-struct hm_request; /* Opaque. A request is used by one thread at a time, and is run once. */
-struct hm_files;   /* Opaque: the functions that open files by name. */
+struct hm_request; /* A request. Only one thread at a time may use it, and it is run once. */
+struct hm_files;   /* The functions that open files by name; opaque to the caller. */
 
-/* Returns the functions that open files of this machine, for hm_context.files. */
+/*
+ * Returns the functions that open files of this machine. They are meant for the field `files` of
+ * struct hm_context.
+ */
 HM_API const struct hm_files *hm_local_files(void);
 
 /*
- * Functions by which a request uses the store of runs. Those that return int return 0 or a negative
- * code.
+ * Functions through which a request uses the store of runs. Those that return int return 0 or a
+ * negative error code.
  */
 struct hm_store_access {
-    void *data; /* Passed to each function as its first argument. */
+    void *data; /* Pointer that is passed to each function as its first argument. */
     /*
      * Open a connection for reading. `where` is the field `record` of the request; NULL: the
      * default store.
      */
     int (*open)(void *data, const char *where, struct hm_store **ret_store, struct hm_err *err);
-    /* Give the connection back. `failed` is true if reading from it failed with HM_E_IO. */
+    /* Give back a connection. `failed` is true if reading from it failed with HM_E_IO. */
     void (*close)(void *data, struct hm_store *store, bool failed);
     /* Add runs. They are on disk when the function returns 0. */
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
 };
 
-/* Limits on the size of a request and of its answer; 0 means no limit. */
+/* Limits on the work of a request and on the size of its answer; 0 means no limit. */
 struct hm_limits {
-    double max_n;        /* Most workers that a plan may consider. */
-    size_t values;       /* Most values in a list, and most combinations in a design. */
-    size_t page;         /* Most runs on one page. */
-    size_t runs;         /* Most runs of the store that a fit may read. */
-    size_t answer_bytes; /* Most bytes of an answer. */
-    double split_work;   /* Most assignments of vertices and edges to workers, over all splits of a
-                            graph. */
+    double seconds;      /* Maximum time that hm_request_run may take; beyond it: HM_E_BUDGET. */
+    size_t bytes;        /* Maximum memory that hm_request_run may allocate; beyond it:
+                            HM_E_BUDGET. Memory of other libraries is not counted. */
+    double max_n;        /* Maximum number of workers that a plan may consider. */
+    size_t values;       /* Maximum number of values in a list, and of combinations in a design. */
+    size_t page;         /* Maximum number of runs on one page. */
+    size_t runs;         /* Maximum number of runs of the store that a fit may read. */
+    size_t answer_bytes; /* Maximum number of bytes of an answer. */
+    double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,
+                            over all splits of a graph. */
 };
 
 /*
@@ -72,30 +79,39 @@ struct hm_limits {
 struct hm_context {
     const struct hm_files *files;        /* Functions that open files; NULL: the request cannot name
                                             files. */
-    const struct hm_store_access *store; /* Access to the store; NULL: there is no store. */
+    const struct hm_store_access *store; /* Access to the store of runs; NULL: there is no store. */
     const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
     struct hm_limits limits;
     struct hm_style style; /* Style of text answers. */
     /*
-     * Receives a long answer in pieces, instead of the text of the reply; may be NULL. It returns
-     * 0, or a negative code that ends the request.
+     * Function that receives a long answer in pieces, which are then not part of the reply; may be
+     * NULL. It returns 0, or a negative code that ends the request.
      */
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
-    /* Called from time to time during long work; may be NULL. */
+    /*
+     * Function that is called from time to time during long work, to report progress; may be NULL.
+     */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
+    /*
+     * Function that says whether the result is no longer wanted; may be NULL. The thread that runs
+     * the request calls it now and then during long work, at most fifty times per second. Once it
+     * returns true, the request ends soon with HM_E_CANCELLED.
+     */
+    bool (*cancelled)(void *data);
+    void *cancelled_data;
 };
 
 /*
- * A file that the request asks for. The library does not write it: the caller does. A context
- * without `files` gets none.
+ * A file that the request asks for. The caller writes it; the library does not. If the context has
+ * no `files`, the reply has no files.
  */
 struct hm_reply_file {
     const char *path;    /* Path of the file as the request names it; "-" is standard output. */
     const char *text;    /* Contents of the file, or the script that makes it. */
-    const char *program; /* "gnuplot" if `text` is a script that makes the file; NULL if `text` is
-                            the contents. */
+    const char *program; /* "gnuplot" if `text` is a script that makes the file; NULL if `text`
+                            is the contents of the file. */
 };
 
 struct hm_reply {
@@ -131,8 +147,8 @@ HM_API int hm_request_read(struct hm_request *request, const char *text, size_t 
                            const char *source, struct hm_err *err);
 
 /*
- * Run the request. If no number of workers meets the limits, this is an answer and not an error:
- * see hm_reply.answered.
+ * Run the request. If no number of workers meets the limits, the result is an answer and not an
+ * error: see hm_reply.answered.
  */
 HM_API int hm_request_run(struct hm_request *request, const struct hm_context *context,
                           struct hm_reply **ret_reply, struct hm_err *err);

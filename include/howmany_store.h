@@ -40,10 +40,11 @@ struct hm_stored_sample {
 
 /* A run. Unknown texts are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
 struct hm_stored {
-    int64_t id;      /* Number that the store assigns. */
+    int64_t id;      /* Identifier that the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
                         NULL: no key. */
-    const char *made_at; /* UTC time, such as "2026-11-15T10:13:48Z"; NULL when adding means now. */
+    const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". When a run is
+                            added, NULL means now. */
     const char *status;  /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means
                             ok. */
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
@@ -81,9 +82,9 @@ HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_stalenes
                                struct hm_err *err);
 
 /*
- * Add all of the runs, or none if one fails. When this returns 0, they are on disk. A run whose key
- * exists already is not added. ret_ids has `count` elements and gets the id of each run, new or
- * existing; *ret_added gets the number of new runs. Both may be NULL.
+ * Add all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A
+ * run whose key exists already is not added. ret_ids has `count` elements and gets the id of each
+ * run, new or existing; *ret_added gets the number of new runs. Both may be NULL.
  */
 HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                         int64_t *ret_ids, size_t *ret_added, struct hm_err *err);
@@ -96,7 +97,9 @@ struct hm_store_batch {
     size_t added; /* Output: the number of new runs. */
 };
 
-/* As hm_store_add, for several batches in one transaction: all runs are added, or none. */
+/*
+ * Same as hm_store_add, but adds several batches in one transaction: all runs are added, or none.
+ */
 HM_API int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
                                 size_t count, struct hm_err *err);
 
@@ -104,12 +107,12 @@ HM_API int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *b
 struct hm_store_filter {
     const char *const *where; /* Conditions that must all hold: "machine=m5.large", "n>=2". */
     size_t where_count;
-    const char *since, *until; /* Earliest and latest made_at; NULL: no limit. */
-    const char *sort;  /* Name of a column; a - before it sorts in descending order. NULL means
-                          -id. */
-    size_t limit;      /* Most runs on a page; 0: no limit. */
-    const char *after; /* The field `next` of the previous page; NULL: the first page. */
-    bool samples;      /* Read the samples too. */
+    const char *since, *until; /* Earliest and latest time `made_at` of the runs; NULL: no limit. */
+    const char *sort;          /* Name of the column to sort by; a "-" before it sorts in descending
+                                  order. NULL means "-id". */
+    size_t limit;              /* Maximum number of runs on a page; 0: no limit. */
+    const char *after;         /* Value of `next` of the previous page; NULL: the first page. */
+    bool samples;              /* Also read the samples of each run. */
 };
 
 /* One page of runs. */
@@ -133,10 +136,10 @@ HM_API int hm_store_count(struct hm_store *store, const struct hm_store_filter *
 HM_API int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter,
                            int64_t *ret_count, struct hm_err *err);
 
-/* Read the runs as a table, for fits. */
+/* Read the runs as a table that hm_fit_new accepts. */
 HM_API int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
                          struct hm_runs **ret_runs, struct hm_err *err);
-/* Read the runs that have samples as traces, for advice. */
+/* Read the runs that have samples as traces that hm_convergence_new accepts. */
 HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter,
                            struct hm_traces **ret_traces, struct hm_err *err);
 
@@ -149,8 +152,8 @@ HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter 
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
 /*
- * Called once for each document; the texts are valid during the call. A return value other than 0
- * ends the listing and becomes the result of hm_store_documents.
+ * Function that is called once for each document; the texts are valid during the call. A return
+ * value other than 0 ends the listing and becomes the result of hm_store_documents.
  */
 typedef int hm_store_document(void *context, const char *kind, const char *name,
                               const char *made_at);

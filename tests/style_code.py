@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 LARGEST = 300_000
-KINDS = set("c h yaml err build md sh csv py json tsx tsv ts mjs jsonl svg lua js html css conf".split())
+KINDS = set("c h yaml err build md sh csv py json tsx tsv ts mjs jsonl svg lua js html css conf toml ipynb".split())
 NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.txt"}
 # Files of other kinds, and the folders in which every name is allowed.
 EXCEPTIONS = {
@@ -31,6 +31,7 @@ EXCEPTIONS = {
     "examples/c/serve.http": "HTTP requests for an example",
     "examples/howmany.service": "an example of a systemd unit",
     "tests/data/data-small.libsvm": "rows in the format of LIBSVM",
+    "python/howmany/py.typed": "says that the package has type hints",
     "web/.npmrc": "settings of npm",
 }
 FREE_FOLDERS = ("tests/fuzz/corpus/", "tools/", ".ci/", ".github/")

@@ -1,12 +1,13 @@
 /*
  * Communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop divided
- * by the speed of the host. The barrier is SimGrid's own, and the ranks share a pointer to it. It
- * takes no virtual time, and all ranks leave it at exactly the time at which the last rank enters;
- * a barrier made of messages could not do this.
+ * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes its number
+ * of floating-point operations divided by the speed of the host. The barrier is SimGrid's own, and
+ * the ranks share a pointer to it. It takes no virtual time, and all ranks leave it at exactly the
+ * time at which the last rank enters; a barrier made of messages could not do this.
  *
- * A sub-communicator contains the first ranks, so that their rank numbers in it are the same.
+ * A sub-communicator contains the first ranks, so that a rank has the same number in both
+ * communicators.
  */
 #include "mpi_comm.h"
 
@@ -42,7 +43,10 @@ struct mpi_state {
     size_t room;
 };
 
-/* Length of the next chunk of a message: `left` elements remain, and a chunk has at most `most`. */
+/*
+ * Returns the length of the next chunk of a message: `left` elements remain, and a chunk has at
+ * most `most` elements.
+ */
 static int chunk_length(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);

@@ -7,8 +7,8 @@
 struct session {
     struct hm_comm *world; /* Communicator of all ranks; borrowed. */
     /*
-     * Communicator of the workers; borrowed. This rank may be a server or the driver, which are not
-     * part of it.
+     * Communicator of the workers; borrowed. Servers and the driver do not belong to this
+     * communicator.
      */
     struct hm_comm *comm;
     struct train_options *options; /* Checked options; borrowed. */

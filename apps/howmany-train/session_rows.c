@@ -36,7 +36,7 @@ static int rows_next(void *context, size_t most, struct hm_rows *block, struct h
     return hm__data_next(context, most, block, err);
 }
 
-/* Every rank generates its own block of generated rows. */
+/* Every rank generates its own block of rows. */
 static int rows_generate(struct session *s, const struct hm_data_spec *spec, double total,
                          struct hm_rows *rows, struct hm_err *err)
 {

@@ -1,8 +1,10 @@
 /* The program howmany: finds the command and runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "text.h"
@@ -32,7 +34,8 @@ static int unknown_command(const char *name)
 
 static int print_help(int argc, char **argv)
 {
-    if (argc < 3) {
+    if (argc < 3 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0 ||
+        strcmp(argv[2], "help") == 0) {
         cli_help();
         return EXIT_ANSWERED;
     }
@@ -49,7 +52,8 @@ static int dispatch_command(int argc, char **argv)
         cli_help();
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        strcmp(argv[1], "version") == 0) {
         printf("howmany %s\n", hm_version());
         return EXIT_ANSWERED;
     }
@@ -62,10 +66,21 @@ static int dispatch_command(int argc, char **argv)
     return cli_run(command, argc - 1, argv + 1);
 }
 
+/* Opens /dev/null in place of standard files that the caller has closed. Otherwise the next file
+ * that is opened would become standard input, output or error, of this program and of those it
+ * starts. */
+static void open_standard_files(void)
+{
+    for (int file = 0; file <= 2; file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == 0 ? O_RDONLY : O_WRONLY) < 0)
+            _exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
-    /* After this, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
-     * instead of a signal. */
+    open_standard_files();
+    /* From here on, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
+     * instead of ending the program by a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)

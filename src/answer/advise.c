@@ -1,16 +1,17 @@
 /*
- * Chooses an algorithm and a number of workers: for every candidate, the loss after t seconds on m
+ * Chooses an algorithm and a number of workers. For every candidate, the loss after t seconds on m
  * workers is h(t, m) = g(t / f(m), m), where f(m) is the time of an iteration and g(i, m) the loss
- * after i iterations. Both g and f are drawn many times from their fits. From the draws follow the
- * ranking, its probability, which candidate leads at which loss, and which run would be most
- * useful. Source of h: Pan, Venkataraman, Tai, Gonzalez, Hemingway, 2017. Limits: at most
- * CANDIDATES_MAX candidates; f and g are drawn independently.
+ * after i iterations. Both f and g are sampled many times from their fits; these samples are called
+ * draws. The ranking, its probability, the candidate that leads at each loss, and the most useful
+ * further run are all computed from the draws. Source of h: Pan, Venkataraman, Tai, Gonzalez,
+ * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advise_parts.h"
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "runner.h"
@@ -19,7 +20,7 @@
 
 enum { CANDIDATES_MAX = 4096 };
 
-/* A candidate counts as one that reaches the goal if it does so with at least this probability. */
+/* A candidate counts as reaching the goal if it reaches it with at least this probability. */
 static const double LIKELY = 0.5;
 
 /* ---- the question ---------------------------------------------------------------------------- */
@@ -102,8 +103,8 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /*
- * Lists the numbers of workers m: those of the question, or all measured m and the powers of 2
- * between them.
+ * Lists the numbers of workers to compare: those that the question gives, or else all measured
+ * numbers and the powers of 2 between them.
  */
 static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 {
@@ -134,8 +135,8 @@ static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 }
 
 /*
- * Finds f(m), the times of an iteration, for an algorithm. *ret_own is true if times were given,
- * but none for this algorithm, so that the times of its traces are used.
+ * Finds f(m), the time of an iteration on m workers, for an algorithm. *ret_own is true if times
+ * were given, but none for this algorithm; then the times in its traces are used.
  */
 static const struct hm_pace *advising_find_pace(const struct hm_advising *a, const char *algorithm,
                                                 bool *ret_own)
@@ -181,7 +182,7 @@ static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, s
                            "staleness, and plan takes it as stale_cost",
                            hm__g_name(g->algorithm));
     a->unknown_pace = 0;
-    for (size_t k = 0; rc == 0 && k < a->m_count; k++)
+    for (size_t k = 0; rc == 0 && (rc = hm__budget_check("m", err)) == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = advising_add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
@@ -225,7 +226,10 @@ double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r
     return seconds * r->m * a->question->price_per_s;
 }
 
-/* Finds the iterations, and the time or cost, to reach the target loss in each draw. */
+/*
+ * Computes, for each draw of the fits, the iterations and the time or cost to reach the target
+ * loss.
+ */
 static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 {
     bool cost = a->question->goal == HM_GOAL_COST;
@@ -239,8 +243,8 @@ static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 }
 
 /*
- * Finds the iterations that fit into the time limit or budget, and the loss that they reach, in
- * each draw.
+ * Computes, for each draw of the fits, the number of iterations within the time limit or budget,
+ * and the loss after these iterations.
  */
 static void runner_eval_limits(const struct hm_advising *a, struct hm_runner *r)
 {
@@ -280,7 +284,7 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Returns the mean of the finite draws; NaN if most are infinite. */
+/* Returns the mean of the finite values among the draws; NaN if most values are infinite. */
 static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;
@@ -335,8 +339,8 @@ static void candidate_init(const struct hm_advising *a, const struct hm_runner *
 }
 
 /*
- * Orders candidates: first those that reach the goal, by expected value; then the others, by their
- * probability of reaching it.
+ * Defines the order of candidates: first the candidates that reach the goal, by expected value;
+ * then the others, by their probability of reaching the goal.
  */
 static bool candidate_is_before(const struct hm_candidate *x, double x_expected,
                                 const struct hm_candidate *y, double y_expected)
@@ -391,8 +395,8 @@ static enum hm_advise_why candidate_why(const struct hm_advising *a, const struc
 }
 
 /*
- * Whether x is better than y in a draw: a candidate that reaches the goal is better than one that
- * does not.
+ * Whether candidate x is better than candidate y in one draw of the fits. A candidate that reaches
+ * the goal is better than one that does not.
  */
 static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
                          const struct hm_runner *y, size_t d)
@@ -404,8 +408,8 @@ static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
 }
 
 /*
- * Counts over the draws how often each candidate is best, and how often the first candidate is near
- * the best.
+ * Counts in how many draws of the fits each candidate is best, and in how many the candidate ranked
+ * first is close to the best.
  */
 static void advising_count_best(struct hm_advising *a)
 {

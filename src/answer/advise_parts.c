@@ -1,9 +1,10 @@
 /*
  * Finds which candidate leads at which loss, and which further run would be most useful.
  *
- * The value of a run is the expected saving from knowing its result (Raiffa and Schlaifer 1961):
- * for a candidate that is not ranked first, how far its value may turn out below the expected value
- * of the first; for the first, how far its value may turn out above that of the second. If a
+ * A run is as useful as the saving that is expected from knowing its result (Raiffa and Schlaifer
+ * 1961). The saving is a time, a cost or a loss. For the candidate ranked first, it is the mean
+ * amount by which this candidate may be worse than the second is expected to be; for any other
+ * candidate, the mean amount by which it may be better than the first is expected to be. If a
  * candidate was measured k times already, another run removes the fraction 1 / (k + 1) of its
  * uncertainty. Limit: the leading candidate is computed at LEVELS values of the loss and from
  * LEAD_DRAWS draws.
@@ -18,14 +19,15 @@ enum { LEVELS = 25, LEAD_DRAWS = 16 };
 
 /* A candidate takes the lead when its time is below this fraction of the leader's time. */
 static const double AHEAD = 0.95;
-static const double WORTH =
-    0.01; /* A run is useful when it saves more than this fraction of the expected value. */
+/* A run is proposed if it is expected to save more than this fraction of the time, cost or loss. */
+static const double WORTH = 0.01;
 
 /* ---- leads ----------------------------------------------------------------------------------- */
 
 /*
- * Expected time (or cost) to reach a loss, over some of the draws; INFINITY if most draws do not
- * reach it. `level` is ln(P - P*), where P* is the least loss.
+ * Expected time (or cost) to reach a target loss, as the mean over LEAD_DRAWS draws of the fits;
+ * INFINITY if most of these draws do not reach it. `level` is the target as ln(P - P*), where P is
+ * the loss and P* the least possible loss.
  */
 static double runner_expected_to(const struct hm_advising *a, const struct hm_runner *r,
                                  double level)
@@ -40,8 +42,8 @@ static double runner_expected_to(const struct hm_advising *a, const struct hm_ru
 }
 
 /*
- * Finds the best runner to reach a loss (`level`); the previous leader stays unless another runner
- * is clearly better.
+ * Finds the candidate that reaches a loss (`level`) in the least time or at the least cost. The
+ * previous leader is kept unless another candidate is clearly better.
  */
 static const struct hm_runner *advising_leader(const struct hm_advising *a, double level,
                                                const struct hm_runner *before)
@@ -61,8 +63,8 @@ static const struct hm_runner *advising_leader(const struct hm_advising *a, doub
 }
 
 /*
- * The first known y = ln(P - P*) of a draw; it may not be that of the first iteration, because
- * traces may begin later.
+ * Returns y = ln(P - P*), the logarithm of loss minus least loss, at the first iteration for which
+ * a draw of the fit has a value. Traces may begin after iteration 1.
  */
 static double runner_first_known(const struct hm_runner *r, size_t draw)
 {
@@ -75,8 +77,8 @@ static double runner_first_known(const struct hm_runner *r, size_t draw)
 }
 
 /*
- * The loss at which the comparison of candidates begins, as ln(P - P*): the lowest of the runners'
- * mean values at their first known iteration.
+ * Returns the loss, as ln(P - P*), at which the comparison of candidates begins. It is the lowest
+ * of the candidates' mean losses at their first known iteration.
  */
 static double advising_first_level(const struct hm_advising *a)
 {
@@ -122,7 +124,7 @@ int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
 
 /* ---- the next run ---------------------------------------------------------------------------- */
 
-/* Expected saving from another run of the candidate with rank k. */
+/* Returns the expected saving from another run of the candidate at position k of the ranking. */
 static double candidate_worth(const struct hm_advising *a, size_t k)
 {
     const struct hm_runner *r = &a->runners[a->order[k]];
@@ -132,8 +134,8 @@ static double candidate_worth(const struct hm_advising *a, size_t k)
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         sum += fmax(0, first ? r->value[d] - other : other - r->value[d]);
     /*
-     * For the first candidate, the saving comes from the draws in which it is worse than the
-     * second.
+     * For the candidate ranked first, only the draws in which it is worse than the second count as
+     * a saving.
      */
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }

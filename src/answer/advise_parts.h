@@ -1,4 +1,4 @@
-/* The shared state of the functions that compute the parts of an advice. */
+/* The state that is shared by the functions which compute an advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
@@ -11,21 +11,25 @@ struct hm_advising {
     size_t pace_count;
     const struct hm_advise_question *question;
     struct hm_advice *advice;
-    struct hm_arena *memory; /* Borrowed: the arena of the advice. */
-    /* True: a target loss is to be reached. False: the loss is minimised. */
+    struct hm_arena *memory; /* The arena of the advice; borrowed. */
+    /* True if a target loss is to be reached; false if the loss is minimised within limits. */
     bool for_loss;
-    double level;      /* The target loss as ln(P - P*), where P* is the least loss. */
+    /* The target loss as ln(P - P*), where P is the loss and P* the least loss. */
+    double level;
     double confidence; /* Confidence level of the intervals, such as 0.9. */
-    double *ms;        /* Numbers of workers of the candidates. */
+    double *ms;        /* Numbers of workers to compare. */
     size_t m_count;
     struct hm_runner *runners;
     size_t count;
-    /* Indices of the runners, best first; the candidates of the advice have the same order. */
+    /*
+     * Indices into `runners`, sorted from best to worst; the candidates of the advice have the same
+     * order.
+     */
     size_t *order;
     size_t unknown_pace;
 };
 
-/* Cost of running for `seconds` on the workers of a runner. */
+/* Returns the cost of using the workers of a runner for `seconds` seconds. */
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
                           double seconds);
 static inline struct hm_notes hm__advice_notes(struct hm_advising *a)

@@ -1,6 +1,6 @@
 /*
- * Chooses points on a curve: the best for the goal, the knee, the best within deadline and budget,
- * the Pareto front, and the point that misses the limits least if no point meets them.
+ * Chooses points on a curve: the best one for the goal, the knee, the best one within deadline and
+ * budget, the Pareto front, and the point that misses the limits least if no point meets them.
  *
  * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
  * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
@@ -32,7 +32,10 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
     }
 }
 
-/* Whether point i has a smaller value than point k, or the same value and a shorter time. */
+/*
+ * Whether point i has a smaller value than point k. If the values are equal, the shorter time
+ * decides.
+ */
 static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
                           double (*value)(const struct hm_search *, const struct hm_point *))
 {
@@ -41,8 +44,8 @@ static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, s
 }
 
 /*
- * Index of the point with the smallest value among those that `allow` accepts; the first point wins
- * ties.
+ * Index of the point with the smallest value among the points for which `allow` is true. If several
+ * points have this value, the first one is taken.
  */
 static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
                                 double (*value)(const struct hm_search *, const struct hm_point *),
@@ -80,12 +83,14 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * With a budget of 0, costs are multiplied by this factor instead of divided by the budget; this
- * keeps their order.
+ * If the budget is 0, the excess of a cost is the cost times this factor, because a division by 0
+ * would not keep the order of costs.
  */
 static const double NOTHING_OVER = 1e100;
 
-/* Largest factor by which a point exceeds deadline or budget; at most 1 when it meets both. */
+/*
+ * Largest ratio of time to deadline or of cost to budget; at most 1 if the point meets both limits.
+ */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
     const struct hm_question *q = s->question;
@@ -209,14 +214,78 @@ void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const st
     a->plateau_to = c->points[to].n;
 }
 
-/* Whether every worker gets at least one sample; this rule does not depend on memory. */
+double hm__search_slack(const struct hm_search *s)
+{
+    return isnan(s->question->slack) ? HM_DEFAULT_SLACK : s->question->slack;
+}
+
+size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c, size_t best)
+{
+    if (best == HM_NONE)
+        return HM_NONE;
+    /* The tolerance keeps points whose values differ only by rounding errors. */
+    const double limit =
+        (1 + hm__search_slack(s)) * hm__search_value(s, &c->points[best]) * (1 + 1e-12);
+
+    for (size_t i = 0; i < best; i++)
+        if (hm__search_allows(s, &c->points[i]) && hm__search_value(s, &c->points[i]) <= limit)
+            return i;
+    return best;
+}
+
+/*
+ * Sets the recommended point and how many times the machine-hours of the knee it needs. The
+ * expected best point is kept as it is if one worker is the fastest.
+ */
+static void answer_recommend(struct hm_answer *a, const struct hm_search *s,
+                             const struct hm_curve *c)
+{
+    a->recommended = hm__curve_recommended(s, c, a->best);
+    a->slack = hm__search_slack(s);
+    a->knee_hours = NAN;
+    if (a->recommended == HM_NONE)
+        return;
+    const struct hm_point *p = &c->points[a->recommended];
+    if (a->knee != HM_NONE)
+        a->knee_hours =
+            p->nodes * p->total_s / (c->points[a->knee].nodes * c->points[a->knee].total_s);
+}
+
+/* Finds the three alternatives: cheapest, balanced and fastest. */
+static void answer_find_alternatives(struct hm_answer *a, const struct hm_search *s,
+                                     const struct hm_curve *c)
+{
+    struct hm_search by = *s;
+    double time_s = INFINITY, expense = INFINITY;
+
+    a->cheapest = a->balanced = a->fastest = HM_NONE;
+    if (!(s->cluster && s->cluster->node.price_per_s > 0) || a->best == HM_NONE)
+        return;
+    by.goal = HM_GOAL_COST;
+    a->cheapest = hm__curve_best(&by, c);
+    by.goal = HM_GOAL_TIME;
+    a->fastest = hm__curve_recommended(&by, c, hm__curve_best(&by, c));
+    hm__curve_least(s, c, &time_s, &expense);
+    by.goal = HM_GOAL_BALANCE;
+    by.alpha = 1 / fmax(time_s, 1e-300);
+    by.beta = 1 / fmax(expense, 1e-300);
+    a->balanced = hm__curve_best(&by, c);
+}
+
+void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+{
+    answer_recommend(a, s, c);
+    answer_find_alternatives(a, s, c);
+}
+
+/* Whether every worker gets at least one sample. Memory is not considered here. */
 static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
 }
 
 /*
- * Names the limit that cannot be met: the deadline alone, the budget alone, or only both together.
+ * Names the limit that cannot be met: the deadline, the budget, or, if each alone can be met, both.
  */
 static const char *missed_limit(const struct hm_search *s, const struct hm_curve *c)
 {
@@ -229,7 +298,9 @@ static const char *missed_limit(const struct hm_search *s, const struct hm_curve
     return "deadline and budget";
 }
 
-/* Records which limit is missed, and the point nearest to it, when no point meets the limits. */
+/*
+ * Records the missed limit and the point that misses it least; called if no point meets the limits.
+ */
 static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)
 {
@@ -262,7 +333,8 @@ static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
         if (c->points[i].fits &&
             (other == HM_NONE || c->points[i].total_s < c->points[other].total_s))
             other = i;
-    if (other == HM_NONE) /* Only one worker fits, so there is no speedup to compare. */
+    /* Only one worker has enough memory, so there is no speedup to compare. */
+    if (other == HM_NONE)
         return;
     a->status = HM_STATUS_NO_SPEEDUP;
     a->missed = "speedup";

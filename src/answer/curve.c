@@ -2,11 +2,11 @@
  * The curve of one combination of job, machine and scheme: a point for every number of workers n
  * that can be rented.
  *
- * With g workers in a node, n runs over 1..g and then over whole nodes, since half a node cannot be
- * rented. Speedup is relative to the reference n; with weak scaling it is the speedup of the time
- * per sample, step time / n. The whole job has the number of iterations that it specifies, or one
- * iteration if it specifies none. Limits: by default n is at most HM_DEFAULT_MAX_N, or
- * HM_BEYOND_RUNS times the largest measured n.
+ * If a node has g workers, the values of n are 1 to g and then the multiples of g, since only whole
+ * nodes can be rented. Speedup is relative to the time at the reference n; with weak scaling, times
+ * per sample (step time / n) are compared instead of step times. The job has the number of
+ * iterations that it specifies, or one iteration if it specifies none. Limits: by default n is at
+ * most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
 
@@ -21,9 +21,12 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     double per_node = c ? c->node.accelerators : 1;
     bool few = c && c->max_nodes > 0;
     double nodes = few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node : 0;
-    double asked = s->question->max_n;
-
+    const struct hm_question *q = s->question;
     const struct hm_graph *graph = s->job->graph;
+    double asked = q->max_n;
+
+    if (q->n_count > 0)
+        asked = asked > 0 ? fmin(asked, q->n[q->n_count - 1]) : q->n[q->n_count - 1];
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
@@ -49,7 +52,7 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     return variant;
 }
 
-/* Number of iterations of the job, without the additional ones that stale gradients cost. */
+/* Number of iterations of the job if all gradients are fresh; stale gradients would need more. */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
@@ -60,8 +63,8 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
     /*
-     * The job processes a fixed number of samples, so n workers take fewer, larger steps than the
-     * reference.
+     * The job processes a fixed number of samples. With weak scaling, n workers process more
+     * samples in a step than the reference, so they take fewer steps.
      */
     if (job->iterations > 0)
         return ceil(job->iterations * job->reference / n);
@@ -85,8 +88,8 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Seconds per unit of work; the unit is a step with strong scaling, and one worker's share of a
- * step with weak scaling.
+ * Seconds per unit of work. With strong scaling the unit is a step; with weak scaling it is the
+ * share of one worker in a step.
  */
 static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {
@@ -145,6 +148,29 @@ static double grid_n(size_t i, double per_node)
     return n <= per_node ? n : (n - per_node + 1) * per_node;
 }
 
+/* Number of points of the curve up to max_n. */
+static size_t search_point_count(const struct hm_search *s, double max_n, double per_node)
+{
+    const struct hm_question *q = s->question;
+    size_t count = 0;
+
+    if (q->n_count == 0)
+        return grid_count(max_n, per_node);
+    while (count < q->n_count && q->n[count] <= max_n)
+        count++;
+    return count;
+}
+
+/* Fails if the cluster has fewer workers than the smallest n of the question. */
+static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err *err)
+{
+    hm__fail(err, HM_E_RANGE, "n: %g workers are more than the largest number allowed, %g",
+             s->question->n[0], max_n);
+    hm__err_hint(err, "max_n and cluster.max_nodes limit n");
+    hm__err_field(err, "n");
+    return HM_E_RANGE;
+}
+
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
                    double work, double max_n, struct hm_err *err)
 {
@@ -153,13 +179,15 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
 
     if (rc)
         return rc;
-    size_t count = grid_count(max_n, per_node);
+    size_t count = search_point_count(s, max_n, per_node);
+    if (count == 0)
+        return fail_no_point(s, max_n, err);
     *curve = (struct hm_curve){.count = count};
     curve->points = hm__calloc(count, sizeof(*curve->points));
     if (!curve->points)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
-        curve->points[i].n = grid_n(i, per_node);
+        curve->points[i].n = s->question->n_count ? s->question->n[i] : grid_n(i, per_node);
     curve->reference.n = s->reference;
     rc = hm__search_eval(s, model, curve->points, count, err);
     if (rc == 0)

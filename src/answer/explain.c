@@ -18,17 +18,18 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether a faster point exists that does not fit; then memory or batch is the limit, not the speed
- * of the hardware.
+ * Whether a faster point exists that lacks memory or samples. Then memory or batch is the limit,
+ * not the speed of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
 {
-    const struct hm_point *best = &c->points[a->best];
+    /* A gain within the slack would not change the recommendation. */
+    const double limit = c->points[a->best].total_s / (1 + hm__search_slack(s));
 
     for (size_t i = 0; s->goal == HM_GOAL_TIME && i < c->count; i++) {
         const struct hm_point *p = &c->points[i];
-        if (p->fits || p->total_s >= best->total_s)
+        if (p->fits || p->total_s >= limit)
             continue;
         bool batch = !s->weak && p->n > s->job->batch && s->job->network && !s->job->compute;
         a->limit = batch ? HM_LIMIT_BATCH : HM_LIMIT_MEMORY;
@@ -38,12 +39,15 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Seconds of a step that are due to communication not hidden behind computing. */
+/* Seconds of communication in a step that do not overlap with computing. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
-    /* Computing and communicating share the overlapped time in proportion to their own times. */
+    /*
+     * The overlapped time is divided between computing and communicating in proportion to the time
+     * that each one takes alone.
+     */
     if (s->job->overlap == HM_OVERLAP_NORM)
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
     return fmax(p->time_s - p->compute_s, 0);
@@ -78,11 +82,41 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
     return check_allocated(a->why, err);
 }
 
+/*
+ * Seconds of computing that do not shrink with more workers: half as many workers take x longer,
+ * where x is the part that is divided among the workers. 0 if the part is not known, or if the work
+ * grows with n.
+ */
+static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
+                             const struct hm_point *p)
+{
+    struct hm_point half = {.n = floor(p->n / 2)};
+
+    if (s->weak || s->job->graph || half.n < 1 || hm__model_eval(model, &half, 1, NULL))
+        return 0;
+    double now = p->compute_s - p->wait_s, then = half.compute_s - half.wait_s;
+    double shrinks = (then - now) / (p->n / half.n - 1);
+    return fmax(now - fmax(shrinks, 0), 0);
+}
+
+/* Explains that most of the step is computing that more workers do not shorten. */
+static int explain_serial(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
+                          double serial_s, struct hm_err *err)
+{
+    a->limit = HM_LIMIT_SERIAL;
+    a->limit_share = serial_s / p->time_s;
+    a->why = hm__arena_printf(a->memory, "%s %.3g s, which does not shrink with more workers",
+                              s->job->compute ? "a part of the computing takes"
+                                              : "starting kernels and reading weights takes",
+                              serial_s);
+    return check_allocated(a->why, err);
+}
+
 static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                          const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
     bool stuck = a->best == HM_NONE || a->status == HM_STATUS_NO_SPEEDUP;
-    const struct hm_point *p = &c->points[stuck ? a->nearest : a->best];
+    const struct hm_point *p = &c->points[stuck ? a->nearest : a->recommended];
     double exposed = point_exposed_s(s, p);
     enum hm_scheme scheme = HM_SCHEME_BEST;
     int step = hm__model_dominant(model, p->n, &scheme);
@@ -105,6 +139,9 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     }
     if (p->wait_s > exposed && p->wait_s > p->compute_s - p->wait_s)
         return explain_stragglers(a, s, p, err);
+    double serial_s = point_serial_s(s, model, p);
+    if (serial_s > 0.5 * p->time_s)
+        return explain_serial(a, s, p, serial_s, err);
     if (p->time_s <= 0 || p->time_s - exposed >= exposed || step < 0) {
         a->limit = HM_LIMIT_COMPUTE;
         a->limit_share = p->time_s > 0 ? 1 - exposed / p->time_s : 1;
@@ -129,8 +166,9 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Adds the best point of a changed job to the list of changes that would help. A change may lead a
- * formula out of its valid range; then nothing is added, and this is not an error.
+ * Evaluates a changed job and adds its recommended point to the list of changes that would help.
+ * The gain compares the time of the whole job, so both must do the same work. If a
+ * formula is not valid for the changed job, nothing is added and no error is reported.
  */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
@@ -150,11 +188,13 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
         return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
     size_t best = hm__curve_best(s, &curve);
     if (best != HM_NONE) {
-        const struct hm_point *p = &curve.points[best], *old = &now->points[a->best];
-        double was = s->weak ? old->time_s / old->n : old->time_s;
-        double is = (s->weak ? p->time_s / p->n : p->time_s) / variant->work;
-        a->help[a->help_count++] = (struct hm_help){
-            .what = what, .n = p->n, .time_s = p->time_s, .speedup = p->speedup, .gain = was / is};
+        const struct hm_point *p = &curve.points[hm__curve_recommended(s, &curve, best)];
+        a->help[a->help_count++] =
+            (struct hm_help){.what = what,
+                             .n = p->n,
+                             .time_s = p->time_s,
+                             .speedup = p->speedup,
+                             .gain = now->points[a->recommended].total_s / p->total_s};
     }
     hm__curve_release(&curve);
     return 0;
@@ -167,9 +207,34 @@ struct lever {
     double elasticity;
 };
 
-/* Collects the quantities of the job's `where:` with the largest elasticity, largest first. */
-static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
-                         struct lever *levers, size_t *count, struct hm_err *err)
+/*
+ * Whether a quantity of the job is the amount of work: half of it halves the time of computing. If
+ * the changed job is not valid, the answer is false.
+ */
+static bool quantity_is_work(const struct hm_search *s, const struct hm_model *model, double n,
+                             const char *name)
+{
+    struct hm_variant variant = hm__search_variant(s);
+    struct hm_point now = {.n = n}, then = {.n = n};
+    struct hm_model *changed;
+
+    variant.quantity = (struct hm_scaled){name, 0.5};
+    if (hm__model_new(s->job, s->cluster, &variant, &changed, NULL))
+        return false;
+    bool valid =
+        hm__model_eval(model, &now, 1, NULL) == 0 && hm__model_eval(changed, &then, 1, NULL) == 0;
+    hm__model_free(changed);
+    return valid && now.compute_s > 0 && then.compute_s < 0.505 * now.compute_s;
+}
+
+/*
+ * Collects the quantities in the job's section `where:` that have the largest elasticity, in
+ * descending order. A quantity that is the amount of work is left out: half of the work is another
+ * job, not a faster one.
+ */
+static int gather_levers(const struct hm_search *s, const struct hm_model *model,
+                         const struct hm_formula *f, double n, struct lever *levers, size_t *count,
+                         struct hm_err *err)
 {
     for (size_t i = 0; f && i < hm__formula_quantity_count(f); i++) {
         struct lever l = {.name = hm__formula_quantity_name(f, i)};
@@ -179,7 +244,8 @@ static int gather_levers(const struct hm_model *model, const struct hm_formula *
             return rc;
         for (size_t k = 0; k < *count; k++)
             known = known || strcmp(levers[k].name, l.name) == 0;
-        if (known || fabs(l.elasticity) < 0.01)
+        if (known || fabs(l.elasticity) < 0.01 ||
+            (l.elasticity > 0 && quantity_is_work(s, model, n, l.name)))
             continue;
         size_t at = *count < HELP_QUANTITIES ? (*count)++ : HELP_QUANTITIES;
         for (; at > 0 && fabs(levers[at - 1].elasticity) < fabs(l.elasticity); at--)
@@ -197,13 +263,13 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
 {
     struct lever levers[HELP_QUANTITIES];
     size_t count = 0;
-    double n = c->points[a->best].n;
-    int rc = gather_levers(model, s->job->compute, n, levers, &count, err);
+    double n = c->points[a->recommended].n;
+    int rc = gather_levers(s, model, s->job->compute, n, levers, &count, err);
 
     if (rc == 0)
-        rc = gather_levers(model, s->job->per_edge, n, levers, &count, err);
+        rc = gather_levers(s, model, s->job->per_edge, n, levers, &count, err);
     for (size_t i = 0; rc == 0 && i < s->job->communicate_count; i++)
-        rc = gather_levers(model, s->job->communicate[i].time, n, levers, &count, err);
+        rc = gather_levers(s, model, s->job->communicate[i].time, n, levers, &count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_variant variant = hm__search_variant(s);
         bool more = levers[i].elasticity < 0;
@@ -217,12 +283,15 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     return rc;
 }
 
-/* Evaluates another split of the graph at the best n; for other n the table keeps the old split. */
+/*
+ * Evaluates another split of the graph at the best n only. For other n, the table of splits is not
+ * changed.
+ */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
 {
     struct hm_variant v = hm__search_variant(s);
-    double n = c->points[a->best].n;
+    double n = c->points[a->recommended].n;
     struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
     /* The error is ignored, because METIS may be missing or the graph may be too large for it. */
     struct hm_err ignored = {0};
@@ -261,8 +330,8 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * Adds the gain from more servers, from workers of equal speed, and from work in proportion to
- * speed.
+ * Adds the gains from twice as many servers, from workers of equal speed, and from batches in
+ * proportion to the workers' speeds.
  */
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
@@ -318,7 +387,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     }
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
-    if (rc == 0 && s->job->batch > 0) {
+    /* Only a job of epochs does the same work with a larger batch: in fewer iterations. */
+    if (rc == 0 && s->job->epochs > 0) {
         v = hm__search_variant(s);
         v.work = 2;
         rc = add_help(a, s, c, &v, "2x batch", err);
@@ -329,8 +399,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Looks for a better point above a ceiling set by the user; nothing is evaluated above the default
- * ceiling.
+ * Looks for a better point with more workers than the largest n that the user or the cluster
+ * allows. Without such a limit, no point above the default limit is evaluated.
  */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
                            const struct hm_model *model, const struct hm_curve *c,
@@ -342,7 +412,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     bool ceiling;
     double max_n = hm__search_max_n(s, &ceiling);
 
-    if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
+    if (a->best == HM_NONE || s->goal != HM_GOAL_TIME || s->question->n_count > 0)
         return 0;
     bool all = s->job->graph && max_n == s->job->graph->vertices;
     if (!all && (!ceiling || max_n > 25000))
@@ -374,8 +444,14 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * Finds the fewest workers whose time is at most `limit`; if there are none, records the nearest
- * miss.
+ * A time that exceeds the wanted one by less than this share counts as reaching it: 4 workers that
+ * are 3.9995 times as fast are 4 times as fast.
+ */
+static const double NEARLY = 1e-3;
+
+/*
+ * Finds the smallest number of workers whose time is at most `limit`. If no number of workers meets
+ * the limit, records the one that misses it least.
  */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
@@ -385,7 +461,7 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
     for (size_t i = 0; i < count; i++) {
         if (!points[i].fits)
             continue;
-        if (points[i].total_s <= limit * (1 + 1e-12))
+        if (points[i].total_s <= limit * (1 + NEARLY))
             return i;
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
@@ -420,7 +496,7 @@ int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const s
     if (rc)
         return rc;
     /*
-     * With strong scaling the number of iterations is fixed, and the work of each iteration grows.
+     * With strong scaling the number of iterations is fixed, so more work means longer iterations.
      */
     rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {

@@ -1,15 +1,16 @@
 /*
- * Answers from a fit instead of the model: the times for every number of workers n, their
- * intervals, and the probability that the choice is best. Each draw of the fit is a whole curve
- * over n that is consistent with the runs. The recommended n has the smallest mean loss over these
- * curves (expected regret, capped at 1), which need not be the best n of the most likely curve: few
- * runs seldom show how steeply a curve rises beyond them, and choosing too large an n costs more
- * than choosing too small a one. Limit: PLAYED_MAX evaluations; for long curves only some of the
- * draws are used.
+ * Answers a question from a fit instead of the model: the times for every number of workers n,
+ * their intervals, and the probability that the choice is best. Each random draw of the fit is a
+ * whole curve over n that is consistent with the runs. The recommended n has the smallest mean loss
+ * over these curves (expected regret, capped at 1). It need not be the best n of the most likely
+ * curve: a few runs rarely show how steeply the time rises beyond them, and choosing an n that is
+ * too large costs more than choosing one that is too small. Limit: PLAYED_MAX evaluations; for long
+ * curves only some of the draws are used.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "fit.h"
 #include "search.h"
@@ -53,7 +54,7 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         double shared = hm__fit_shared(fit, x, count, i);
         p->compute_s =
             shared * work; /* More work increases only the part that is divided among workers. */
-        /* Only rounding can make the difference negative. */
+        /* Rounding errors could make the difference negative. */
         p->communicate_s = fmax(whole - shared, 0);
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = NAN;
@@ -65,14 +66,16 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
 /* ---- certainty ------------------------------------------------------------------------------- */
 
 struct draw_tally {
-    double played; /* Number of draws that were evaluated. */
+    double played; /* Number of draws of the fit that were evaluated. */
     /*
-     * Number of draws in which the chosen point is the best, and in which it is within 5 % of the
-     * best.
+     * Number of draws of the fit in which the chosen point is the best, and number in which its
+     * value is within 5 % of the best.
      */
     double best, near;
-    double count; /* Number of draws in which at least one point meets the limits. */
-    /* Best n of each draw in which a point meets the limits. */
+    double count; /* Number of draws of the fit in which at least one point meets the limits. */
+    /*
+     * Best n of each draw of the fit in which at least one point meets the limits; `count` values.
+     */
     double *chosen;
 };
 
@@ -91,8 +94,8 @@ static void curve_apply_draw(const struct hm_search *s, const double *x, size_t 
 }
 
 /*
- * Relative loss from choosing a point on one curve, at most 1; it is 1 if the point does not meet
- * the limits there.
+ * Loss from choosing a point of a curve: (value - least value) / least value, at most 1. It is 1 if
+ * the point does not meet deadline, budget or memory.
  */
 static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {
@@ -109,12 +112,13 @@ static void draw_tally_add(struct draw_tally *t, const struct hm_search *s,
     t->chosen[(size_t)t->count++] = curve->points[best].n;
 }
 
-/* Largest number of evaluations, which is draws times points. */
+/* Largest number of evaluated points, summed over all draws of the fit. */
 static const double PLAYED_MAX = 2e6;
 
 /*
- * Evaluates every draw, or every step-th draw of a long curve. Without a choice (HM_NONE), adds up
- * the loss of every point; with a choice, counts how often it is best.
+ * Evaluates every draw of the fit; for a long curve, only every step-th one. If `choice` is
+ * HM_NONE, adds up the loss of every point over the draws; otherwise counts the draws in which the
+ * chosen point is best.
  */
 static void draws_evaluate(const struct hm_search *s, const double *x, struct hm_curve *curve,
                            size_t choice, double *losses, struct draw_tally *t)
@@ -123,6 +127,8 @@ static void draws_evaluate(const struct hm_search *s, const double *x, struct hm
     size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
 
     for (size_t d = 0; d < draws; d += step) {
+        if (hm__budget_spent("max_n"))
+            break;
         curve_apply_draw(s, x, d, curve);
         size_t best = hm__curve_best(s, curve);
         t->played++;
@@ -137,8 +143,8 @@ static void draws_evaluate(const struct hm_search *s, const double *x, struct hm
 }
 
 /*
- * The point with the smallest mean loss, among the points that meet the limits on the most likely
- * curve.
+ * Returns the point with the smallest mean loss among the points that meet the limits on the most
+ * likely curve.
  */
 static size_t curve_least_loss(const struct hm_search *s, const struct hm_curve *curve,
                                const double *losses)
@@ -158,9 +164,11 @@ static void answer_set_intervals(struct hm_answer *a, const struct hm_fit *fit, 
     const size_t draws = hm__fit_draw_count(fit);
 
     for (size_t i = 0; i < a->point_count; i++) {
+        if (hm__budget_spent("max_n"))
+            break;
         struct hm_point *p = &a->points[i];
         for (size_t d = 0; d < draws; d++)
-            times[d] = hm__fit_seconds(fit, x, a->point_count + 1, i, d);
+            times[d] = hm__fit_run_seconds(fit, x, a->point_count + 1, i, d);
         p->low_s = fmin(hm__quantile(times, draws, (1 - fit->level) / 2), p->time_s);
         p->high_s = fmax(hm__quantile(times, draws, (1 + fit->level) / 2), p->time_s);
     }
@@ -178,7 +186,10 @@ static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
     a->n_high = hm__quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
 }
 
-/* Chooses the point with the smallest mean loss over the draws, and counts how often it is best. */
+/*
+ * Chooses the point with the smallest mean loss over the draws of the fit, and counts the draws in
+ * which it is best.
+ */
 static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
                                   const struct hm_curve *curve, struct hm_curve *scratch,
                                   struct draw_tally *t, struct hm_err *err)
@@ -208,8 +219,8 @@ static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct h
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
     /*
-     * The reference follows the last point, so that its terms are evaluated together with those of
-     * the points.
+     * The reference is stored after the last point, so that the terms of all of them are evaluated
+     * in one call.
      */
     to->points[from->count] = from->reference;
     return 0;

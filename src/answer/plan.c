@@ -2,34 +2,42 @@
  * hm_plan: answers a question, with the model or a fit of runs as the source of f(n), the time of
  * an iteration on n workers. Every combination of machine, scheme and platform is searched over all
  * n; the answer describes the best combination in full, and ranks the others below it with the
- * reason why they lose. Limit: all nodes of a combination are of one kind.
+ * reason why each is worse. Limit: all nodes of a combination are of one kind.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "model_step.h"
 #include "search.h"
+#include "sheet_error.h"
 #include "slowness.h"
 #include "way_time.h"
 #include "ways.h"
 
 struct candidate {
     struct hm_search search;
-    size_t order; /* Position of the combination in the question; it breaks ties. */
+    /* Position of the combination in the question; between equal values, the first one wins. */
+    size_t order;
     size_t group; /* Candidates of one group differ only in the number of servers. */
     bool feasible;
-    struct hm_point best; /* The best point, or the nearest miss if no point is feasible. */
+    /* The recommended point; if no point meets the limits, the one that misses them least. */
+    struct hm_point best;
     double value;
-    /* The n from which the servers' links limit the speed; NaN: never, or no servers. */
+    /*
+     * The number of workers n from which the servers' links limit the speed; NaN if they never do
+     * or there are no servers.
+     */
     double saturates_n;
     const char *missed; /* Name of the limit that is missed if the candidate is not feasible. */
     /* Error that prevents an evaluation of the candidate; its code is 0 if there is none. */
     struct hm_err err;
     /*
-     * Owned model and curve; NULL and empty before the curve is computed and after it is released.
+     * The model and its curve, both owned. Before the curve is computed and after it is released,
+     * the model is NULL and the curve is empty.
      */
     struct hm_model *model;
     struct hm_curve curve;
@@ -39,7 +47,7 @@ struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    /* Number of candidates that remain, and number that were allocated. */
+    /* Number of candidates that are still compared, and length of the array. */
     size_t count, allocated;
     struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
     size_t part_count;
@@ -52,8 +60,8 @@ struct plan_work {
 };
 
 /*
- * Computes the curve of a candidate unless it exists already; the curve of the winner is kept and
- * used again.
+ * Computes the curve of a candidate, unless the candidate has one already. The curve of the best
+ * candidate is kept for the answer.
  */
 static int candidate_curve(struct candidate *c, struct hm_err *err)
 {
@@ -83,7 +91,7 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* Represents a combination without a feasible point by the point that misses the limits least. */
+/* For a combination in which no point meets the limits, takes the point that misses them least. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -110,8 +118,8 @@ static int candidate_evaluate(struct candidate *c, struct hm_err *err)
     c->feasible = best != HM_NONE;
     if (!c->feasible)
         return candidate_find_miss(c, err);
-    c->best = c->curve.points[best];
-    c->value = hm__search_value(&c->search, &c->best);
+    c->best = c->curve.points[hm__curve_recommended(&c->search, &c->curve, best)];
+    c->value = hm__search_value(&c->search, &c->curve.points[best]);
     return 0;
 }
 
@@ -143,7 +151,8 @@ static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
 }
 
 /*
- * Chooses weights that make the least time and the least cost of all candidates equally important.
+ * Chooses the weights of time and cost so that the least time and the least cost over all
+ * candidates are equally important.
  */
 static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 {
@@ -154,8 +163,8 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
         /* Errors are ignored here: candidates that cannot be evaluated are reported later. */
         struct hm_err ignored = {0};
         /*
-         * A candidate without a price is skipped, because node-seconds and money cannot be
-         * compared.
+         * If other candidates have prices, a candidate without one is skipped, because node-seconds
+         * cannot be compared with money.
          */
         if (any && !candidate_is_priced(&p->candidates[i]))
             continue;
@@ -177,7 +186,8 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Orders candidates: feasible before infeasible, then by value, then in the order of the question.
+ * Defines the order of candidates: first those that meet the limits, then the others; both by
+ * value. Candidates with equal values keep the order of the question.
  */
 static int compare_candidates(const void *a, const void *b)
 {
@@ -218,7 +228,7 @@ static int check_question(const struct plan_work *p, const struct hm_search *s, 
     return 0;
 }
 
-/* Checks that a choice of schemes has an all-reduce step to apply to. */
+/* Checks that the job has an all-reduce step if the question names all-reduce schemes. */
 static int check_schemes(const struct hm_job *job, size_t scheme_count, struct hm_err *err)
 {
     for (size_t i = 0; i < job->communicate_count; i++)
@@ -277,7 +287,7 @@ static int plan_make_candidates(struct plan_work *p, const struct hm_cluster *co
     return check_question(p, &p->candidates[0].search, err);
 }
 
-/* Splits the job's graph once, for every n that any candidate needs. */
+/* Splits the job's graph for all numbers of workers that the candidates need. */
 static int plan_split_graph(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_job *job = p->job;
@@ -312,8 +322,8 @@ static int plan_split_graph(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Finds the first candidate of a group whose value is close to the group's best; fewer servers come
- * first.
+ * Returns the first candidate of a group whose value is close to the best value of the group. The
+ * candidates are sorted by their number of servers, so fewer servers are preferred.
  */
 static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 {
@@ -333,8 +343,8 @@ static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 }
 
 /*
- * Makes one straggler table for each cluster that needs one; all evaluations on the cluster share
- * its cache.
+ * Makes one straggler table for each cluster that needs one. All evaluations on that cluster share
+ * the cached values of the table.
  */
 static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
 {
@@ -383,6 +393,9 @@ static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool
                                struct hm_err *err)
 {
     for (size_t i = from; i < to; i++) {
+        int spent = hm__budget_check("max_n", err);
+        if (spent)
+            return spent;
         struct candidate *c = &p->candidates[i];
         if (candidate_evaluate(c, &c->err) == HM_E_NOMEM)
             return hm__fail_nomem(err);
@@ -395,8 +408,8 @@ static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool
 }
 
 /*
- * Evaluates all candidates, keeps one of each group, and releases all curves but that of the best
- * candidate, which the answer uses again.
+ * Evaluates all candidates, keeps one of each group, and releases all curves except that of the
+ * best candidate, which the answer needs.
  */
 static int plan_evaluate(struct plan_work *p, struct hm_err *err)
 {
@@ -412,7 +425,7 @@ static int plan_evaluate(struct plan_work *p, struct hm_err *err)
             break;
         size_t pick = group_pick(p, from, to);
         struct candidate chosen = p->candidates[pick];
-        /* The model and the curve now belong to `chosen`. */
+        /* The curve and its model now belong to `chosen`. */
         p->candidates[pick].model = NULL;
         for (size_t i = from; i < to; i++)
             candidate_release(&p->candidates[i]);
@@ -524,6 +537,16 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     return 0;
 }
 
+/*
+ * Whether the workers of a machine are called GPUs: a machine with several accelerators, unless its
+ * title names another kind of chip.
+ */
+static bool cluster_has_gpus(const struct hm_cluster *c)
+{
+    return c->node.accelerators > 1 &&
+           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
+}
+
 /* Fills in the fields of the answer that come directly from the search and its curve. */
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
@@ -533,6 +556,10 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
     a->beyond_n = a->beyond_speedup = NAN;
     a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
+    a->slack = a->knee_hours = a->advised_run_s = a->advised_within = NAN;
+    a->recommended = a->cheapest = a->balanced = a->fastest = HM_NONE;
+    a->batch = s->job->batch > 0 ? s->job->batch : NAN;
+    a->gpus = s->cluster && cluster_has_gpus(s->cluster);
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -565,6 +592,11 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
         rc = hm__answer_choose(a, s, curve, err);
     if (rc == 0)
         rc = hm__answer_certainty(a, s, winner->model, curve, err);
+    if (rc == 0) {
+        hm__answer_recommend(a, s, curve);
+        hm__answer_sheet_error(a, s);
+        rc = hm__answer_advise_runs(a, s, err);
+    }
     if (rc == 0)
         rc = hm__answer_ways(a, s, curve, err);
     if (rc == 0)
@@ -573,8 +605,8 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
         rc = hm__answer_scenarios(a, s, curve, err);
     if (rc == 0)
         rc = hm__answer_notes(a, s, winner->model, curve->reference.fits, err);
-    if (rc == 0 && a->best != HM_NONE && a->whole_job)
-        a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
+    if (rc == 0 && a->recommended != HM_NONE && a->whole_job)
+        a->iterations = hm__search_iterations(s, 1, a->points[a->recommended].n);
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The notes of an answer: what the fit, the platform, the model and the question assume. Each note
- * is one sentence that a user should read before relying on the figures. Limit: only the first
- * FIT_NOTES notes of a fit are repeated.
+ * The notes of an answer: the assumptions of the fit, the platform, the model and the question.
+ * Each note is one sentence that a user should read before relying on the figures. Limit: only the
+ * first FIT_NOTES notes of a fit are repeated.
  */
 #include "err.h"
 #include "notes.h"
@@ -15,7 +15,10 @@ static struct hm_notes answer_notes(struct hm_answer *a)
     return (struct hm_notes){a->memory, &a->notes, &a->note_count};
 }
 
-/* Adds a fixed text as a note if the condition holds and no earlier note failed (rc is 0). */
+/*
+ * Adds a fixed text as a note if `condition` is true. Does nothing if an earlier note failed (rc is
+ * not 0).
+ */
 static int note_if(int rc, bool condition, struct hm_answer *a, const char *text,
                    struct hm_err *err)
 {
@@ -139,8 +142,10 @@ static int note_balance(struct hm_answer *a, const struct hm_search *s, struct h
 int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
                      bool reference_fits, struct hm_err *err)
 {
+    const char *kept = s->cluster ? s->cluster->note : NULL;
     int rc = note_fit(a, s->question->fit, err);
 
+    rc = note_if(rc, kept != NULL, a, kept, err);
     if (rc == 0)
         rc = note_way(a, &s->way, err);
     if (rc == 0)

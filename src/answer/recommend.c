@@ -68,7 +68,10 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Finds the price of a worker-second: the median over the rows of the column cost. */
+/*
+ * Finds the price of a worker-second: the median of cost / (n * seconds) over the rows that have a
+ * cost.
+ */
 static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
@@ -103,7 +106,18 @@ static int reason_no_row(struct hm_recommending *w, struct hm_err *err)
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Takes times from rows that match the question exactly, or from a fit of the rows. */
+static bool candidates_lack_times(const struct hm_recommending *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->candidates[i].known && !w->candidates[i].r.failed)
+            return true;
+    return false;
+}
+
+/*
+ * Takes times from rows that match the question exactly; n without such rows are taken from a fit,
+ * so that the answer never contradicts what the fit knows about them.
+ */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = recommend_find_rate(w, err);
@@ -116,12 +130,12 @@ static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
         rc = hm__recommend_failures(w, err);
     if (rc == 0)
         rc = hm__recommend_rows(w, err);
-    if (rc == 0 && w->out->way == HM_RECOMMEND_NONE)
+    if (rc == 0 && candidates_lack_times(w))
         rc = hm__recommend_fit(w, err);
     return rc;
 }
 
-/* If every candidate is known to fail, records that as the reason for no recommendation. */
+/* If every candidate is known to fail, records this as the reason why nothing is recommended. */
 static void reason_all_fail(struct hm_recommending *w)
 {
     size_t failed = 0;
@@ -136,8 +150,7 @@ static void reason_all_fail(struct hm_recommending *w)
 }
 
 /*
- * Adds a note that lists the candidates without a run that matches the question, if other
- * candidates have one.
+ * If only some candidates have a run that matches the question, adds a note that lists the others.
  */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {
@@ -187,6 +200,10 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
+    /* The source of the answer is that of the best candidate. */
+    if (rc == 0 && w->out->way == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
+        w->candidates[0].r.rows == 0)
+        w->out->way = HM_RECOMMEND_FIT;
     if (rc == 0)
         rc = note_not_run(w, err);
     if (rc == 0)

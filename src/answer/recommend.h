@@ -14,14 +14,13 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if the candidate has a time. */
-    /*
-     * Largest factor by which the candidate exceeds deadline or budget; at most 1 if it meets both.
-     */
+    /* Largest ratio of time to deadline or of cost to budget; at most 1 if both limits are met. */
     double excess;
-    double *draws; /* Time in each draw, in seconds; NULL if the uncertainty is unknown. */
+    /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
+    double *draws;
     /* Lower bound of the time in seconds, for a candidate without a time; NaN if unknown. */
     double floor_s;
-    /* Phrase that says why the candidate has no time; NULL if there is none. */
+    /* Phrase that says why the candidate has no time; NULL if it has one. */
     const char *why;
 };
 
@@ -30,10 +29,10 @@ struct hm_recommending {
     const double *n, *seconds;  /* Columns of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
-    struct hm_arena *arena; /* Borrowed: the arena of `out`. */
+    struct hm_arena *arena; /* The arena of `out`; borrowed. */
     /*
-     * The place: the quantities that the question gives, with their values; the size is added if
-     * the question does not give it.
+     * The configuration to predict: the quantities that the question gives, with their values. The
+     * size is added if the question does not give one.
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
@@ -46,9 +45,12 @@ struct hm_recommending {
     size_t draw_count;
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
-    /* Weights of time and cost for the goal `balance`, as given or chosen. */
+    /*
+     * Weights of time and cost for the goal `balance`, given by the question or chosen
+     * automatically.
+     */
     double alpha, beta;
-    bool priced; /* A cost is known for every candidate that has a time. */
+    bool priced; /* True if a cost is known for every candidate that has a time. */
 };
 
 static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
@@ -61,8 +63,8 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 /* Selects the rows that have the algorithm and machine of the question. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
- * Determines the place, which is a value for each quantity: checks the names and values of the
- * question, and that it gives each quantity in which the runs differ.
+ * Determines the value of each quantity of the configuration to predict. Checks the names and
+ * values in the question, and that it gives each quantity in which the runs differ.
  */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
 /* Lists the candidates: the n that the question names, or all n that were run. */
@@ -70,23 +72,28 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
 /*
- * Takes times from the rows that match the question exactly; `way` stays HM_RECOMMEND_NONE if no
- * row does.
+ * Takes times from the rows that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
+ * row matches.
  */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
 /* Returns the values of the column `name`, or NULL if the runs do not have that column. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
-/* Whether fits and models use a quantity, which is so for size, batch, latency and bandwidth. */
+/* Whether fits and models can use the quantity `name`: size, batch, latency or bandwidth. */
 bool hm__recommend_is_known(const char *name);
+/*
+ * Whether a quantity has no influence on the runs with one n: one worker has no network, so that
+ * latency and bandwidth do not matter unless its runs have different values of them.
+ */
+bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
 /* Whether two values are equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows; `way` stays HM_RECOMMEND_NONE, with a reason, if they give no
- * time.
+ * Takes times from fits of the rows for the candidates that have none; `way` stays as it is, with a
+ * reason, if they give no time.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 
@@ -96,16 +103,19 @@ int hm__recommend_model(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_judge.c ----------------------------------------------------------------------- */
 
-/* Computes cost, value, limits and certainty of the candidates, and sorts them, best first. */
+/*
+ * Computes for each candidate the cost, the value to be minimised and the excess over the limits,
+ * sorts the candidates, best first, and computes the probability that the first one is best.
+ */
 int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err);
 
-/* The value to be minimised, assuming that the candidate takes time_s. */
+/* Returns the value to be minimised if the candidate takes time_s seconds. */
 double hm__recommend_value(const struct hm_recommending *w, const struct hm_recommend_candidate *t,
                            double time_s);
 
 /* ---- recommend_next.c ------------------------------------------------------------------------ */
 
-/* Finds the one further run that would help most; called after the candidates are judged. */
+/* Finds the further run that would help most. Call it after hm__recommend_judge. */
 int hm__recommend_next(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_words.c ----------------------------------------------------------------------- */

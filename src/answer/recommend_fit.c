@@ -1,21 +1,23 @@
 /*
- * Takes times from fits if no row matches the question. Two fits are tried for each n, and the one
- * with the smaller error for left-out runs (runs that it was not fitted to) gives the time:
+ * Takes times from fits if no row matches the question. Two fits are tried for each number of
+ * workers n, and the one with the smaller error for left-out runs (runs that it was not fitted to)
+ * gives the time:
  *
- *   all runs   one fit of all n, with terms chosen by hm_fit_new (batch/n, latency*ln(n), …)
+ *   all runs   one fit to all n; hm_fit_new chooses the terms (batch/n, latency*ln(n), …)
  *   one n      seconds = a + b batch + c latency + …, fitted to the runs with this n alone
  *
- * The first is the formula of Anwar et al., t = o/x_n + l*r, with known functions of n. It needs
- * few runs and predicts n that were never run, but it is wrong if the effect of n follows another
- * function: in Anwar's table, latency costs twelve times as much on four machines as on two. The
- * second fit assumes nothing about n, but needs enough runs of each n. A fit of all runs is not
- * used if its error for left-out runs is above a quarter: its terms, and therefore its intervals,
- * are wrong for this job. Limit: at most HM_RECOMMEND_AT quantities.
+ * The first fit is the formula of Anwar et al., t = o/x_n + l*r, with known functions of n. It
+ * needs few runs and predicts n that were never run, but it is wrong if the effect of n follows
+ * another function: in Anwar's table, latency costs twelve times as much on four machines as on
+ * two. The second fit assumes nothing about n, but needs enough runs of each n. A fit to all runs
+ * is not used if its error for left-out runs is above a quarter: its terms, and therefore its
+ * intervals, are wrong for this job. Limit: at most HM_RECOMMEND_AT quantities.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "random.h"
@@ -66,21 +68,23 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 
 struct recommend_fits {
     struct hm_recommending *w;
-    /* Indices of the rows that have a time and a value of every quantity in question. */
+    /*
+     * Indices of the rows that have a time and a value of every quantity that the question gives.
+     */
     size_t *rows, count;
     size_t *few; /* Buffer for a selection of `rows`. */
-    /* One fit of all n; NULL if it is not used. */
+    /* One fit to the runs with any number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
-    struct hm_off all_off;            /* Errors of `all` for left-out runs. */
-    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that `all` needs. */
+    struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities in the terms of the fit `all`. */
     size_t at_count;
-    const char *against; /* Reason why `all` is NULL. */
+    const char *against; /* Reason why the fit `all` is not used. */
     /*
-     * Sum of the squared errors for left-out runs over the fits in use, and the number of these
-     * errors.
+     * Sum of the squared errors for left-out runs, over all fits that are used, and the number of
+     * these errors.
      */
     double off, off_rows;
-    /* Number of candidates whose time comes from a fit of one n. */
+    /* Number of candidates whose time comes from a fit to the runs with their n alone. */
     size_t own;
 };
 
@@ -97,7 +101,7 @@ static bool row_is_usable(const struct hm_recommending *w, size_t row)
     return !isnan(w->seconds[row]);
 }
 
-/* Finds the smallest and the largest value of a quantity among some rows. */
+/* Finds the smallest and the largest value of a quantity in the given rows. */
 static void rows_range(const struct hm_runs *runs, const char *name, const size_t *rows,
                        size_t count, double *low, double *high)
 {
@@ -128,8 +132,8 @@ static int fits_find_rows(struct recommend_fits *f, struct hm_err *err)
 /* ---- one fit of all n ------------------------------------------------------------------------ */
 
 /*
- * Selects the rows for a fit of all n. Quantities that cannot be terms must have the value that the
- * question gives.
+ * Selects the rows for one fit to all numbers of workers. A quantity that has no terms in such a
+ * fit (one other than size, batch, latency and bandwidth) must have the value of the question.
  */
 static size_t fits_rows_for_all(struct recommend_fits *f)
 {
@@ -150,8 +154,8 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
 }
 
 /*
- * Names a quantity that has the same value in all rows, but another value in the question; NULL if
- * there is none.
+ * Returns a phrase about a quantity that has one and the same value in all rows, but another value
+ * in the question; NULL if there is no such quantity.
  */
 static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
                                  const char *whose)
@@ -190,7 +194,7 @@ static int fits_fit_rows(struct recommend_fits *f, const size_t *rows, size_t co
     return rc;
 }
 
-/* Discards the fit of all n if its error for left-out runs is too large. */
+/* Discards the fit to all numbers of workers if its error for left-out runs is too large. */
 static int fits_check_all(struct recommend_fits *f, struct hm_err *err)
 {
     double count;
@@ -243,19 +247,17 @@ struct own_terms {
     size_t at_count;
     size_t rows;
     /*
-     * True if every quantity that does not vary in the runs has the value that the question gives.
+     * True if each quantity that has a single value in the runs has the same value in the question.
      */
     bool reaches;
     /*
-     * True if every quantity that does not vary in the runs is at most as demanding as in the
-     * question.
+     * True if each quantity that has a single value in the runs has the same or a more demanding
+     * value in the question; the times of the runs are then a lower bound.
      */
     bool floor;
 };
 
-/*
- * Whether a run with `value` of a quantity can only take longer than a run with the value `than`.
- */
+/* Whether a run takes longer if the quantity `name` has the value `value` instead of `than`. */
 static bool is_more_demanding(const char *name, double value, double than)
 {
     if (strcmp(name, "bandwidth") == 0)
@@ -264,8 +266,8 @@ static bool is_more_demanding(const char *name, double value, double than)
 }
 
 /*
- * Sets the terms for the runs with one n: a constant, and the quantities that vary among these
- * runs.
+ * Chooses the terms of a fit to the runs on n workers: a constant, and each quantity that varies
+ * among these runs.
  */
 static void own_terms_init(struct recommend_fits *f, double n, struct own_terms *own)
 {
@@ -278,6 +280,8 @@ static void own_terms_init(struct recommend_fits *f, double n, struct own_terms 
     for (size_t k = 0; k < w->at_count; k++) {
         const struct hm_at *at = &w->at[k];
         double low, high;
+        if (hm__recommend_ignores(w, n, at->name))
+            continue;
         rows_range(w->runs, at->name, f->few, own->rows, &low, &high);
         bool same = hm__recommend_same(low, at->value);
         if (low < high && !hm__recommend_same(low, high)) {
@@ -292,7 +296,7 @@ static void own_terms_init(struct recommend_fits *f, double n, struct own_terms 
     }
 }
 
-/* Fits the runs with one n; *ret_fit is NULL if these runs do not suffice. */
+/* Fits the runs on one number of workers; *ret_fit is NULL if there are too few of these runs. */
 static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, size_t candidate,
                          struct hm_fit **ret_fit, struct hm_err *err)
 {
@@ -320,8 +324,9 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Draws the mean time of many runs. The draws of a fit assume that its terms are right, so scatter
- * is added to them: the spread of the runs or the errors for left-out runs, whichever is smaller.
+ * Computes one random time of the candidate for each draw of the fit. The draws of a fit assume
+ * that its terms are right. Therefore a normal error is added to each time, with the spread of the
+ * runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -348,10 +353,10 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
 }
 
 /*
- * Widens the interval of a time. The interval of the fit assumes that its terms are right; the
- * errors for left-out configurations show how wrong they are. The new interval reaches at least as
- * far as the quantile of these errors (a jackknife interval), and the draws are stretched by the
- * same factor.
+ * Widens the interval of a time. The interval of the fit assumes that the terms are right; the
+ * errors for left-out configurations show how wrong the terms are. The new interval reaches at
+ * least as far as the quantile of these errors (a jackknife interval), and the draws are stretched
+ * by the same factor.
  */
 static void candidate_stretch(struct hm_recommend_candidate *t, size_t draws, double reach)
 {
@@ -380,13 +385,15 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
+    /* The draws of chosen terms contain the error of the terms already, as those of a plan do. */
+    if (!fit->chosen)
+        candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 
 /*
- * Takes a lower bound of the time from the runs with one n, if they are less demanding than the
- * question.
+ * Takes a lower bound of the time from the runs with the candidate's n, if these runs are less
+ * demanding than the question.
  */
 static int candidate_take_floor(struct hm_recommend_candidate *t, const struct hm_fit *fit,
                                 const struct own_terms *own, struct hm_err *err)
@@ -413,7 +420,10 @@ static int candidate_explain(struct recommend_fits *f, struct hm_recommend_candi
     return t->why ? 0 : hm__fail_nomem(err);
 }
 
-/* Takes the time from the fit with the smaller error for left-out runs at this n. */
+/*
+ * Takes the time from one of the two fits, whichever has the smaller error for left-out runs at
+ * this n.
+ */
 static int candidate_choose_fit(struct recommend_fits *f, struct hm_recommend_candidate *t,
                                 const struct own_terms *own, const struct hm_fit *fit,
                                 struct hm_err *err)
@@ -500,7 +510,7 @@ static int note_unknown(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* Describes what was not run, such as "no run has batch 12800, latency 30 ms". */
+/* Returns a phrase that says what was not run, such as "no run has batch 12800, latency 30 ms". */
 static const char *place_text(struct hm_recommending *w)
 {
     const char *who = w->q->n_count ? "no run of these n" : "no run";
@@ -529,6 +539,43 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
+/* Adds to the reason of the matching runs that a fit gives the times of the other n. */
+static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    char off[80] = "";
+
+    if (f->off_rows > 0)
+        snprintf(off, sizeof(off), ", with an error of %.1f %% for a run left out",
+                 100 * sqrt(f->off / f->off_rows));
+    w->out->reason = hm__arena_printf(w->arena, "%s; the other n from a fit of %zu runs%s",
+                                      w->out->reason, f->count, off);
+    return w->out->reason ? 0 : hm__fail_nomem(err);
+}
+
+/*
+ * Gives candidates that were run, but not often enough to show their spread, the error of a run
+ * that is left out of the fits, so that they can be compared with the others.
+ */
+static int candidates_spread(struct recommend_fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    double off = f->off_rows > 0 ? sqrt(f->off / f->off_rows) : NAN;
+
+    for (size_t i = 0; isfinite(off) && i < w->count; i++) {
+        struct hm_recommend_candidate *t = &w->candidates[i];
+        struct hm_random random;
+        if (!t->known || t->draws || w->draw_count == 0)
+            continue;
+        if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
+            return hm__fail_nomem(err);
+        hm__random_init(&random, (uint64_t)w->q->seed, 50000 + i);
+        for (size_t d = 0; d < w->draw_count; d++)
+            t->draws[d] = t->r.time_s * fmax(1 + off * hm__random_normal(&random), 0.01);
+    }
+    return 0;
+}
+
 /* Records the reason why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
@@ -548,19 +595,27 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
     size_t known = 0;
     int rc = fits_fit_all(f, err);
 
+    bool measured = w->out->way == HM_RECOMMEND_ROWS;
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
-        if (!w->candidates[i].r.failed)
+        bool before = w->candidates[i].known;
+        if ((rc = hm__budget_check("runs", err)))
+            break;
+        if (!w->candidates[i].r.failed && !before)
             rc = fits_evaluate(f, i, err);
-        known += w->candidates[i].known;
+        known += w->candidates[i].known && !before;
     }
     if (rc)
         return rc;
     if (known == 0)
-        return reason_no_fit(f, err);
-    w->out->way = HM_RECOMMEND_FIT;
-    w->out->rows = f->rows;
-    w->out->row_count = f->count;
-    rc = reason_fit(f, known, err);
+        return measured ? 0 : reason_no_fit(f, err);
+    if (!measured) {
+        w->out->way = HM_RECOMMEND_FIT;
+        w->out->rows = f->rows;
+        w->out->row_count = f->count;
+    }
+    rc = measured ? reason_mixed(f, err) : reason_fit(f, known, err);
+    if (rc == 0 && measured)
+        rc = candidates_spread(f, err);
     if (rc == 0)
         rc = note_beyond(f, err);
     return rc ? rc : note_unknown(w, err);
@@ -570,7 +625,7 @@ int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err)
 {
     struct recommend_fits f = {.w = w};
 
-    for (size_t i = 0; i < w->at_count; i++)
+    for (size_t i = 0; i < w->at_count && w->out->way == HM_RECOMMEND_NONE; i++)
         if (!hm__recommend_values(w->runs, w->at[i].name)) {
             w->out->reason = hm__arena_printf(w->arena, "no run has a value of %s", w->at[i].name);
             return w->out->reason ? 0 : hm__fail_nomem(err);

@@ -1,8 +1,8 @@
 /*
- * Judges candidates that have a time: cost, value to be minimised, limits, order, and the
- * probability that the first candidate is the best. Each draw of the fits gives a time for every
- * candidate; the choice is repeated on each draw, and the probability is the share of draws in
- * which the first candidate wins. Limit: without draws for all candidates there is no probability.
+ * Judges the candidates that have a time: computes the cost and the value to be minimised, checks
+ * the limits, and sorts the candidates. Each random draw of the fits gives a time for every
+ * candidate. The probability that the first candidate is the best is the share of draws in which it
+ * wins. Limit: there is no probability unless all candidates have draws.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,10 @@
 #include "err.h"
 #include "recommend.h"
 
-/* Cost of a candidate that takes time_s: money, or worker-seconds if some cost is unknown. */
+/*
+ * Cost of a candidate that takes time_s seconds: money, or worker-seconds if a cost is not known
+ * for every candidate.
+ */
 static double candidate_expense(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t, double time_s)
 {
@@ -30,7 +33,10 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
     }
 }
 
-/* Largest factor by which a candidate that takes time_s exceeds deadline or budget. */
+/*
+ * Largest ratio of time to deadline or of cost to budget, for a candidate that takes time_s
+ * seconds.
+ */
 static double candidate_excess(const struct hm_recommending *w,
                                const struct hm_recommend_candidate *t, double time_s)
 {
@@ -61,8 +67,8 @@ static void judge_set_costs(struct hm_recommending *w)
 }
 
 /*
- * Sets the weights of time and expense. A weight that the question does not give is chosen so that
- * the least time and the least expense are equally important.
+ * Sets the weights of time and cost. A weight that the question does not give is chosen so that the
+ * least time and the least cost are equally important.
  */
 static void judge_set_weights(struct hm_recommending *w)
 {
@@ -90,8 +96,8 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
 }
 
 /*
- * Orders candidates: those within the limits by value, then those beyond the limits by excess, then
- * those without a time.
+ * Defines the order of candidates: those within the limits by value, then those beyond the limits
+ * by their excess, then those without a time.
  */
 static int compare_candidates(const void *a, const void *b)
 {
@@ -107,7 +113,10 @@ static int compare_candidates(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Names the limit that no candidate meets: the deadline, the budget, or only both together. */
+/*
+ * Names the limit that no candidate meets: the deadline, the budget, or, if each alone can be met,
+ * both.
+ */
 static const char *judge_missed_limit(const struct hm_recommending *w)
 {
     bool in_time = w->q->deadline_s <= 0, in_budget = w->q->budget <= 0;
@@ -122,14 +131,23 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
     return !in_time ? "deadline" : !in_budget ? "budget" : "deadline and budget";
 }
 
-/* Share of the draws in which the first candidate is the best that meets the limits. */
+/* Largest probability that is stated: what the runs do not show may be otherwise. */
+static const double SURE_MOST = 0.99;
+
+/*
+ * Share of the draws in which the first candidate is the best that meets the limits. It is unknown
+ * if a candidate without a time may be better.
+ */
 static double judge_certainty(const struct hm_recommending *w)
 {
     double wins = 0;
 
-    for (size_t i = 0; i < w->count; i++)
-        if (w->candidates[i].known && !w->candidates[i].draws)
+    for (size_t i = 0; i < w->count; i++) {
+        const struct hm_recommend_candidate *t = &w->candidates[i];
+        bool worse = t->r.failed || t->floor_s > w->candidates[0].r.time_s;
+        if (t->known ? !t->draws : !worse)
             return NAN;
+    }
     if (w->count < 2 || !w->candidates[1].known || w->draw_count == 0)
         return NAN;
     for (size_t d = 0; d < w->draw_count; d++) {
@@ -145,7 +163,7 @@ static double judge_certainty(const struct hm_recommending *w)
         }
         wins += best == 0;
     }
-    return wins / (double)w->draw_count;
+    return fmin(wins / (double)w->draw_count, SURE_MOST);
 }
 
 static int note_goal(struct hm_recommending *w, struct hm_err *err)
@@ -165,7 +183,7 @@ static int note_goal(struct hm_recommending *w, struct hm_err *err)
                              : ", so that the least time and the least cost have equal weight");
 }
 
-/* Writes the public list: the candidates with a time, then those that fail. */
+/* Writes the list of candidates of the recommendation: those with a time, then those that fail. */
 static int judge_list(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommendation *out = w->out;

@@ -74,7 +74,7 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* Makes a candidate of each point of the curve. */
+/* Makes each point of the curve a candidate. */
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
                                  const struct hm_curve *curve, struct hm_err *err)
 {
@@ -89,7 +89,10 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
         if (!is_candidate(w->q, p->n))
             continue;
         struct hm_recommend_candidate *t = &w->candidates[w->count++];
-        /* With weak scaling, this is the time for the samples of one iteration of the reference. */
+        /*
+         * With weak scaling, the time is that of processing as many samples as the reference does
+         * in one iteration.
+         */
         double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
         t->r = (struct hm_recommended){.n = p->n,
                                        .time_s = time_s,

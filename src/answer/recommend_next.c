@@ -1,12 +1,13 @@
 /*
  * Finds the one run that would help most. Its quantities (batch, latency, …) are those of the
- * question, so only its n is to be chosen. The choice depends on the source of the recommendation:
+ * question; only its number of workers n is chosen here. The choice depends on where the times of
+ * the recommendation come from:
  *
- *   rows    the n without a matching run that is most likely to be better, judged by a fit
- *   fit     an n that may be better and has no time; else the n whose time, once known, saves
- *           most on average (value of information, Raiffa and Schlaifer 1961)
+ *   rows    the n without a matching run that a fit says is most likely to be better
+ *   fit     an n without a predicted time that may be better; if there is none, the n whose time,
+ *           once known, saves most on average (value of information, Raiffa and Schlaifer 1961)
  *   model   the recommended n, to check the model
- *   none    another n if only one n was run; else the fastest n so far
+ *   none    another n if only one n was run; otherwise the fastest n so far
  *
  * Limit: only one further run is considered at a time.
  */
@@ -15,9 +16,15 @@
 #include "err.h"
 #include "recommend.h"
 
-/* If the certainty is at least SURE, a run must save on average the fraction WORTH of the value. */
+/*
+ * If the recommendation is the best with probability SURE or more, a further run is proposed only
+ * if it is expected to save the fraction WORTH of the time or cost.
+ */
 static const double SURE = 0.9, WORTH = 0.01;
-/* A run is useful only if its candidate is better with at least this probability. */
+/*
+ * A run of another n is proposed only if that n is better than the recommended one with at least
+ * this probability.
+ */
 static const double LIKELY = 0.05;
 
 static int set_next(struct hm_recommending *w, double n, const char *why, struct hm_err *err)
@@ -38,7 +45,8 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
 /* ---- after rows ------------------------------------------------------------------------------ */
 
 /*
- * Probability that a candidate without a matching run is better than the best candidate with one.
+ * Probability that a candidate without a matching run is better than the best candidate that has
+ * one.
  */
 static double candidate_beats_best(const struct hm_recommending *w,
                                    const struct hm_recommending *other,
@@ -117,7 +125,8 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 /* ---- after a fit ----------------------------------------------------------------------------- */
 
 /*
- * Mean saving from knowing the time of candidate i, relative to the value of the first candidate.
+ * Expected saving from knowing the time of candidate i, as a fraction of the value of the first
+ * candidate.
  */
 static double candidate_gain(const struct hm_recommending *w, size_t i)
 {
@@ -128,7 +137,10 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
             others = fmin(others, w->candidates[k].r.value);
     for (size_t d = 0; d < w->draw_count; d++)
         sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
-    double usual = 0; /* Mean value over the draws; it may differ from the reported value. */
+    /*
+     * Mean value of candidate i over the draws of the fit; it may differ from the reported value.
+     */
+    double usual = 0;
     for (size_t d = 0; d < w->draw_count; d++)
         usual += hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
     double count = (double)w->draw_count;
@@ -174,7 +186,7 @@ static bool n_is_failed(const struct hm_recommending *w, double n)
     return false;
 }
 
-/* Proposes the first n of the question that is not known to fail. */
+/* Proposes a run of the first n in the question that is not known to fail. */
 static int next_first_candidate(struct hm_recommending *w, struct hm_err *err)
 {
     for (size_t i = 0; i < w->count; i++)

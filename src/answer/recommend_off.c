@@ -1,8 +1,8 @@
 /*
  * Errors of a fit for configurations that were left out. Each configuration is left out in turn and
- * predicted from the rest, with the terms and weights of the whole fit. The error of a
- * configuration is |mean - predicted| / predicted. Limit: at most FOLDS fits are made; if there are
- * more configurations, they are left out in groups.
+ * predicted from the others, with the terms and weights of the fit to all configurations. The error
+ * of a configuration is |mean - predicted| / predicted. Limit: at most FOLDS fits are made; if
+ * there are more configurations, they are left out in groups.
  */
 #include "recommend_off.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 static int compare_numbers(const void *a, const void *b)
@@ -32,7 +33,10 @@ static void off_add_configuration(const struct hm__fit *f, size_t g, struct hm_l
     hm__lsq_add(lsq, row);
 }
 
-/* Predicts the configurations first, first + folds, first + 2 folds, … from all others. */
+/*
+ * Predicts the configurations with the indices first, first + folds, first + 2 folds, … from a fit
+ * to all others.
+ */
 static void off_leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
 {
     const size_t groups = f->data.group_count;
@@ -64,11 +68,12 @@ int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, str
         hm__free(sorted);
         return hm__fail_nomem(err);
     }
-    for (size_t first = 0; first < folds; first++)
+    for (size_t first = 0; first < folds && !hm__budget_spent("runs"); first++)
         off_leave_out(f, first, folds, off->errors);
     memcpy(sorted, off->errors, groups * sizeof(*sorted));
     qsort(sorted, groups, sizeof(*sorted), compare_numbers);
-    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* The rank is counted from 1. */
+    /* Position of the quantile in the sorted errors, counted from 1. */
+    size_t rank = (size_t)ceil(level * (double)(groups + 1));
     off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
     for (size_t g = 0; g < groups; g++)
         off->usual += sorted[g] * sorted[g] / (double)groups;

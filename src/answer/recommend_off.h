@@ -1,10 +1,10 @@
-/* Errors of a fit for configurations that were left out. */
+/* Errors of a fit for configurations that it was not fitted to. */
 #ifndef HM_RECOMMEND_OFF_H
 #define HM_RECOMMEND_OFF_H
 
 #include "fit.h"
 
-/* Errors of a fit for configurations that were left out of it, relative to the prediction. */
+/* Errors of a fit for configurations that it was not fitted to, as fractions of the predictions. */
 struct hm_off {
     double *errors; /* Error of each configuration; owned. */
     size_t count;
@@ -13,7 +13,8 @@ struct hm_off {
 };
 
 /*
- * Leaves out each configuration in turn and finds the errors; off->errors is freed with hm__free.
+ * Leaves out each configuration in turn and computes the error of its prediction. The caller frees
+ * off->errors with hm__free.
  */
 int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err);
 /*

@@ -2,11 +2,12 @@
  * Answers from single rows of the table of runs: rows that match a question exactly, and rows of
  * runs that failed.
  *
- * A row matches when every quantity of the question is equal up to rounding. The time for an n is
- * the median of its k repeats; the interval is mean +- t s sqrt(1 + 1/k) with their standard
- * deviation s and Student's t. A failure counts for the same n with the same or more work (batch,
- * size), because a job that does not fit does not fit with more work either, unless a run with at
- * least as much work succeeded. Limit: a failure has no effect on other n.
+ * A row matches when every quantity of the question is equal up to rounding. The time for a number
+ * of workers n is the median of its k repeats; the interval is mean +- t s sqrt(1 + 1/k), where
+ * mean and standard deviation s are those of the repeats and t is from Student's distribution. A
+ * failure counts for the same n with the same or more work (batch, size), because a job that does
+ * not fit does not fit with more work either. It does not count if a run with at least as much work
+ * succeeded. Limit: a failure has no effect on other n.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,8 +47,7 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
 }
 
 /*
- * Adds a note if the question names no label (algorithm or machine), but the rows have different
- * ones.
+ * Adds a note if the rows have several algorithms or machines, but the question does not name one.
  */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
@@ -155,8 +155,8 @@ static bool place_has(const struct hm_recommending *w, const char *name)
 }
 
 /*
- * A quantity that the question does not give must be the same in all runs. The size is an
- * exception: its default is the whole data set.
+ * Handles a quantity that the question does not give: it must be the same in all runs. The size is
+ * an exception, because its default is the whole data set.
  */
 static int place_close(struct hm_recommending *w, const char *name, struct hm_err *err)
 {
@@ -235,8 +235,8 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /*
- * Whether the work of a row (batch and size) is at least that of the question (if at_least), or at
- * most that (otherwise).
+ * Compares the work (batch and size) of a row with that of the question. Returns whether it is at
+ * least as much if at_least is true, otherwise whether it is at most as much.
  */
 static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
@@ -245,7 +245,7 @@ static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_le
         const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
-        /* The work is unknown: count a failure, but not a success. */
+        /* If the work is unknown, a failure counts, but a success does not. */
         if (!values || isnan(values[row]))
             return !at_least;
         if (hm__recommend_same(values[row], at->value))
@@ -316,10 +316,28 @@ int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- rows that match ------------------------------------------------------------------------- */
 
+bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name)
+{
+    const double *values = hm__recommend_values(w->runs, name);
+    double low = INFINITY, high = -INFINITY;
+
+    if (n != 1 || !values || (strcmp(name, "latency") != 0 && strcmp(name, "bandwidth") != 0))
+        return false;
+    for (size_t i = 0; i < w->picked_count; i++) {
+        if (w->n[w->picked[i]] != n)
+            continue;
+        low = fmin(low, values[w->picked[i]]);
+        high = fmax(high, values[w->picked[i]]);
+    }
+    return !(low < high);
+}
+
 static bool row_matches(const struct hm_recommending *w, size_t row)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const double *values = hm__recommend_values(w->runs, w->at[i].name);
+        if (hm__recommend_ignores(w, w->n[row], w->at[i].name))
+            continue;
         if (!values || !hm__recommend_same(values[row], w->at[i].value))
             return false;
     }
@@ -333,7 +351,8 @@ static double sorted_median(double *values, size_t count)
 }
 
 /*
- * Sets the interval for one more repeat, and draws of the mean; both use Student's t distribution.
+ * Sets the interval for one more repeat, and random draws of the mean time. Both use Student's t
+ * distribution.
  */
 static int candidate_set_spread(struct hm_recommending *w, struct hm_recommend_candidate *t,
                                 const double *seconds, size_t count, struct hm_err *err)
@@ -394,7 +413,9 @@ static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_ca
     return candidate_set_spread(w, t, seconds, count, err);
 }
 
-/* Drops all draws unless every candidate with a time has draws. */
+/*
+ * Removes the random draws of all candidates unless every candidate that has a time also has draws.
+ */
 static void candidates_drop_draws(struct hm_recommending *w)
 {
     bool all = true;

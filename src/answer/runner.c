@@ -1,29 +1,31 @@
 /*
- * Computes the path of the loss of an algorithm on m workers, in each random draw.
+ * Computes the path of the loss of an algorithm on m workers. There is one path for each random
+ * draw of the fit.
  *
- * If m was measured, a draw follows one of the traces on m workers, shifted by the noise that
- * remains in the mean of these traces; beyond the end of the trace it continues like the draw of
- * the fitted curve g(i, m), where i is the iteration. If m was not measured, a draw is the draw of
- * g(i, m), shifted by a random error as large as for m that were held out of the fit. If every
- * trace on m workers, or on the neighbouring measured m, diverged, the path ends where they do.
- * Limit: paths are evaluated on a grid of HM_GRID_MAX iterations, up to eight times the longest
- * trace.
+ * If traces on m workers exist, a path follows one of them, shifted by the noise that remains in
+ * the mean of these traces. Beyond the end of the trace, it continues like the draw of the fitted
+ * loss curve g(i, m), where i is the iteration. If m was not measured, a path is the draw of g(i,
+ * m), shifted by a random error as large as the errors for numbers of workers that were held out of
+ * the fit. If every trace on m workers, or on the neighbouring measured numbers, diverged, the path
+ * ends where they diverged. Limit: paths are evaluated on a grid of HM_GRID_MAX iterations, up to
+ * eight times the longest trace.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "runner.h"
 
 /*
- * Assumed time of draws that never reach the target loss, relative to the mean time of those that
- * do.
+ * A draw of the fit that never reaches the target loss counts with this multiple of the mean time
+ * of the draws that reach it.
  */
 static const double NEVER = 10;
 
 /*
- * Sets the iterations of the grid: consecutive ones at first, then growing steps, up to eight times
- * the measured iterations.
+ * Sets the iterations of the grid: first consecutive ones, then growing steps, up to eight times
+ * the last measured iteration.
  */
 static void grid_init(struct hm_grid *grid, double last)
 {
@@ -44,9 +46,9 @@ static void grid_init(struct hm_grid *grid, double last)
 }
 
 /*
- * Evaluates ln(P - P*) of a measured curve on the grid, interpolated over ln i, with INFINITY
- * before the first point of the curve. Returns the number of grid points up to the end of the
- * curve.
+ * Evaluates a measured curve on the grid of iterations: ln(P - P*), the logarithm of loss minus
+ * least loss, interpolated linearly in ln i. Grid points before the first point of the curve get
+ * INFINITY. Returns the number of grid points up to the end of the curve.
  */
 static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve,
                              double best, double *y)
@@ -72,10 +74,13 @@ static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve
 
 /* The traces on m workers, evaluated on the grid. */
 struct laid_curves {
-    /* y[c * grid.count + p] is ln(P - P*) of trace c at grid point p. */
+    /*
+     * y[c * grid.count + p] is ln(P - P*), the logarithm of loss minus least loss, of trace c at
+     * grid point p.
+     */
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
-    /* Whether each trace diverged; the path of a diverged trace ends with it. */
+    /* Whether each trace diverged; if one did, a path that follows it ends with it. */
     bool *diverged;
 };
 
@@ -107,7 +112,10 @@ static void laid_curves_fill(struct hm_runner *r, double best, struct laid_curve
     }
 }
 
-/* Slope of a trace per unit of ln i, over the latter half of its range of ln i. */
+/*
+ * Slope of ln(P - P*) of a trace with respect to ln i, where i is the iteration, over the second
+ * half of the trace's range of ln i.
+ */
 static double curve_last_slope(const struct hm_grid *grid, const double *curve, size_t end)
 {
     double half = sqrt(grid->iterations[end - 1]);
@@ -122,9 +130,10 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 }
 
 /*
- * Replaces y by a trace, shifted by `away`, and continues it beyond its end with the changes of g:
- * on entry y holds g from the last point of the trace on. Wherever g rises, which the least loss so
- * far cannot, the path continues like a power of i with the last slope of the trace.
+ * Replaces the path y by a trace, shifted by `away`. Beyond the end of the trace, the path
+ * continues with the changes of the fitted loss curve g, whose values y must hold on entry. A path
+ * is the least loss so far and cannot rise; if g rises, the path continues like a power of the
+ * iteration, with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
                               double away, double *y)
@@ -151,7 +160,10 @@ static void path_keep_least(double *y, size_t count)
         y[p] = y[p] < y[p - 1] ? y[p] : y[p - 1];
 }
 
-/* The iteration after which all traces on m workers have diverged; INFINITY if not all have. */
+/*
+ * Returns the iteration after which all traces on m workers have diverged; INFINITY if at least one
+ * has not.
+ */
 static double last_before_divergence(const struct hm_g *g, double m)
 {
     double last = 0;
@@ -165,8 +177,9 @@ static double last_before_divergence(const struct hm_g *g, double m)
 }
 
 /*
- * The iteration after which a path on any m is assumed to diverge: the larger value of the two
- * neighbouring measured m, or that of the nearest one outside the measured range.
+ * Returns the iteration after which a path on m workers is assumed to diverge: the larger one of
+ * the values at the two neighbouring measured numbers of workers, or, outside the measured range,
+ * the value at the nearest one.
  */
 static double last_valid_iteration(const struct hm_g *g, double m)
 {
@@ -202,6 +215,8 @@ static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
     for (size_t p = 0; p < count; p++)
         bent[p] = hm__g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("m"))
+            break;
         double away = spread * hm__random_normal(random), *y = r->y + d * count;
         size_t c = r->curves ? d % r->curves : 0, end = r->curves ? laid->ends[c] : 0;
         hm__g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);
@@ -265,7 +280,10 @@ void hm__runner_release(struct hm_runner *runner)
     runner->y = NULL;
 }
 
-/* First grid point at which a falling path is at most `level`; `count` if there is none. */
+/*
+ * Index of the first grid point at which a falling path is at most `level`; `count` if there is
+ * none.
+ */
 static size_t path_first_at(const double *y, size_t count, double level)
 {
     size_t low = 0, high = count;

@@ -1,16 +1,19 @@
 /*
- * Internal interface of an advice: the path of the loss of an algorithm on m workers, in each draw.
+ * Internal interface of an advice: the path of the loss of an algorithm on m workers.
  *
- * A runner holds, for each draw, the path of y = ln(P - P*) on a grid of iterations (the minimum so
- * far, since a run may stop there) and the seconds of an iteration. P is the loss and P* the least
- * possible loss. All answers are computed from these paths and times.
+ * A runner is one algorithm on m workers. For each random draw of the fits it holds the seconds of
+ * an iteration and the path of y = ln(P - P*) on a grid of iterations, where P is the loss and P*
+ * the least possible loss. The path is the minimum of y so far, since a run may stop there. All
+ * answers are computed from these paths and times.
  */
 #ifndef HM_RUNNER_H
 #define HM_RUNNER_H
 
 #include "converge.h"
 
-/* HM_GRID_EACH iterations are consecutive; after them the steps grow. */
+/*
+ * The first HM_GRID_EACH points of the grid are consecutive iterations; after them the steps grow.
+ */
 enum { HM_GRID_MAX = 80, HM_GRID_EACH = 20 };
 
 struct hm_grid {
@@ -24,52 +27,61 @@ struct hm_runner {
     size_t curves; /* Number of traces on m workers. */
     struct hm_grid grid;
     double seconds;           /* f(m), the seconds of an iteration. */
-    double paces[HM_G_DRAWS]; /* Seconds of an iteration in each draw. */
-    /* y[d * grid.count + p] is the minimum of y up to grid point p in draw d; owned. */
+    double paces[HM_G_DRAWS]; /* Seconds of an iteration in each draw of the fit. */
+    /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */
     double *y;
     /*
-     * Iterations to the target loss (INFINITY: never), or iterations within the time limit, in each
-     * draw.
+     * For each draw of the fits: the iterations to the target loss (INFINITY if it is never
+     * reached), or, without a target loss, the iterations within the time limit.
      */
     double iterations[HM_G_DRAWS];
-    /* Value to be minimised in each draw: seconds, money, or y. */
+    /* Value to be minimised, for each draw of the fits: seconds, money, or y = ln(P - P*). */
     double value[HM_G_DRAWS];
     double expected; /* Mean of `value` over the draws. */
 };
 
-/* Draws the paths. The caller must have set `seconds` and `paces`. */
+/*
+ * Computes the path of the loss for each draw of the fit. The caller must have set `seconds` and
+ * `paces`.
+ */
 int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
                     double seed, struct hm_err *err);
 void hm__runner_release(struct hm_runner *runner);
-/* Iterations in a draw until y is at most `level`; INFINITY if the grid ends before. */
+/*
+ * Returns the iterations until y = ln(P - P*) is at most `level` in a draw of the fit; INFINITY if
+ * that is beyond the grid.
+ */
 double hm__runner_hit(const struct hm_runner *runner, size_t draw, double level);
 /*
- * Smallest y of a draw within a number of iterations; INFINITY if that ends before the first known
- * point.
+ * Returns the smallest y = ln(P - P*) in a draw of the fit within the given number of iterations;
+ * INFINITY if they end before the first iteration that has a value.
  */
 double hm__runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
 /*
- * Writes the seconds until y is at most `level`, for every step-th draw, into times (HM_G_DRAWS /
- * step values) and returns their mean. A draw that never reaches the level counts as ten times the
- * mean of the draws that do; the result is INFINITY if no draw does. *ret_there is the number of
- * draws that reach the level; ret_there may be NULL.
+ * Writes the seconds until y = ln(P - P*) is at most `level`, for every step-th draw of the fit,
+ * into times (HM_G_DRAWS / step values) and returns their mean. A draw that never reaches the level
+ * counts as ten times the mean of the draws that reach it. The result is INFINITY if no draw
+ * reaches the level. *ret_there is the number of draws that reach it; ret_there may be NULL.
  */
 double hm__runner_times(const struct hm_runner *runner, double level, size_t step, double *times,
                         size_t *ret_there);
 
 /*
- * Computes the smooth path of an algorithm on m workers: the fitted g and the systematic difference
- * of the traces on m from g, without the noise of single traces.
+ * Computes the smooth path of an algorithm on m workers: the fitted loss curve g plus the
+ * systematic difference between the traces on m workers and g, without the noise of single traces.
  */
 int hm__runner_smooth(const struct hm_runner *runner, double best, double *y, struct hm_err *err);
-/* Iterations, not rounded, until a path on the grid is at most `level`. */
+/*
+ * Returns the iterations, not rounded, until the loss along a path, as y = ln(P - P*), is at most
+ * `level`.
+ */
 double hm__grid_hit(const struct hm_grid *grid, const double *y, double level);
 
 enum { HM_RUNNERS_MAX = 256 }; /* Largest number of runners of one algorithm in a schedule. */
 
 /*
- * Finds the best schedule of the number of workers m until y is at most `level`, for the runners of
- * each algorithm; see schedule.c.
+ * Finds when to change the number of workers, so that y = ln(P - P*) falls to `level` in the
+ * shortest time. The runners of each algorithm are evaluated together; see schedule.c.
  */
 int hm__schedule_find(struct hm_schedule *schedule, struct hm_arena *arena,
                       struct hm_runner *runners, size_t count, double best, double level,

@@ -3,22 +3,25 @@
  * (Bellman 1957).
  *
  * A run that has reached a loss is assumed to continue on m' workers as if it had reached that loss
- * on m' workers: the loss is the whole state. Levels are equally spaced values of y = ln(P - P*).
- * Let I(m, k) be the iteration at which the path on m workers crosses level k. A step on m leads
- * from level k to the first level k' with I(m, k') >= I(m, k) + 1, so that m does not change within
- * an iteration. V(k, m), the least time from level k to the last level when the run is on m workers
- * at level k, follows from the levels below:
+ * on m' workers: the loss is the whole state. Levels are equally spaced values of y = ln(P - P*),
+ * the logarithm of loss minus least loss. Let I(m, k) be the iteration at which the path on m
+ * workers crosses level k. A step on m workers leads from level k to the first level k' with I(m,
+ * k') >= I(m, k) + 1, so that m does not change within an iteration. Let V(k, m) be the least time
+ * from level k to the last level if the run is on m workers at level k. With f(m), the seconds of
+ * an iteration, V is computed from the last level backwards:
  *
  *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
- * The paths are smooth (hm__runner_smooth), because the noise of single traces would be taken for
- * gains. The gain of the schedule is then computed over the draws, which follow the traces; without
- * a gain on average there is no schedule. All paths start at a common level above the losses after
- * the first iteration. Limit: LEVELS levels of the loss and HM_RUNNERS_MAX values of m.
+ * The search uses smooth paths (hm__runner_smooth), because it would mistake the noise of single
+ * traces for gains. The gain of the schedule is then computed over the random draws, which follow
+ * the traces; if the mean gain is too small, no schedule is proposed. All paths start at a common
+ * level above the losses after the first iteration. Limit: LEVELS levels of the loss and
+ * HM_RUNNERS_MAX values of m.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "runner.h"
 #include "student.h"
@@ -27,12 +30,16 @@ enum { LEVELS = 400 };
 
 /* Smallest relative gain for which a schedule is proposed. */
 static const double WORTH = 0.01;
-/* Smallest relative gain of a single change of m; it keeps ties from alternating. */
+/*
+ * Smallest relative gain of a single change of the number of workers. It prevents alternating
+ * between two equally good numbers.
+ */
 static const double BOTHER = 1e-3;
 
-/* The fastest run of any algorithm without a change of m. */
+/* The fastest run of any algorithm with a fixed number of workers. */
 struct fixed_rival {
-    const struct hm_runner *runner; /* NULL: no m reaches the target loss. */
+    /* The runner of this run; NULL if no number of workers reaches the target loss. */
+    const struct hm_runner *runner;
     double time_s, iterations;
 };
 
@@ -40,15 +47,24 @@ struct fixed_rival {
 struct schedule_plan {
     struct hm_runner **runners;
     size_t count;
-    /* at[r * LEVELS + k] is the iteration I at which runner r crosses level k; INFINITY: never. */
+    /*
+     * at[r * LEVELS + k] is the iteration at which runner r crosses level k; INFINITY if it never
+     * does.
+     */
     double *at;
-    /* ahead[r * LEVELS + k] is V, the least time in seconds from level k with runner r. */
+    /*
+     * ahead[r * LEVELS + k] is the least time in seconds from level k to the last level, starting
+     * with runner r.
+     */
     double *ahead;
-    /* next[r * LEVELS + k] is the runner that continues from level k after runner r. */
+    /* next[r * LEVELS + k] is the best runner to continue with from level k, after runner r. */
     size_t *next;
-    double from, to; /* y = ln(P - P*) of the first and of the last level. */
-    double switch_s; /* Seconds that a change of m costs. */
-    /* Seconds that a change of m must gain beyond its cost. */
+    /* First and last level of y = ln(P - P*), the logarithm of loss minus least loss. */
+    double from, to;
+    double switch_s; /* Seconds that a change of the number of workers takes. */
+    /*
+     * Seconds that a change of the number of workers must save in addition to the seconds it takes.
+     */
     double bother_s;
 };
 
@@ -57,7 +73,10 @@ static double schedule_level(const struct schedule_plan *p, size_t k)
     return p->from + (p->to - p->from) * (double)k / (LEVELS - 1);
 }
 
-/* Computes the iterations from the start to every level along a falling path. */
+/*
+ * Computes for every level of the loss the number of iterations after which a falling path reaches
+ * it.
+ */
 static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *grid,
                            const double *y, double *at)
 {
@@ -93,8 +112,9 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
 }
 
 /*
- * Finds the first level at least one iteration after level k, or the last reachable level. Returns
- * the iterations from k to it; INFINITY if no level below k is reached.
+ * Finds the first level that is reached at least one iteration after level k, or else the last
+ * level that is reached. Returns the number of iterations from level k to it; INFINITY if no level
+ * after k is reached.
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
@@ -120,6 +140,8 @@ static void schedule_solve(struct schedule_plan *p)
         p->ahead[r * LEVELS + LEVELS - 1] = 0;
     for (size_t k = LEVELS - 1; k-- > 0;) {
         double way[HM_RUNNERS_MAX];
+        if (hm__budget_spent("m"))
+            return;
         for (size_t o = 0; o < p->count; o++) {
             size_t level;
             double iterations = levels_go_on(p->at + o * LEVELS, k, &level);
@@ -140,7 +162,10 @@ static void schedule_solve(struct schedule_plan *p)
     }
 }
 
-/* Iterations from one level until another is passed; *ret_end is the level reached. */
+/*
+ * Returns the iterations from level `from` until level `to` is reached. Only whole steps are made,
+ * so the level at the end, *ret_end, may be beyond `to`.
+ */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
     double sum = 0;
@@ -158,7 +183,10 @@ static double schedule_stay(const struct schedule_plan *p, size_t r, double seco
     return seconds * levels_stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
 }
 
-/* The best runner to start with; starting on it costs no change. */
+/*
+ * Returns the best runner to start with. The start does not count as a change of the number of
+ * workers.
+ */
 static size_t schedule_best_start(const struct schedule_plan *p)
 {
     size_t best = 0;
@@ -169,7 +197,7 @@ static size_t schedule_best_start(const struct schedule_plan *p)
     return best;
 }
 
-/* A schedule: runner[s] runs until level until[s]. */
+/* A schedule: in step s, runner[s] runs until level until[s] is reached. */
 struct schedule_steps {
     size_t runner[LEVELS], until[LEVELS];
     size_t count;
@@ -194,7 +222,10 @@ static void schedule_trace_back(const struct schedule_plan *p, struct schedule_s
     steps->until[steps->count++] = LEVELS - 1;
 }
 
-/* Time in seconds of a schedule on the paths in p->at; phases may be NULL. */
+/*
+ * Returns the time of a schedule in seconds if the runners follow the paths in p->at. phases may be
+ * NULL.
+ */
 static double schedule_time(const struct schedule_plan *p, const struct schedule_steps *steps,
                             const double *seconds, struct hm_phase *phases)
 {
@@ -226,7 +257,7 @@ static size_t schedule_best_fixed(const struct schedule_plan *p)
     return fixed;
 }
 
-/* Relative gain of a schedule over the rival, with the paths and times of one draw. */
+/* Relative gain of a schedule over the best fixed number of workers, in one draw of the fits. */
 static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_steps *steps,
                                  const struct fixed_rival *rival, size_t draw)
 {
@@ -240,7 +271,7 @@ static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_
     return 1 - schedule_time(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
 }
 
-/* Sets the interval of the gain over the draws; returns the mean gain. */
+/* Sets the interval of the gain from all draws of the fits; returns the mean gain. */
 static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s,
                                   const struct schedule_steps *steps,
                                   const struct fixed_rival *rival, double level)
@@ -249,6 +280,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
     size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("m"))
+            break;
         double gain = schedule_draw_gain(p, steps, rival, d);
         if (!isfinite(gain))
             continue;
@@ -260,7 +293,10 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
     return count > 0 ? sum / (double)count : NAN;
 }
 
-/* Replaces the rival by the best fixed m of this algorithm, if that is faster. */
+/*
+ * Replaces the rival, which is the fastest run with a fixed number of workers, by the best one of
+ * this algorithm, if that is faster.
+ */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {
     size_t r = schedule_best_fixed(p);
@@ -270,7 +306,7 @@ static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *r
         *rival = (struct fixed_rival){p->runners[r], time, time / seconds};
 }
 
-/* Replaces *s by the best schedule of this algorithm, if that is faster. */
+/* Replaces *s by the best schedule of this algorithm, if that schedule is faster. */
 static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct hm_arena *arena,
                         double best, const struct fixed_rival *rival, double confidence,
                         struct hm_err *err)
@@ -301,7 +337,7 @@ static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct h
     return 0;
 }
 
-/* Sets the schedule to one fixed m. */
+/* Sets the schedule to a single fixed number of workers. */
 static int schedule_set_fixed(struct hm_schedule *s, struct hm_arena *arena,
                               const struct fixed_rival *rival, double level, struct hm_err *err)
 {
@@ -326,7 +362,10 @@ static int schedule_select_algorithm(struct schedule_plan *p, struct hm_runner *
     p->count = 0;
     for (size_t k = 0; k < count; k++) {
         if (runners[k].g == runners[first].g && k < first)
-            return 0; /* This algorithm was evaluated already, with an earlier runner. */
+            /*
+             * The algorithm of this runner was evaluated already, together with an earlier runner.
+             */
+            return 0;
         if (runners[k].g == runners[first].g && p->count < HM_RUNNERS_MAX)
             p->runners[p->count++] = &runners[k];
     }

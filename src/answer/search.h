@@ -9,18 +9,22 @@
 
 enum { HM_DEFAULT_MAX_N = 1024, HM_BEYOND_RUNS = 8 };
 
+/* Slack of the recommendation if the question gives none. */
+#define HM_DEFAULT_SLACK 0.05
+
 /* One combination of job, machine, scheme and platform, and how its points are compared. */
 struct hm_search {
     const struct hm_job *job;
-    const struct hm_cluster *cluster; /* NULL when the job has only formulas. */
+    const struct hm_cluster *cluster; /* The cluster; NULL if the job has only formulas. */
     const struct hm_question *question;
-    enum hm_goal goal; /* The goal as decided, never HM_GOAL_AUTO. */
-    /* An enum hm_scheme for all-reduce steps; -1 keeps the schemes of the job. */
+    /* The goal of the search; never HM_GOAL_AUTO, because the automatic choice was made before. */
+    enum hm_goal goal;
+    /* Scheme (enum hm_scheme) of all-reduce steps; -1 keeps the schemes that the job specifies. */
     int scheme;
     struct hm_way way; /* Platform and consistency. */
     /*
-     * Straggler table of the cluster, shared by all searches on that cluster; NULL: all workers are
-     * equally fast.
+     * Straggler table of the cluster, shared by all searches on that cluster; NULL if all workers
+     * are equally fast.
      */
     struct hm_stragglers *stragglers;
     /* Times of steps of the job on the cluster, shared in the same way; may be NULL. */
@@ -37,7 +41,7 @@ struct hm_search {
 /* Default largest n for a job with a graph; it is small because splitting takes time. */
 enum { HM_DEFAULT_PARTS = 64 };
 
-/* A curve: one point for each n that is considered, in rising order. */
+/* A curve: one point for each n that is considered, in ascending order of n. */
 struct hm_curve {
     struct hm_point *points; /* Owned array of `count` points. */
     size_t count;
@@ -45,11 +49,14 @@ struct hm_curve {
     struct hm_point reference;
 };
 
-/* Largest n to consider; *ret_ceiling is true if the user or the cluster set this limit. */
+/*
+ * Returns the largest n to consider; *ret_ceiling is true if the user or the cluster set this
+ * limit.
+ */
 double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
 /*
- * The changes to the job that this search needs; callers change the variant further for what-if
- * questions.
+ * Returns the changes to the job that this search needs. Callers add further changes to evaluate
+ * what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
@@ -63,40 +70,58 @@ void hm__curve_finish(struct hm_curve *curve, const struct hm_search *search, do
 /* Computes the times of points from the model, or from the fit of the question (fitted.c). */
 int hm__search_eval(const struct hm_search *search, const struct hm_model *model,
                     struct hm_point *points, size_t count, struct hm_err *err);
-/* With a fit, computes the intervals and the certainty of the choice (fitted.c). */
+/*
+ * Computes the intervals of the answer and the probability that the choice is best, if the question
+ * has a fit (fitted.c).
+ */
 int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_model *model, const struct hm_curve *curve,
                          struct hm_err *err);
-/* With a fit of runs alone, explains which term of the fit limits the speed (fitted.c). */
+/* Explains which term of the fit limits the speed, if the times come from runs alone (fitted.c). */
 int hm__answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
                            const struct hm_point *point, struct hm_err *err);
 /* Whether the times come from runs alone, without the job's model (fitted.c). */
 bool hm__search_by_runs(const struct hm_search *search);
 
 /*
- * Iterations of the whole job on n workers, with `work` as a factor on its samples; 1 when the job
- * specifies none.
+ * Returns the iterations of the whole job on n workers; 1 if the job specifies none. `work`
+ * multiplies the number of samples.
  */
 double hm__search_iterations(const struct hm_search *search, double work, double n);
 /* Cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
-/* Whether a point fits (memory and batch suffice) and meets deadline and budget. */
+/* Whether a point has enough memory and samples and meets deadline and budget. */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* The value to be minimised for the goal. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
-/* Index of the best point, or HM_NONE if no point meets the limits. Fewer workers win ties. */
+/*
+ * Index of the best point, or HM_NONE if no point meets the limits. If several are equally good,
+ * the one with the fewest workers is taken.
+ */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /*
- * Lowers *time_s and *expense to the smallest values on the curve, each one independently of the
- * other.
+ * Lowers *time_s to the shortest time on the curve and *expense to the smallest cost, which may
+ * belong to different points.
  */
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
 
-/* Each of the following functions fills in its part of the answer from the curve. */
+/* Slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
+double hm__search_slack(const struct hm_search *search);
+/*
+ * Index of the recommended point: the first one that meets the limits and whose value is at most 1
+ * + slack times that of the point `best`. HM_NONE if `best` is HM_NONE.
+ */
+size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
+                             size_t best);
+
+/* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
+/* Sets the recommended point and the three alternatives; the best point and the knee are set. */
+void hm__answer_recommend(struct hm_answer *answer, const struct hm_search *search,
+                          const struct hm_curve *curve);
 /* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */
 void hm__answer_plateau(struct hm_answer *answer, const struct hm_search *search,
                         const struct hm_curve *curve);

@@ -1,8 +1,9 @@
 /*
- * Compares a job with the literature. A job may contain published figures that it must reproduce,
- * and k measured speedups. The mean absolute percentage error of the predicted speedups s, 100/k
- * sum |s - s_measured| / s_measured, is then a figure too (with and without the reference point,
- * which is exact by construction). Limit: figures are compared at the n of the curve only.
+ * Compares a job with the literature. A job may contain published figures that the model must
+ * reproduce, and k measured speedups. The mean absolute percentage error of the predicted speedups
+ * s, 100/k sum |s - s_measured| / s_measured, can be compared with a published one too, with and
+ * without the reference point, which is exact by construction. Limit: figures are compared at the n
+ * of the curve only.
  */
 #include <math.h>
 #include <string.h>
@@ -54,8 +55,8 @@ static double answer_mape(const struct hm_answer *a, bool without_reference)
 enum { RANDOM_SEEDS = 20 };
 
 /*
- * Mean and standard deviation of the error of the speedups, over random splits of the job's graph
- * with 20 seeds.
+ * Computes mean and standard deviation of the percentage error of the speedups, over random splits
+ * of the job's graph with 20 seeds.
  */
 static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_spread,
                        struct hm_err *err)
@@ -114,8 +115,8 @@ static void validation_add_check(struct hm_validation *v, const char *what, doub
 }
 
 /*
- * Compares the counts of the network: parameters must agree exactly, flop to the published four or
- * five digits.
+ * Compares the counts of a neural network with published ones: the number of parameters must agree
+ * exactly, the flop to the published digits (four or five).
  */
 static int check_network(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
 {
@@ -148,8 +149,8 @@ static int fail_off_curve(const struct hm_job *job, double n, const char *field,
 }
 
 /*
- * Checks that the curve has a point at the n of each figure, and that errors have measured speedups
- * to refer to.
+ * Checks that the curve has a point at the n of each figure. If a figure is an error of speedups,
+ * the job must have measured speedups.
  */
 static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)
 {

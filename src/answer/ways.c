@@ -1,14 +1,15 @@
 /*
- * Platforms as candidates of a plan: which numbers of servers are tried, which of them is chosen,
- * from which n the servers' links limit the speed, and how many servers are enough. A number of
- * servers is enough when the time is at most 1.05 times that with one server per worker. Limit: if
- * the question gives no number, only those in `numbers` are tried.
+ * Lists the platforms that a plan compares: chooses the number of servers, finds the number of
+ * workers n from which the servers' links limit the speed, and finds how many servers are enough. A
+ * number of servers is enough when the time is at most 1.05 times that with one server per worker.
+ * Limit: if the question gives no number of servers, only those in `numbers` are tried.
  */
 #include "ways.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "slowness.h"
 #include "way_time.h"
@@ -18,8 +19,8 @@ static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 1
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 /*
- * A smaller number of servers is chosen if its value is at most FEWER times the best. A number of
- * servers is enough if its time is at most ENOUGH times that with one server per worker.
+ * The smallest number of servers is chosen whose value is at most FEWER times the best value. A
+ * number of servers is enough if the time is at most ENOUGH times that with one server per worker.
  */
 static const double FEWER = 1.02, ENOUGH = 1.05;
 
@@ -82,8 +83,8 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 /* ---- saturation ------------------------------------------------------------------------------ */
 
 /*
- * The n from which the servers' links are busy for at least half of a step, or, with stale workers,
- * all the time.
+ * Returns the number of workers n from which the servers' links are busy for at least half of a
+ * step, or all the time if gradients may be stale.
  */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
@@ -126,6 +127,8 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
     int rc = way_time_with(s, n, high, &least, &ignored);
 
     while (rc == 0 && low < high) {
+        if (hm__budget_spent("servers"))
+            break;
         double middle = floor((low + high) / 2);
         rc = way_time_with(s, n, middle, &now, &ignored);
         if (now <= ENOUGH * least)
@@ -142,13 +145,15 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
 int hm__answer_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                     struct hm_err *err)
 {
-    size_t at = a->best != HM_NONE ? a->best : a->nearest;
+    size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
 
     a->uneven = s->cluster && hm__slowness_any(&s->cluster->slowness) && !hm__search_by_runs(s);
-    if (at == HM_NONE || s->way.platform == HM_PLATFORM_JOB)
+    if (at == HM_NONE)
+        return 0;
+    a->samples_per_s = hm__search_samples_per_s(s, &c->points[at]);
+    if (s->way.platform == HM_PLATFORM_JOB)
         return 0;
     a->way = hm__way_at(&s->way, &c->points[at]);
-    a->samples_per_s = hm__search_samples_per_s(s, &c->points[at]);
     a->saturates_n = hm__way_saturates(s, c);
     return hm__way_enough(s, c->points[at].n, &a->servers_enough, err);
 }

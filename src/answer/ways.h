@@ -1,4 +1,4 @@
-/* Platforms as candidates of a plan. */
+/* The platforms that a plan compares. */
 #ifndef HM_WAYS_H
 #define HM_WAYS_H
 
@@ -10,32 +10,38 @@
  */
 size_t hm__ways_count(const struct hm_question *question);
 /*
- * Returns the nth platform to evaluate; *ret_asked is its index in the question. Fewer servers come
- * first.
+ * Returns the nth platform to evaluate; *ret_asked is its index in the question. The numbers of
+ * servers of a platform are in ascending order.
  */
 struct hm_way hm__ways_nth(const struct hm_question *question, size_t nth, size_t *ret_asked);
 /*
- * Among platforms that differ only in the number of servers, the first one is chosen whose value is
- * at most this factor times the best.
+ * Returns the factor for the choice of the number of servers: the smallest number is chosen whose
+ * value is at most this factor times the best value.
  */
 double hm__ways_fewer(void);
 
-/* A platform at a point: the number of colocated servers is at most the number of nodes. */
+/*
+ * Returns the platform as it is used at a point; it has at most as many colocated servers as the
+ * point has nodes.
+ */
 struct hm_way hm__way_at(const struct hm_way *way, const struct hm_point *point);
-/* Samples per second whose gradients are used; NaN if the job has no batch. */
+/* Returns the samples per second whose gradients are used; NaN if the job has no batch. */
 double hm__search_samples_per_s(const struct hm_search *search, const struct hm_point *point);
 /* Checks that servers and backups leave at least one worker. */
 int hm__way_check(const struct hm_search *search, double max_n, struct hm_err *err);
 
-/* The n from which the servers' links limit the speed; NaN: never, or no servers. */
+/*
+ * Returns the number of workers n from which the servers' links limit the speed; NaN if they never
+ * do or there are no servers.
+ */
 double hm__way_saturates(const struct hm_search *search, const struct hm_curve *curve);
 /*
- * Finds the fewest servers with which n workers are nearly as fast as with one server per worker;
- * NaN: no servers, or unknown.
+ * Finds the smallest number of servers with which n workers are nearly as fast as with one server
+ * per worker; NaN if there are no servers or the number is unknown.
  */
 int hm__way_enough(const struct hm_search *search, double n, double *ret_servers,
                    struct hm_err *err);
-/* Fills in the fields of an answer about the platform and stragglers. */
+/* Fills in the fields of an answer that describe the platform and stragglers. */
 int hm__answer_ways(struct hm_answer *answer, const struct hm_search *search,
                     const struct hm_curve *curve, struct hm_err *err);
 

@@ -8,7 +8,7 @@
 
 #include "shortest.h"
 
-/* Number of ASCII characters at the start of text that need no escape. */
+/* Returns the number of ASCII characters at the start of text that need no escape. */
 static size_t json_plain_length(const char *text)
 {
     size_t length = 0;
@@ -19,7 +19,7 @@ static size_t json_plain_length(const char *text)
     return length;
 }
 
-/* File names may hold any bytes, but JSON must be UTF-8, so other bytes are replaced. */
+/* File names may hold any bytes, but JSON must be UTF-8, so invalid bytes are replaced. */
 void hm__json_text(struct hm_text *out, const char *text)
 {
     if (!text) {
@@ -57,7 +57,7 @@ void hm__json_number(struct hm_text *out, double value)
         return;
     }
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        /* The common case is a whole number; %.15g would print the same. */
+        /* Whole numbers are the common case; %.15g would print the same text. */
         hm__text_addf(out, "%lld", (long long)value);
         return;
     }
@@ -74,7 +74,7 @@ void hm__json_number(struct hm_text *out, double value)
     hm__text_add(out, text);
 }
 
-/* Write the separator before the next member, and its key. */
+/* Write the separator before the next member, and the key of that member. */
 static void json_begin_member(struct hm_json *json, const char *key)
 {
     if (json->depth > 0) {

@@ -1,6 +1,6 @@
 /*
- * One writer of JSON. It keeps track of objects and lists that are open, so that commas, quotes and
- * line breaks are decided in one place:
+ * The writer of JSON that all modules use. It keeps track of open objects and lists, so that
+ * commas, quotes and line breaks are decided in one place:
  *
  *     struct hm_json json = {.out = &text};
  *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
@@ -10,7 +10,7 @@
  *     hm__json_close(&json);
  *     hm__json_close(&json);
  *
- * Running out of memory is remembered in out->failed.
+ * If memory runs out, out->failed becomes true.
  */
 #ifndef HM_JSON_H
 #define HM_JSON_H
@@ -41,7 +41,10 @@ void hm__json_close(struct hm_json *json);
 
 /* Add a member whose value is a text, or null if text is NULL; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
-/* Add a number as the shortest decimal that reads back as the same double; null if not finite. */
+/*
+ * Add a number as the shortest decimal that reads back as the same double; null if the number is
+ * not finite.
+ */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);

@@ -9,7 +9,7 @@
 
 /*
  * Load a library, such as "libpq.so.5"; it stays loaded until the program ends. The hint of an
- * error names the package that contains it.
+ * error names the package that contains the library.
  */
 int hm__library_open(const char *name, const char *package, void **ret_library, struct hm_err *err);
 /* Look up a function by name; `function` points to the function pointer that receives it. */

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
+
 /*
- * The only state of the library that is not part of an object. Tests use it to make allocations
- * fail; otherwise it is off. It is per thread, so that a test can let a single rank run out of
- * memory.
+ * Besides the budget of a thread (budget.c), this is the only state of the library that is not part
+ * of an object. Tests use it to make allocations fail; otherwise it is off. It is per thread, so
+ * that a test can let a single rank run out of memory.
  */
 static _Thread_local long fail_after = -1;
 
@@ -35,25 +37,44 @@ static bool alloc_must_fail(void)
     return false;
 }
 
+/* Count a block that was allocated (sign 1) or is freed (sign -1) in the budget of the thread. */
+static void count_block(void *pointer, int sign)
+{
+    if (pointer)
+        hm__budget_count(sign * (long long)malloc_usable_size(pointer));
+}
+
 void *hm__calloc(size_t count, size_t size)
 {
-    if (alloc_must_fail())
+    size_t bytes;
+
+    if (alloc_must_fail() || __builtin_mul_overflow(count, size, &bytes) ||
+        !hm__budget_admits(bytes))
         return NULL;
-    return calloc(count ? count : 1, size ? size : 1);
+    void *pointer = calloc(count ? count : 1, size ? size : 1);
+    count_block(pointer, 1);
+    return pointer;
 }
 
 void *hm__realloc(void *pointer, size_t count, size_t size)
 {
-    if (alloc_must_fail())
+    size_t bytes;
+
+    if (alloc_must_fail() || __builtin_mul_overflow(count, size, &bytes) ||
+        !hm__budget_admits(bytes))
         return NULL;
-    if (size && count > SIZE_MAX / size)
-        return NULL;
-    size_t bytes = count * size;
-    return realloc(pointer, bytes ? bytes : 1);
+    long long before = pointer ? (long long)malloc_usable_size(pointer) : 0;
+    void *larger = realloc(pointer, bytes ? bytes : 1);
+    if (larger) {
+        hm__budget_count(-before);
+        count_block(larger, 1);
+    }
+    return larger;
 }
 
 void hm__free(void *pointer)
 {
+    count_block(pointer, -1);
     free(pointer);
 }
 

@@ -9,7 +9,7 @@ void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 
-/* Give freed memory that the allocator still keeps back to the operating system. */
+/* Return to the operating system the freed memory that the allocator still holds. */
 void hm__trim(void);
 
 /*
@@ -28,9 +28,12 @@ void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
 char *hm__arena_strdup(struct hm_arena *arena, const char *text);
 char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length);
 char *hm__arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINTF(2, 3);
-/* Bytes that the arena has allocated from the system. */
+/* Returns the number of bytes that the arena has allocated from the system. */
 size_t hm__arena_bytes(const struct hm_arena *arena);
-/* Call release(object) when the arena is freed, for an object that is not allocated from it. */
+/*
+ * Make the arena call release(object) when it is freed, for an object that is not allocated from
+ * the arena.
+ */
 int hm__arena_own(struct hm_arena *arena, void *object, void (*release)(void *object));
 
 #endif

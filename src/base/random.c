@@ -63,8 +63,8 @@ double hm__random_normal(struct hm_random *random) /* Uses the method of Box and
 uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
     /*
-     * Method of Lemire 2019: take the high word of a product, and reject low words that would cause
-     * bias.
+     * Uses the method of Lemire 2019: takes the high word of a product, and rejects low words that
+     * would cause bias.
      */
     uint64_t product = (uint64_t)hm__random_u32(r) * n;
 

@@ -1,10 +1,10 @@
 /*
- * Shortest decimals of a double, computed with 128-bit integers. A double is v = m 2^-s with whole
- * numbers m and s, and N = m 10^k is exact for numbers of common size. The first 17 digits of N and
- * the remainder give each rounding without error. A rounding reads back as v if its distance to N
- * is less than half of 10^k, which is the distance between neighbouring doubles on the scale of N.
- * This is faster than printf, which needs half a microsecond per attempt; an answer has thousands
- * of numbers.
+ * Finds the shortest decimal of a double, with 128-bit integers. A double is v = m 2^-s with whole
+ * numbers m and s, and N = m 10^k fits into 128 bits for numbers of common size. The first 17
+ * digits of N and the remainder give each rounding without error. A rounding reads back as v if its
+ * distance to N is less than half of 10^k, which is the distance between neighbouring doubles on
+ * the scale of N. This is faster than printf, which needs half a microsecond per attempt; an answer
+ * has thousands of numbers.
  */
 #include "shortest.h"
 
@@ -61,10 +61,11 @@ static bool scale_to_integer(double value, struct scaled *v)
     v->shift = 53 - two;
     v->even = m % 2 == 0;
     v->exponent = (int)floor(log10(value));
-    if (m == (uint64_t)1 << 52 || v->shift <= 0) /* Not supported: a double whose neighbours have
-                                                    unequal distances, and large numbers. */
+    if (m == (uint64_t)1 << 52 || v->shift <= 0) /* The method supports neither powers of two,
+                                                    whose neighbours have unequal distances, nor
+                                                    large numbers. */
         return false;
-    /* The estimate of the exponent by the logarithm may be off by one. */
+    /* The exponent that the logarithm gives may be off by one. */
     for (int tries = 0; tries < 3; tries++) {
         if (v->exponent < -4 || v->exponent > 14)
             return false;
@@ -142,7 +143,7 @@ bool hm__shortest(double value, char *text)
         return false;
     while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
-    if (v.exponent == 14 && digits == tens[count]) /* %g would write 1e+15. */
+    if (v.exponent == 14 && digits == tens[count]) /* %g would write this number as 1e+15. */
         return false;
     write_digits(digits, count, v.exponent, text);
     return true;

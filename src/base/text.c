@@ -223,8 +223,9 @@ static double scale_by_ten(uint64_t mantissa, int exponent)
 }
 
 /*
- * strtod depends on the locale and accepts "inf", "nan" and hexadecimal numbers; a job file must
- * mean the same everywhere. Digits after the 19th only shift the decimal point.
+ * strtod is not used, because it depends on the locale and accepts "inf", "nan" and hexadecimal
+ * numbers; a job file must mean the same everywhere. Digits after the 19th only shift the decimal
+ * point.
  */
 size_t hm__number_read(const char *text, double *ret_value)
 {

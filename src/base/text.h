@@ -9,7 +9,7 @@
  * true.
  */
 struct hm_text {
-    char *data; /* Owned; ends with NUL; NULL if the text is empty. */
+    char *data; /* The text, which is owned and ends with NUL; NULL if the text is empty. */
     size_t length, room;
     bool failed; /* An allocation failed, so the text is not complete. */
 };
@@ -19,14 +19,16 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add the beginning of a piece, at most `columns` columns wide; returns the columns that were
- * added.
+ * Add the beginning of a piece, at most `columns` columns wide; returns the number of columns that
+ * were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
 /* Remove spaces at the end of the text and add a line break. */
 void hm__text_end_line(struct hm_text *text);
 void hm__text_release(struct hm_text *text);
-/* Give the text to the caller, who frees it with hm_text_free; fails if it is not complete. */
+/*
+ * Give the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
+ */
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
 /*
@@ -41,17 +43,17 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
  * no number.
  */
 size_t hm__number_read(const char *text, double *ret_value);
-/* As hm__number_read, with an optional + or - before the number. */
+/* Same as hm__number_read, with an optional + or - before the number. */
 size_t hm__signed_read(const char *text, double *ret_value);
 
-/* Whether a text ends with `end` and is longer than it. */
+/* Whether a text ends with `end` and is longer than `end`. */
 bool hm__text_ends(const char *text, const char *end);
 /*
- * Returns the length of the UTF-8 sequence at the start of text, of which `left` bytes remain; 0 if
- * it is not valid UTF-8. Overlong sequences and surrogates are not valid.
+ * Returns the length of the UTF-8 sequence at the start of text, which has `left` bytes; 0 if the
+ * sequence is not valid UTF-8. Overlong sequences and surrogates are not valid.
  */
 size_t hm__utf8_length(const char *text, size_t left);
-/* Width of a UTF-8 text on a terminal; each code point counts as one column. */
+/* Returns the width of a UTF-8 text on a terminal; each code point counts as one column. */
 size_t hm__text_columns(const char *text);
 
 #endif

@@ -136,7 +136,7 @@ bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct h
     return false;
 }
 
-/* The name of unit i, NULL after the last; for hm__suggest. */
+/* Returns the name of unit i, NULL after the last; for hm__suggest. */
 static const char *unit_name(const void *unused, size_t i)
 {
     (void)unused;

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "linear.h"
@@ -32,14 +33,17 @@ struct best_search {
     size_t count;
     double least; /* Smallest loss of all traces. */
     double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
-    double range; /* Difference of the largest and the smallest loss. */
-    /* Largest distance of P* below the smallest loss; INFINITY if no trace has a bound. */
+    double range; /* Difference between the largest and the smallest loss. */
+    /*
+     * Largest distance of P* below the smallest loss; INFINITY if no trace gives a lower bound of
+     * P*.
+     */
     double deepest;
 };
 
 /*
- * Fits y = ln(P - P*) of one curve for a given P*; returns the residual sum of squares and the mean
- * y.
+ * Fits y = ln(P - P*) of one curve for a given P*. Returns the residual sum of squares and the mean
+ * of y.
  */
 static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_square,
                        double *ret_y)
@@ -62,8 +66,8 @@ static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_
 }
 
 /*
- * The criterion for P* over all curves; the weight of a curve is multiplied by its residual degrees
- * of freedom.
+ * The criterion for P*, summed over all curves. Each curve counts with its weight times its
+ * residual degrees of freedom.
  */
 static double search_criterion(const struct best_search *s, const double *squares, const double *ys,
                                const double *weights)
@@ -80,8 +84,8 @@ static double search_criterion(const struct best_search *s, const double *square
 }
 
 /*
- * The k-th candidate for the distance of P* below the smallest loss; candidates are evenly spaced
- * in the logarithm.
+ * Returns the k-th distance to try between P* and the smallest loss; the distances are evenly
+ * spaced on a logarithmic scale.
  */
 static double search_depth(const struct best_search *s, size_t k)
 {
@@ -97,6 +101,8 @@ static size_t search_least(const struct best_search *s, const double *squares, c
     double value = INFINITY;
 
     for (size_t k = 0; k < GRID; k++) {
+        if (hm__budget_spent("traces"))
+            break;
         double now = search_criterion(s, squares + k * s->count, ys + k * s->count, weights);
         if (now < value) {
             value = now;
@@ -150,7 +156,7 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
 }
 
 /*
- * Finds P* from all curves; its interval comes from repeating this with random weights of the
+ * Finds P* from all curves. Its interval comes from repeating the search with random weights of the
  * curves (Bayesian bootstrap).
  */
 static void search_profile(const struct best_search *s, const double *squares, const double *ys,
@@ -168,7 +174,10 @@ static void search_profile(const struct best_search *s, const double *squares, c
         found[b] = s->least - search_depth(s, search_least(s, squares, ys, weights));
     }
     *ret_low = fmin(*ret_best, hm__quantile(found, BOOTS, (1 - level) / 2));
-    /* If P* is at its upper limit, the traces do not show how far the loss will still fall. */
+    /*
+     * If the best P* is the highest one tried, the traces do not show how far the loss will still
+     * fall.
+     */
     if (first == 0)
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
     *ret_high = fmax(*ret_best, hm__quantile(found, BOOTS, (1 + level) / 2));

@@ -21,10 +21,11 @@
 enum {
     HM_G_FOLDS = HM_LASSO_FOLDS,
     /*
-     * Number of blocks of iterations, which are the folds if there are too few numbers of workers.
+     * Number of blocks of iterations. If there are too few numbers of workers, these blocks are the
+     * folds of the cross-validation.
      */
     HM_G_BLOCKS = 5,
-    /* Largest number of parameters of a form of the loss curve g other than a sum of terms. */
+    /* Largest number of parameters of a form of the loss curve g that is not a sum of terms. */
     HM_G_SHAPE_MAX = 5,
 };
 
@@ -35,14 +36,14 @@ static const double HM_G_ROUNDING = 1e-13;
 
 /* The terms of the loss curve g: formulas over the iteration i and the number of workers m. */
 struct hm_g_basis {
-    struct hm_formula *formulas[HM_LASSO_MAX]; /* Owned by the arena. */
+    struct hm_formula *formulas[HM_LASSO_MAX]; /* The compiled formulas; owned by the arena. */
     const char *texts[HM_LASSO_MAX];
     size_t count;
 };
 
 /*
- * Compiles the given terms. If count is 0, takes the terms of the library instead; those with m are
- * left out unless m_varies.
+ * Compiles the given terms. If count is 0, takes the terms of the library instead; its terms with m
+ * are left out unless m_varies is true.
  */
 int hm__g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
                      size_t count, bool m_varies, struct hm_err *err);
@@ -68,16 +69,17 @@ struct hm_g_data {
      */
     double *i, *m, *y, *weight;
     size_t *fold;          /* Fold of each point, for cross-validation. */
-    bool held[HM_G_FOLDS]; /* held[f]: whether cross-validation holds out fold f. */
+    bool held[HM_G_FOLDS]; /* held[f] is true if cross-validation holds out fold f. */
     size_t fold_count;
-    bool by_m;   /* Each number of workers is a fold; otherwise each block of iterations. */
+    /* True if the folds are the numbers of workers; false if they are blocks of iterations. */
+    bool by_m;
     double last; /* Largest iteration of all traces. */
 };
 
 /*
- * Whether an algorithm has fresh (not stale) traces. If it has, the loss curve g and the seconds of
- * an iteration are fitted to the fresh traces only, because stale iterations make less progress and
- * take less time; otherwise they are fitted to all traces.
+ * Whether an algorithm has fresh traces (traces without staleness). If it has, the loss curve g and
+ * the seconds of an iteration are fitted to the fresh traces only, because stale iterations make
+ * less progress and take less time; otherwise they are fitted to all traces.
  */
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm);
 static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
@@ -86,16 +88,16 @@ static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorit
 }
 
 /*
- * Selects the points of a trace for a fit. Skips points that equal the optimal loss `best` up to
- * rounding; best may be -INFINITY.
+ * Selects the points of a trace for a fit. Points whose loss equals the optimal loss `best` up to
+ * rounding are left out; best may be -INFINITY.
  */
 int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *trace,
                double best, struct hm_err *err);
 
 /*
- * Collects the points of an algorithm from all traces except those on leave_out workers. Skips
- * points that equal the optimal loss `best` up to rounding. All memory is in the arena. curve_count
- * is 0 if no points are left.
+ * Collects the points of an algorithm from all traces except those on leave_out workers. Points
+ * whose loss equals the optimal loss `best` up to rounding are left out. All memory is in the
+ * arena. curve_count is 0 if no points are left.
  */
 int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                     const char *algorithm, double best, double leave_out, struct hm_err *err);
@@ -115,38 +117,41 @@ int hm__g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_da
                     const struct hm_converge_settings *settings, double **ret_held,
                     struct hm_err *err);
 /*
- * Fits a form of the loss curve g other than terms, without draws. g->error is NaN if no held-out
- * fold could be predicted.
+ * Fits a form of the loss curve g that is not a sum of terms, without random draws. g->error is NaN
+ * if no held-out fold could be predicted.
  */
 int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    enum hm_g_form form, double **ret_held, struct hm_err *err);
-/* Draws the parameters of the loss curve g for a form other than terms. */
+/* Draws random parameters of the loss curve g for a form that is not a sum of terms. */
 int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                     double seed, struct hm_err *err);
 /*
  * Sets the interval of each parameter of the loss curve g from the draws. With F folds and p
- * nonzero parameters, the draws vary too little; their deviations are multiplied by the usual
- * factor, sqrt(F / (F - p)), but at most by 2.
+ * nonzero parameters, the draws vary too little. Therefore their deviations are multiplied by the
+ * usual factor, sqrt(F / (F - p)), but at most by 2.
  */
 void hm__g_bound(struct hm_g *g, double folds, double level);
-/* Computes y = g(i, m) at the given iterations for a form other than terms. */
+/* Computes y = g(i, m) at the given iterations for a form that is not a sum of terms. */
 void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
                        const double *log_i, size_t count, double *y);
 /*
- * Computes one step of the Levenberg-Marquardt method for the normal equations a x = b, of which
- * only the lower half of a is read. Returns false if the matrix is not positive definite.
+ * Solves the normal equations a x = b for one step of the Levenberg-Marquardt method; only the
+ * lower half of a is read. Returns false if the matrix is not positive definite.
  */
 bool hm__g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
                        double damping, double *ret_step);
-/* Sets one random weight for each fold, from the exponential distribution, for the given draw. */
+/*
+ * Sets a random weight for each fold, from the exponential distribution. The weights depend only on
+ * the seed and the number of the draw.
+ */
 void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights);
 
 /* ---- staleness ------------------------------------------------------------------------------- */
 
 /*
  * Fits the cost of staleness, g->ssp and g->async, to the stale traces. g must have been fitted to
- * the fresh traces, with draws and curves. Traces that diverged, and traces on a number of workers
- * for which g is unknown, are not used; *ret_left_out is their number.
+ * the fresh traces, and must have draws and curves. Traces that diverged, and traces on a number of
+ * workers for which g is unknown, are not used; *ret_left_out is their number.
  */
 int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
                     double best, double level, const struct hm_converge_settings *settings,
@@ -156,7 +161,7 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 
 /*
  * Returns the pace (seconds of an iteration) for an algorithm: the last pace with the name of the
- * algorithm, else the last one without a name, else NULL.
+ * algorithm; if there is none, the last pace without a name; otherwise NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
 /*
@@ -172,10 +177,10 @@ struct hm_g_path {
     const struct hm_g *g;
     double m;
     size_t count;
-    const double *iterations; /* Borrowed. */
+    const double *iterations; /* The iterations; borrowed. */
     /*
-     * Values of the terms at the iterations; for other forms, the logarithms of the iterations.
-     * Owned.
+     * Values of the terms at the iterations; for other forms, the logarithms of the iterations;
+     * owned.
      */
     double *x;
 };
@@ -184,12 +189,15 @@ int hm__g_path_init(struct hm_g_path *path, const struct hm_g *g, double m,
                     const double *iterations, size_t count, struct hm_err *err);
 void hm__g_path_release(struct hm_g_path *path);
 /*
- * Computes y = g(i, m) at the iterations with index `from` and above. Uses the fitted parameters if
- * draw is HM_NONE, otherwise those of the draw.
+ * Computes y = g(i, m) at the iterations with index `from` and above, with the fitted parameters if
+ * draw is HM_NONE, otherwise with the parameters of that draw.
  */
 void hm__g_path_values(const struct hm_g_path *path, size_t draw, size_t from, double *y);
 
-/* Index of m among the numbers of workers that g was fitted to, or HM_NONE. */
+/*
+ * Returns the index of m among the numbers of workers that g was fitted to; HM_NONE if it is not
+ * one of them.
+ */
 size_t hm__g_find(const struct hm_g *g, double m);
 /*
  * Standard deviation of ln(P - P*) of one new run on m workers around the loss curve g, estimated

@@ -1,15 +1,17 @@
 /*
  * Fits the loss curve g(i, m), the loss after i iterations on m workers, for every algorithm in the
  * traces. The steps are: find the optimal loss P*; for each algorithm, fit the terms chosen by the
- * Lasso and the forms that theory gives, and keep the one that best predicts an m that was held
- * out; compute the spread of runs around g; add notes about the traces. Method: Pan, Venkataraman,
- * Tai, Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017. Limits: all traces
- * are of one problem with one P*, and an m outside the measured range is an extrapolation.
+ * Lasso and the forms that theory gives, and keep the form that best predicts numbers of workers
+ * that were held out; compute the spread of runs around g; add notes about the traces. Method: Pan,
+ * Venkataraman, Tai, Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017.
+ * Limits: all traces are of one problem with one P*, and an m outside the measured range is an
+ * extrapolation.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -188,8 +190,8 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 }
 
 /*
- * Mean square of ln(P - P*) of one curve after subtracting the loss curve g and the straight line
- * that corrects g on that number of workers.
+ * Mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a straight
+ * line that corrects g on this number of workers was subtracted.
  */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
@@ -282,8 +284,8 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
 }
 
 /*
- * Computes the spread of runs around the loss curve g for each number of workers: in the fit to all
- * traces and, if possible, in a fit without the traces of that number.
+ * Computes the spread of runs around the loss curve g for each number of workers: around the fit to
+ * all traces and, if possible, around a fit without the traces on that number.
  */
 static int measure_g(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                      const double *held, double best, struct hm_err *err)
@@ -454,8 +456,8 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 /*
- * Draws ln(P - P*) of one new run at all iterations of the path, for each draw of the loss curve g;
- * y[d * count + p] is draw d at iteration p.
+ * Computes random values of ln(P - P*) of one new run at all iterations of the path, one for each
+ * draw of the loss curve g; y[d * count + p] is draw d at iteration p.
  */
 static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,
                        double *y)
@@ -464,6 +466,8 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
 
     hm__random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
     for (size_t d = 0; d < path->g->draw_count; d++) {
+        if (hm__budget_spent("traces"))
+            break;
         double away = spread * hm__random_normal(&random);
         hm__g_path_values(path, d, 0, y + d * path->count);
         for (size_t p = 0; p < path->count; p++)

@@ -7,14 +7,15 @@
  *     power    y = a + d ln m - (p + q ln m) ln i               stochastic gradients
  *
  * Parameters that must be positive are stored as logarithms, so that every parameter vector gives a
- * valid curve. The solver is the Levenberg-Marquardt method with numeric derivatives. A small
- * penalty on the distance from the start values keeps parameters unique that the traces do not
- * determine. Sources: Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse,
- * power). Limit: five unknowns.
+ * valid curve. The solver is the Levenberg-Marquardt method with numeric derivatives. Parameters
+ * that the traces do not determine are kept near their start values by a small penalty. Sources:
+ * Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: five
+ * unknowns.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "linear.h"
@@ -24,7 +25,7 @@ enum { STEPS = 60, DRAW_STEPS = 6 };
 /* Factor of the penalty on the squared distance of the parameters from their start values. */
 static const double PULL = 1e-6;
 
-/* Number of values that describe a loss curve for a fixed number of workers. */
+/* Number of values that describe a loss curve on a fixed number of workers. */
 enum { CURVE = 3 };
 
 /* A form of the loss curve g. Parameters that must be positive are stored as logarithms. */
@@ -38,7 +39,7 @@ struct g_form {
 
 static void rate_at(const double *t, double log_m, double curve[CURVE])
 {
-    /* Fraction of the distance to the optimal loss that one iteration removes. */
+    /* Fraction by which one iteration reduces P - P*, the distance to the optimal loss. */
     double lost = exp(t[2] - t[3] * log_m);
 
     curve[0] = t[0] + t[1] * log_m;
@@ -104,8 +105,9 @@ struct form_problem {
      * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.
      */
     double *log_i;
-    double *off;                    /* Residual of each point: y minus the value of the form. */
-    double *slopes[HM_G_SHAPE_MAX]; /* slopes[j]: derivative by parameter j at each point. */
+    double *off; /* Residual of each point: y minus the value of the form. */
+    /* slopes[j][p] is the derivative of the form with respect to parameter j at point p. */
+    double *slopes[HM_G_SHAPE_MAX];
 };
 
 static int form_problem_init(struct form_problem *p, enum hm_g_form form,
@@ -154,7 +156,8 @@ static void form_residuals(const struct form_problem *p, const double *theta, do
 }
 
 /*
- * Sum of squared residuals plus penalty for the parameters theta; stores the residuals in p->off.
+ * Returns the sum of squared residuals plus the penalty for the parameters theta; stores the
+ * residuals in p->off.
  */
 static double form_loss(const struct form_problem *p, const double *theta)
 {
@@ -170,7 +173,7 @@ static double form_loss(const struct form_problem *p, const double *theta)
     return sum;
 }
 
-/* Computes the derivatives with respect to every parameter by forward differences. */
+/* Computes the derivatives of the form with respect to every parameter by forward differences. */
 static void form_differentiate(const struct form_problem *p, const double *theta)
 {
     double moved[HM_G_SHAPE_MAX];
@@ -240,6 +243,8 @@ static double form_minimise(const struct form_problem *p, double *theta, int ste
     double now = form_loss(p, theta), damping = 1e-3;
 
     for (int s = 0; s < steps && isfinite(now); s++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = now;
         form_linearise(p, theta, a, b);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
@@ -264,7 +269,7 @@ static double form_minimise(const struct form_problem *p, double *theta, int ste
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Mean square error of the parameters theta on the points of one fold. */
+/* Mean square error on the points of one fold, with the parameters theta. */
 static double form_fold_error(const struct form_problem *p, size_t fold, const double *theta)
 {
     double sum = 0, weight = 0;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -59,7 +60,10 @@ struct holdout_trial {
     size_t m_count;
     /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
     struct hm_convergence **without;
-    /* Errors of leaving out a number of workers inside the range, and errors of looking ahead. */
+    /*
+     * Errors for numbers of workers inside the measured range that were left out, and errors of
+     * looking ahead.
+     */
     struct error_list inside, ahead;
 };
 
@@ -148,6 +152,8 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
     for (size_t m = 0; rc == 0 && m < t->m_count && t->m_count > 2; m++) {
         if (only > 0 && only != t->ms[m])
             continue;
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         rc = trial_leave_out(t, m, &out->left_out[out->left_out_count], err);
         if (rc == 0 && m + 1 == t->m_count)
             out->outside = out->left_out[out->left_out_count].median;
@@ -163,7 +169,8 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
 struct trace_view {
     const struct hm_trace *trace;
     /*
-     * ln(P - P*) of each point, and the loss curve g fitted to other numbers of workers, or NULL.
+     * ln(P - P*) of each point, and the loss curve g fitted to other numbers of workers; g is NULL
+     * if there is none.
      */
     double *y, *g;
 };
@@ -192,8 +199,8 @@ static size_t shape_row(const struct trace_view *v, size_t kind, double i, doubl
 }
 
 /*
- * Fits one kind of small model to the points from..to-1; returns false if the points do not
- * determine it.
+ * Fits one kind of small model to the points from..to-1 of a trace. Returns false if these points
+ * do not determine its parameters.
  */
 static bool shape_fit(const struct trace_view *v, size_t kind, size_t from, size_t to,
                       double *theta)
@@ -250,14 +257,14 @@ static size_t shape_best(const struct trace_view *v, size_t from, size_t to, siz
     return best;
 }
 
-/* Interpolates y between points p - 1 and p; share 0 is point p - 1, share 1 is point p. */
+/* Interpolates y linearly between the points p - 1 (share = 0) and p (share = 1). */
 static double interpolate_points(const double *y, size_t p, double share)
 {
     return y[p - 1] + share * (y[p] - y[p - 1]);
 }
 
 /*
- * Finds the place after point `from` of a trace at which `axis` reaches `target`. The place is
+ * Finds where `axis` (iterations or seconds) reaches `target` after point `from` of a trace:
  * between the points *ret_point - 1 and *ret_point, at the fraction *ret_share of the way. Returns
  * false if the trace ends earlier.
  */
@@ -276,9 +283,9 @@ static bool trace_find(const struct hm_trace *t, const double *axis, size_t from
 }
 
 /*
- * Error of log10(P - P*) predicted from the points from..to-1 of a trace, at `ahead` iterations or
- * `ahead_s` seconds after the last of them. For seconds, iterations are assumed to be as fast as in
- * the window. NaN if the trace ends earlier.
+ * Predicts log10(P - P*) at `ahead` iterations or `ahead_s` seconds after the points from..to-1 of
+ * a trace, and returns the error of the prediction; NaN if the trace ends earlier. For seconds,
+ * iterations are assumed to be as fast as in these points.
  */
 static double view_error_ahead(const struct trace_view *v, const struct hm_holdout_settings *s,
                                size_t from, size_t to)
@@ -301,7 +308,8 @@ static double view_error_ahead(const struct trace_view *v, const struct hm_holdo
         return NAN;
     double g = 0;
     /*
-     * The loss curve g at the predicted iteration, or at the end of the trace if that is earlier.
+     * Value of the loss curve g at the predicted iteration, or at the end of the trace if the trace
+     * ends before that iteration.
      */
     if (v->g) {
         size_t p;
@@ -315,12 +323,14 @@ static double view_error_ahead(const struct trace_view *v, const struct hm_holdo
 static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, struct hm_err *err)
 {
     const struct hm_holdout_settings *s = t->settings;
-    /* Wanted number of points in a window. */
+    /* Number of points that a window should have. */
     double wanted = s->window > 0 ? s->window : WINDOW;
     size_t window = (size_t)fmin(fmax(wanted, 1), (double)v->trace->count);
     int rc = 0;
 
     for (size_t to = window; rc == 0 && to < v->trace->count; to++) {
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         double error = view_error_ahead(v, s, to - window, to);
         if (isfinite(error))
             rc = error_list_add(&t->ahead, error, err);
@@ -328,7 +338,10 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
     return rc;
 }
 
-/* Computes the loss curve g along a trace, as fitted to the traces on other numbers of workers. */
+/*
+ * Computes the loss curve g, fitted to the traces on other numbers of workers, at the points of a
+ * trace.
+ */
 static int trial_g_shape(struct holdout_trial *t, size_t m, const struct hm_trace *trace, double *g,
                          struct hm_err *err)
 {

@@ -1,8 +1,8 @@
 /*
- * The pace f(m), the seconds of an iteration on m workers, from traces, from a fit of runs or from
- * the curve of a plan. At a measured m, the measured seconds are used. At other m, the terms of a
- * fit are used or, without terms, ln f is interpolated linearly in ln m between neighbours. Limit:
- * without terms, f is unknown for m outside the measured range.
+ * The pace f(m), which is the seconds of an iteration on m workers, from traces, from a fit of runs
+ * or from the curve of a plan. At measured m, the measured seconds are used. At other m, the terms
+ * of a fit are used or, without terms, ln f is interpolated linearly in ln m between measured
+ * neighbours. Limit: without terms, f is unknown for m outside the measured range.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int paces_finish(struct hm_paces *paces, int rc, struct hm_paces **ret_pa
 
 /* ---- from a fit ------------------------------------------------------------------------------ */
 
-/* Whether all terms of the fit depend on the number of workers n only. */
+/* Whether the terms of the fit contain no quantity other than the number of workers n. */
 static bool fit_is_of_n(const struct hm__fit *f)
 {
     if (f->basis.sheet)
@@ -50,8 +50,8 @@ static bool fit_is_of_n(const struct hm__fit *f)
 }
 
 /*
- * Lists the terms with a nonzero coefficient in the fit or in every step-th draw; returns their
- * number.
+ * Lists the terms whose coefficient is nonzero in the fit or in one of its draws; only every
+ * step-th draw is checked. Returns the number of these terms.
  */
 static size_t fit_used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms)
 {
@@ -249,8 +249,8 @@ static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const dou
 }
 
 /*
- * Fits terms for numbers of workers that were not measured. With fewer than three measured numbers,
- * the pace has no terms, only the table.
+ * Fits terms that give the pace for numbers of workers that were not measured. With fewer than
+ * three measured numbers, the pace has only the table of measured values.
  */
 static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
                         size_t count, struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
- * The loss of an algorithm on m workers along the iterations, as the loss curve y = g(i, m), with
- * the fitted parameters or those of a draw; and the spread of a run around this curve. Limit:
+ * The loss of an algorithm on m workers along the iterations: the loss curve y = g(i, m), with the
+ * fitted parameters or those of a random draw, and the spread of runs around this curve. Limit:
  * outside the measured m, the spread is an extrapolation that grows with the distance in ln m.
  */
 #include <math.h>
@@ -105,9 +105,10 @@ static double g_spread_at(const struct hm_g *g, size_t k)
 }
 
 /*
- * Interpolates the logarithm of the spread linearly in ln m. Outside the measured numbers of
- * workers, the spread grows linearly with the distance in ln m; it doubles over a distance equal to
- * the nearest interval between two measured m.
+ * Returns the spread of runs around g on m workers. The logarithm of the spread is interpolated
+ * linearly in ln m. Outside the measured numbers of workers, the spread grows linearly with the
+ * distance in ln m; it doubles over a distance equal to the nearest interval between two measured
+ * m.
  */
 double hm__g_spread(const struct hm_g *g, double m)
 {

@@ -26,8 +26,8 @@ static bool loss_is_above_rounding(double loss, double best)
 }
 
 /*
- * Index of the next point of the trace to keep after point `last`; the kept points are evenly
- * spaced in the logarithm of the iteration.
+ * Returns the index of the next point of a trace to keep after point `last`. The kept points are
+ * evenly spaced in the logarithm of the iteration.
  */
 static size_t trace_next_kept(const struct hm_trace *t, size_t last)
 {

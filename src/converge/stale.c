@@ -1,8 +1,8 @@
 /*
- * The cost of staleness, in iterations. A gradient computed from old model weights is worth less:
- * after i iterations, a run with staleness s has the loss that a fresh run has after i / c
- * iterations. With y = ln(P - P*), where P is the loss on m workers and P* the optimal loss, and
- * the loss curve g of fresh runs, the model is
+ * The cost of staleness, as a factor c on the number of iterations. A gradient computed from old
+ * model weights is worth less: after i iterations, a run with staleness s has the loss that a fresh
+ * run has after i / c iterations. With y = ln(P - P*), where P is the loss on m workers and P* the
+ * optimal loss, and the loss curve g of fresh runs, the model is
  *
  *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1.
  *
@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
@@ -35,8 +36,8 @@ static const double PULL = 1e-6, BETTER = 0.98;
 /* Bounds of ln c, where c is the cost of staleness. */
 static const double LEAST = -2.8, MOST = 5.5;
 /*
- * Parameters of the kernel that smooths residuals: its width in ln i, its reach in widths, and the
- * weight of a prior residual of 0, in points.
+ * Parameters of the kernel that smooths residuals: its width in ln i, the number of widths after
+ * which it is cut off, and the weight of a prior residual of 0, relative to one point.
  */
 static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
 
@@ -63,10 +64,12 @@ struct stale_work {
     size_t shape_count;
     struct hm_g_curve *curves; /* Stale traces, reduced to few points. */
     double *staleness, *weight;
-    /* Loss curve of fresh runs on as many workers, for each stale curve. */
+    /* For each stale curve, the loss curve of fresh runs on the same number of workers. */
     const struct stale_shape **shape;
     size_t count;
-    /* Random weights of the stale and of the fresh curves in a draw; 1 in the fit itself. */
+    /*
+     * Random weights of the stale and of the fresh curves in a draw; all are 1 in the fit itself.
+     */
     double *chance, *fresh_chance;
     bool uses[COUNT];
     double exponent; /* Exponent e of the staleness in the cost. */
@@ -76,8 +79,8 @@ struct stale_work {
 /* ---- the model ------------------------------------------------------------------------------- */
 
 /*
- * Computes the factors that multiply the parameters level, growth and power in ln c; the staleness
- * of asynchronous runs is INFINITY.
+ * Computes the factors by which the parameters level, growth and power are multiplied in ln c,
+ * where c is the cost of staleness. The staleness of asynchronous runs is INFINITY.
  */
 static void stale_features(double exponent, double staleness, double m, double x[COUNT])
 {
@@ -113,8 +116,8 @@ static double stale_shape_at(const struct stale_work *w, const struct stale_shap
 }
 
 /*
- * Difference between the measured fresh curves and the computed one (shape) on the same number of
- * workers, as a straight line over ln i.
+ * Fits a straight line over ln i to the difference between the measured fresh curves and the
+ * computed loss curve (shape) on the same number of workers.
  */
 static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
                                          const struct stale_shape *shape)
@@ -133,9 +136,9 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
 }
 
 /*
- * Adds the remaining residuals of the measured fresh curves to the computed one (shape). They are
- * smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations with few
- * points.
+ * Adds the remaining residuals of the measured fresh curves to the computed loss curve (shape). The
+ * residuals are smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations
+ * with few points.
  */
 static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
 {
@@ -188,8 +191,8 @@ static double curve_weight(const struct stale_work *w, size_t c)
 }
 
 /*
- * Residual of point p of the stale curve c, if `cost` is the logarithm of its cost of staleness.
- * *ret_slope is the derivative of the fresh loss curve with respect to ln i; it may be NULL.
+ * Residual of point p of stale curve c if `cost` is the logarithm of the curve's cost of staleness.
+ * *ret_slope is the derivative of the fresh loss curve with respect to ln i; ret_slope may be NULL.
  */
 static double curve_residual(const struct stale_work *w, size_t c, size_t p, double cost,
                              double *ret_slope)
@@ -266,6 +269,8 @@ static double stale_minimise(const struct stale_work *w, double *theta)
     size_t used[COUNT];
 
     for (int s = 0; s < STEPS; s++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = now;
         size_t count = stale_linearise(w, theta, a, b, used);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
@@ -295,7 +300,10 @@ static double stale_minimise(const struct stale_work *w, double *theta)
  */
 static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
-    /* Start values of the largest ln c of all curves. */
+    /*
+     * Start values of the fit, each as the largest ln c over all curves, where c is the cost of
+     * staleness.
+     */
     static const double starts[] = {0, 0.5, 1.5, -0.5};
     double least = INFINITY, most[COUNT] = {1};
     size_t first = LEVEL;
@@ -320,8 +328,8 @@ static void stale_fit(const struct stale_work *w, double theta[COUNT])
 }
 
 /*
- * Root mean square error of log10(P - P*) over all curves, or over those with staleness `only` if
- * it is not NaN.
+ * Root mean square error of log10(P - P*) over all curves or, if `only` is not NaN, over the curves
+ * with that staleness.
  */
 static double stale_error(const struct stale_work *w, const double *theta, double only)
 {
@@ -353,7 +361,10 @@ static size_t list_staleness(const struct stale_work *w, double *values)
     return count;
 }
 
-/* Root mean square error of predicting the curves of each staleness from those of the others. */
+/*
+ * Root mean square error of predicting the curves of each staleness from a fit to the curves of all
+ * other values of staleness.
+ */
 static double stale_hold_out(struct stale_work *w, const double *values, size_t count)
 {
     double squares = 0;
@@ -463,8 +474,8 @@ static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
 }
 
 /*
- * Sets the grid of iterations: from the first iteration of the fresh curves to the last iteration
- * of all curves divided by the smallest cost.
+ * Sets the grid of iterations. It begins at the first iteration of the fresh curves and ends at the
+ * last iteration of all curves divided by the smallest cost of staleness.
  */
 static void stale_work_set_grid(struct stale_work *w)
 {
@@ -481,8 +492,9 @@ static void stale_work_set_grid(struct stale_work *w)
 }
 
 /*
- * Prepares a loss curve of fresh runs for each number of workers of the stale curves, and the
- * weights: all curves with the same staleness and number of workers together have weight 1.
+ * Prepares the loss curve of fresh runs for each number of workers in the stale curves, and sets
+ * the weights of the stale curves. All curves with the same staleness and number of workers
+ * together have weight 1.
  */
 static int stale_work_prepare(struct stale_work *w, struct hm_err *err)
 {
@@ -564,7 +576,10 @@ static double draws_widening(const struct stale_work *w)
     return sqrt(few * folds / fmax(folds - unknowns, folds / 4));
 }
 
-/* Smallest number of stale traces for intervals; with fewer, the spread of traces is unknown. */
+/*
+ * Smallest number of stale traces for which intervals are computed; with fewer, the spread of
+ * traces is unknown.
+ */
 enum { ENOUGH = 3 };
 
 static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
@@ -581,6 +596,8 @@ static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_
     stale->draw_count = HM_G_DRAWS;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double *own = stale->draws + d * COUNT;
+        if (hm__budget_spent("traces"))
+            break;
         hm__g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
         hm__g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
         stale_shapes_fill(w, d < w->g->draw_count ? d : HM_NONE);

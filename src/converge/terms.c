@@ -2,9 +2,10 @@
  * Terms in the iteration i and the number of workers m for the linear model of ln(P - P*), where P
  * is the loss and P* the optimal loss.
  *
- * The library contains the terms that the theory of these algorithms suggests, and some that allow
- * deviations from them. A linear rate of convergence gives terms such as i/m^c, a power of i gives
- * ln i, and the effect of the first iteration depends on m alone. Limit: HM_LASSO_MAX terms.
+ * The library contains the terms that the theory of these algorithms suggests, and further terms
+ * that allow deviations from the theory. A linear rate of convergence gives terms such as i/m^c, a
+ * power of i gives ln i, and the effect of the first iteration depends on m alone. Limit:
+ * HM_LASSO_MAX terms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,13 +38,19 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        /* The usual hint recommends a `where:` section, which terms do not have. */
+        /*
+         * The usual hint recommends the section `where:` of a job; terms given by themselves have
+         * no such section.
+         */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             snprintf(err->hint, sizeof(err->hint),
                      "terms are formulas over i, the iteration, and m, the number of workers");
         return rc;
     }
-    /* If all traces have the same m, a term with m is proportional to one without it. */
+    /*
+     * If all traces have the same number of workers m, a term with m is a multiple of a term
+     * without m.
+     */
     if (!m_varies && hm__formula_uses(formula, 1)) {
         hm__formula_free(formula);
         return 0;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 
@@ -29,14 +30,17 @@ struct terms_work {
     struct hm_lasso lasso; /* The Lasso problem with all folds. */
     struct hm_lasso_choice choice;
     double b[HM_LASSO_MAX];         /* Coefficients of the standardised terms. */
-    double theta[HM_LASSO_MAX + 1]; /* The constant, then the coefficients of the terms. */
+    double theta[HM_LASSO_MAX + 1]; /* The constant, followed by the coefficients of the terms. */
     double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
     /*
-     * without[f] has the constant and the coefficients fitted without fold f; [0] is NaN if the
-     * fold is never held out.
+     * without[f] has the constant and the coefficients fitted without fold f; without[f][0] is NaN
+     * if fold f is never held out.
      */
     double without[HM_G_FOLDS][HM_LASSO_MAX + 1];
-    /* Whether a term has a nonzero coefficient in theta, in a draw or in a fit without a fold. */
+    /*
+     * Whether a term has a nonzero coefficient in theta, in a random draw or in a fit without a
+     * fold.
+     */
     bool used[HM_LASSO_MAX];
 };
 
@@ -72,7 +76,10 @@ static void terms_merge(const struct terms_work *w, const double *weights,
     hm__lasso_init(ret_lasso, &all);
 }
 
-/* Solves for each penalty down to the chosen one; each solution is the start of the next. */
+/*
+ * Solves the Lasso for each penalty, from the largest down to the chosen one. Each solution is the
+ * start of the next.
+ */
 static void terms_solve(struct terms_work *w)
 {
     terms_merge(w, NULL, &w->lasso);
@@ -89,6 +96,8 @@ static void terms_draw(struct terms_work *w, double seed)
     struct hm_lasso lasso;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        if (hm__budget_spent("traces"))
+            break;
         double b[HM_LASSO_MAX];
         memcpy(b, w->b, sizeof(b));
         hm__g_fold_weights(seed, d, w->data->fold_count, weights);
@@ -100,7 +109,7 @@ static void terms_draw(struct terms_work *w, double seed)
     }
 }
 
-/* Fits once for each fold that may be held out, without the points of this fold. */
+/* Fits once for each fold that may be held out, each time without the points of that fold. */
 static void terms_hold_out(struct terms_work *w)
 {
     double weights[HM_G_FOLDS];

@@ -16,7 +16,18 @@
 /* Whether a column is a measured result, which must not be used in a term that explains results. */
 static bool is_outcome(const char *name)
 {
-    static const char *const outcomes[] = {"seconds", "total", "speedup", "loss"};
+    static const char *const outcomes[] = {"seconds",
+                                           "total",
+                                           "speedup",
+                                           "loss",
+                                           "iterations_per_s",
+                                           "samples_per_s",
+                                           "samples_per_s_per_worker",
+                                           "tokens_per_s",
+                                           "tokens_per_s_per_worker",
+                                           "seconds_per_sample",
+                                           "seconds_per_token",
+                                           "seconds_per_epoch"};
 
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
         if (strcmp(name, outcomes[i]) == 0)
@@ -55,7 +66,7 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-/* Writes the names that a term may use to the hint of an error about an unknown name. */
+/* Writes the names that a term may use into the hint of an error about an unknown name. */
 static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
 {
     size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");
@@ -118,6 +129,11 @@ struct library_entry {
      */
     const char *text, *needs;
     enum hm_role role;
+    /*
+     * The term divided by n, for the time of a fixed amount of work; NULL if the term is left out
+     * then.
+     */
+    const char *over_n;
 };
 
 /*
@@ -125,40 +141,47 @@ struct library_entry {
  * batch, the work is one unit.
  */
 static const struct library_entry term_library[] = {
-    {"size/n", "size", HM_ROLE_WORK},
-    {"batch/n", "batch", HM_ROLE_WORK},
-    {"1/n", NULL, HM_ROLE_WORK},
-    {"1", NULL, HM_ROLE_WORK},
-    {"ln(n)", NULL, HM_ROLE_OVERHEAD},
-    {"size", "~size", HM_ROLE_OVERHEAD},
-    {"batch", "~batch", HM_ROLE_OVERHEAD},
-    {"latency", "~latency", HM_ROLE_OVERHEAD},
-    {"latency*ln(n)", "~latency", HM_ROLE_OVERHEAD},
-    {"1/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD},
-    {"ln(n)/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD},
-    {"sqrt(n)", NULL, HM_ROLE_STEEP},
-    {"n", NULL, HM_ROLE_STEEP},
-    {"n*ln(n)", NULL, HM_ROLE_STEEP},
-    {"latency*n", "~latency", HM_ROLE_STEEP},
+    {"size/n", "size", HM_ROLE_WORK, NULL},
+    {"batch/n", "batch", HM_ROLE_WORK, NULL},
+    {"1/n", NULL, HM_ROLE_WORK, "1/n^2"},
+    {"1", NULL, HM_ROLE_WORK, "1/n"},
+    {"ln(n)", NULL, HM_ROLE_OVERHEAD, "ln(n)/n"},
+    {"size", "~size", HM_ROLE_OVERHEAD, NULL},
+    {"batch", "~batch", HM_ROLE_OVERHEAD, NULL},
+    {"latency", "~latency", HM_ROLE_OVERHEAD, "latency/n"},
+    {"latency*ln(n)", "~latency", HM_ROLE_OVERHEAD, "latency*ln(n)/n"},
+    {"1/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD, "1/bandwidth/n"},
+    {"ln(n)/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD, "ln(n)/bandwidth/n"},
+    {"ln(nodes)", "~nodes", HM_ROLE_OVERHEAD, "ln(nodes)/n"},
+    {"sqrt(n)", NULL, HM_ROLE_STEEP, "1/sqrt(n)"},
+    {"n", NULL, HM_ROLE_STEEP, "1"},
+    {"n*ln(n)", NULL, HM_ROLE_STEEP, "ln(n)"},
+    {"latency*n", "~latency", HM_ROLE_STEEP, "latency"},
 };
 
-int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
-                      struct hm_err *err)
+int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+                      enum hm_scaled_terms scaled, struct hm_err *err)
 {
     bool measured = hm__basis_find(basis, "size") >= 0 || hm__basis_find(basis, "batch") >= 0;
+    bool weak = scaled == HM_TERMS_WEAK || scaled == HM_TERMS_WEAK_OF_WORK;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(term_library) / sizeof(term_library[0]); i++) {
-        const char *needs = term_library[i].needs;
-        bool must_vary = needs && *needs == '~';
-        int index = needs ? hm__basis_find(basis, needs + must_vary) : 0;
+        const struct library_entry *e = &term_library[i];
+        bool must_vary = e->needs && *e->needs == '~';
+        int index = e->needs ? hm__basis_find(basis, e->needs + must_vary) : 0;
         if (index < 0 || (must_vary && !varies[index]))
             continue;
-        if (measured && strcmp(term_library[i].text, "1/n") == 0)
+        if (measured && strcmp(e->text, "1/n") == 0)
             continue;
-        if (weak && needs && (strstr(needs, "size") || strstr(needs, "batch")))
+        if (weak && e->needs && (strstr(e->needs, "size") || strstr(e->needs, "batch")))
             continue;
-        rc = basis_add_term(basis, arena, term_library[i].text, term_library[i].role, err);
+        const char *text = scaled == HM_TERMS_WEAK_OF_WORK ? e->over_n : e->text;
+        if (text)
+            rc = basis_add_term(basis, arena, text, e->role, err);
+        /* The iterations of an epoch or of a sample may have weak scaling: add their logarithm. */
+        if (rc == 0 && scaled == HM_TERMS_OF_WORK && strcmp(e->text, "ln(n)") == 0)
+            rc = basis_add_term(basis, arena, "ln(n)/n", HM_ROLE_OVERHEAD, err);
     }
     return rc;
 }
@@ -176,6 +199,8 @@ int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, s
 {
     if (basis->sheet)
         return hm__sheet_eval(basis, columns, count, x, err);
+    for (size_t i = 0; i < count; i++)
+        x[hm__basis_log_row(basis) * count + i] = log(columns[0][i]);
     for (size_t k = 0; k < basis->count; k++) {
         int rc = hm__formula_eval_columns(basis->formulas[k], columns, count, x + k * count, err);
         if (rc)

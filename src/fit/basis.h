@@ -15,12 +15,14 @@
 enum {
     HM_QUANTITIES_MAX = 64,
     /* Number of overhead terms that are added to the parts of a specification sheet. */
-    HM_SHEET_EXTRAS = 3
+    HM_SHEET_EXTRAS = 3,
+    /* Number of rows with times of overlapped communication; see struct hm_basis. */
+    HM_OVERLAP_KNOTS = 12
 };
 
 /* The role of a term when terms are chosen automatically. */
 enum hm_role {
-    HM_ROLE_WORK,     /* The term is part of the work itself; each set of terms needs one. */
+    HM_ROLE_WORK,     /* The term is part of the work itself; each set needs such a term. */
     HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
     /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
     HM_ROLE_STEEP,
@@ -41,7 +43,15 @@ struct hm_basis {
     struct hm_formula *formulas[HM_TERMS_MAX];
     /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
     struct hm_sheet *sheet;
-    struct hm_prior priors[HM_TERMS_MAX]; /* Used only with a specification sheet. */
+    /*
+     * Whether communication overlaps with computing. Then the time is not linear in the factors of
+     * the first two terms, compute (c) and communication (m): it is c * t(m / c), where t(r) is the
+     * time of the sheet if communication takes r times as long. HM_OVERLAP_KNOTS rows after the
+     * terms hold t at fixed r, and overlap.h evaluates it.
+     */
+    bool overlaps;
+    /* Priors of the factors of the terms; used only with a specification sheet. */
+    struct hm_prior priors[HM_TERMS_MAX];
 };
 
 /* Sets the quantities of a basis to the columns of the runs that a formula can use. */
@@ -50,16 +60,26 @@ int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const s
 /* Index of the quantity with this name, or -1 if there is none. */
 int hm__basis_find(const struct hm_basis *basis, const char *name);
 
-/* Compiles formulas into the terms of a basis; they may use only the names of its quantities. */
+/* Compiles formulas into the terms of a basis. The formulas may use only the names of the
+ * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
+/* What the seconds of the runs are of, and how the work depends on n. */
+enum hm_scaled_terms {
+    HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
+    HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
+    HM_TERMS_OF_WORK, /* A fixed amount of work, such as an epoch; the scaling is unknown. */
+    /* A fixed amount of work, done by iterations of weak scaling: their terms divided by n. */
+    HM_TERMS_WEAK_OF_WORK,
+};
+
 /*
  * Adds the terms of the library that the quantities of the runs allow. varies[k] says whether
- * quantity k varies over the runs. `weak` says that the work of one worker is constant (weak
- * scaling); then terms in size and batch are left out, because the total work is proportional to n.
+ * quantity k varies over the runs. With weak scaling, terms in size and batch are left out, because
+ * the total work is proportional to n.
  */
-int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
-                      struct hm_err *err);
+int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+                      enum hm_scaled_terms scaled, struct hm_err *err);
 /*
  * Uses the parts of the time that a job's specification sheet predicts as terms; width is the
  * standard deviation of the priors of their factors. The job and the cluster are borrowed.
@@ -71,17 +91,34 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  * of workers.
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
+/*
+ * Tells the sheet that the column size of the runs is proportional to n. With weak scaling, the
+ * size of one worker is then constant.
+ */
+void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
 /*
- * Whether any term needs a value of the quantity; if `in` is not NULL, only terms with in[k] count.
- * The terms of a specification sheet need none, because the sheet has its own values.
+ * Whether any term needs a value of the quantity; if `in` is not NULL, only terms k with in[k] are
+ * considered. The terms of a specification sheet need no values, because the sheet has its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
+/* Index of the row that holds ln n, after the terms and the knots. */
+static inline size_t hm__basis_log_row(const struct hm_basis *basis)
+{
+    return basis->count + (basis->overlaps ? HM_OVERLAP_KNOTS : 0);
+}
+
+/* Number of rows of the values of the terms: the terms, the knots of overlap, and ln n. */
+static inline size_t hm__basis_rows(const struct hm_basis *basis)
+{
+    return hm__basis_log_row(basis) + 1;
+}
+
 /*
- * Sets x[k * count + i] to the value of term k at place i, where quantity q is columns[q][i]. Fails
- * if a term is negative or not finite; then err->line is 1 + i, which the caller replaces by the
- * line of the run.
+ * Computes the terms at `count` places: x[k * count + i] is term k at place i, where quantity q has
+ * the value columns[q][i]; x has hm__basis_rows rows. Fails if a term is negative or not finite;
+ * then err->line is 1 + i, which the caller replaces by the line of the run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);

@@ -6,15 +6,15 @@
  * 1..8 workers, sqrt(n), n and n ln n look alike, but they differ widely at 64. If two sets have
  * similar leave-one-out errors, the one that grows more slowly is right more often
  * (docs/accuracy.md has the figures, over 75 published curves). Therefore a set with a steep term,
- * which grows faster than ln n, is chosen only if it halves the error; with three configurations or
- * fewer, the error of the other sets must also be so large that they are useless.
+ * which grows faster than ln n, is chosen only if it halves the error; with few configurations, the
+ * error of the other sets must also be so large that they are useless.
  *
  * Each set needs a term of the work itself, because no job takes zero time on one worker. A set
  * whose residual is much larger than the spread of repeats is dropped if another set remains.
  *
- * Sets that were not chosen still contribute to the intervals. Their weight is 1 / error^2, as if
- * there were two runs, and half of that for sets with a steep term. If every run counted, one set
- * could get all the weight by chance.
+ * Sets that were not chosen still contribute to the intervals. Their weight falls with their error,
+ * as if there were few runs, and is smaller for sets with a steep term (struct hm_fit_rule). If
+ * every run counted, one set could get all the weight by chance.
  */
 #include "choose.h"
 
@@ -22,23 +22,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "student.h"
 
-static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.5;
-/*
- * Largest number of runs that count in the weight of a set of terms, because errors along one curve
- * are correlated.
- */
-static const double COUNTED_RUNS = 2;
+static const double STEEP_MUST_HALVE = 2;
 /* A set of terms whose relative error is at least this is useless. */
 static const double HOPELESS = 0.15;
-enum {
-    /*
-     * Smallest number of configurations for a steep term, because three points lie on many curves.
-     */
-    STEEP_NEEDS = 4
-};
+
+/*
+ * The default rule. A steep term needs several configurations, because few points lie on many
+ * curves. The weight of a set of terms counts few runs, because errors along one curve are
+ * correlated. The drift is the error that no set of terms describes.
+ */
+struct hm_fit_rule hm_fit_rule_default(void)
+{
+    return (struct hm_fit_rule){.steep_needs = 4,
+                                .steep_weight = 0.15,
+                                .counted_runs = 2,
+                                .drift = 0.04,
+                                .drift_power = 1,
+                                .crossing = 0.2};
+}
+
 /* Relative errors below this value do not distinguish sets of terms. */
 static const double LEAST_ERROR = 0.01;
 
@@ -103,6 +109,7 @@ struct runs_summary {
     double rows, configurations;
     double unit; /* Mean square of the weighted seconds; 1 with relative errors. */
     struct hm_repeats repeats;
+    const struct hm_fit_rule *rule;
 };
 
 /*
@@ -141,9 +148,9 @@ static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *ch
 }
 
 /*
- * Drops the sets whose residual is too large. Keeps them if all sets are like this, or if only sets
- * with a steep term would remain and there are too few configurations for a steep term. Returns the
- * number of sets left.
+ * Drops the sets whose residual is too large. Keeps them if all sets have such a residual, or if
+ * only sets with a steep term would remain and there are too few configurations for a steep term.
+ * Returns the number of sets left.
  */
 static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
                                   const struct runs_summary *w)
@@ -152,7 +159,7 @@ static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
 
     for (size_t i = 0; i < count; i++)
         gentle += !choices[i].misses && !choices[i].steep;
-    if (gentle == 0 && w->configurations < STEEP_NEEDS)
+    if (gentle == 0 && w->configurations < w->rule->steep_needs)
         return count;
     for (size_t i = 0; i < count; i++)
         if (!choices[i].misses)
@@ -186,7 +193,7 @@ static int compare_choices(const void *a, const void *b)
 }
 
 static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
-                                size_t configurations, double unit)
+                                const struct runs_summary *w)
 {
     size_t gentle = HM_NONE, steep = HM_NONE;
 
@@ -196,29 +203,52 @@ static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
         return gentle == HM_NONE ? steep : gentle;
     double factor = STEEP_MUST_HALVE * STEEP_MUST_HALVE;
     bool halves = choices[steep].error * factor < choices[gentle].error;
-    bool hopeless = choices[gentle].error > HOPELESS * HOPELESS * unit;
-    return halves && (configurations >= STEEP_NEEDS || hopeless) ? steep : gentle;
+    bool hopeless = choices[gentle].error > HOPELESS * HOPELESS * w->unit;
+    return halves && (w->configurations >= w->rule->steep_needs || hopeless) ? steep : gentle;
 }
 
-static void choices_set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
-{
-    double sum = 0, least = LEAST_ERROR * LEAST_ERROR;
+/* Weight of a set with a steep term if the runs show that it is needed. */
+static const double STEEP_SHOWN = 1;
 
+/*
+ * Factor on the weight of a set with a steep term: that of the rule if the best set without one is
+ * as good, and STEEP_SHOWN if its mean square error is at least twice as large.
+ */
+static double steep_factor(const struct hm_choice *choice, double gentle,
+                           const struct runs_summary *w)
+{
+    const double least = LEAST_ERROR * LEAST_ERROR * w->unit;
+    double better = (gentle + least) / (choice->error + least) - 1;
+
+    if (!choice->steep)
+        return 1;
+    return w->rule->steep_weight +
+           fmax(STEEP_SHOWN - w->rule->steep_weight, 0) * fmin(fmax(4 * better, 0), 1);
+}
+
+static void choices_set_weights(struct hm_choice *choices, size_t count,
+                                const struct runs_summary *w)
+{
+    const double unit = w->unit, counted = fmin(w->rows, w->rule->counted_runs);
+    double sum = 0, least = LEAST_ERROR * LEAST_ERROR, gentle = INFINITY;
+
+    for (size_t i = 0; i < count; i++)
+        gentle = choices[i].steep ? gentle : fmin(gentle, choices[i].error);
     for (size_t i = 0; i < count; i++) {
         double ratio = (choices[i].error / unit + least) / (choices[0].error / unit + least);
-        choices[i].weight =
-            pow(ratio, -fmin(rows, COUNTED_RUNS) / 2) * (choices[i].steep ? STEEP_WEIGHT : 1);
+        choices[i].weight = pow(ratio, -counted / 2) * steep_factor(&choices[i], gentle, w);
         sum += choices[i].weight;
     }
     for (size_t i = 0; i < count; i++)
         choices[i].weight /= sum;
 }
 
-int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-               double rows, double unit, size_t configurations, struct hm_repeats repeats,
-               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
+int hm__choose(const struct hm_basis *basis, const struct hm_fit_rule *rule,
+               const struct hm_lsq *folds, size_t fold_count, double rows, double unit,
+               size_t configurations, struct hm_repeats repeats, struct hm_choice *choices,
+               size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
-    const struct runs_summary summary = {rows, (double)configurations, unit, repeats};
+    const struct runs_summary summary = {rows, (double)configurations, unit, repeats, rule};
     struct hm_lsq *left = NULL, all;
     size_t count = 0, most = choice_most_terms(configurations, repeats);
     int rc = folds_leave_out(folds, fold_count, &left, err);
@@ -228,6 +258,8 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
     all = left[0];
     hm__lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
+        if (hm__budget_spent("terms"))
+            break;
         struct hm_choice *choice = &choices[count];
         if (!choice_init(basis, set, most, choice) ||
             !choice_all_contribute(&all, choice, &summary))
@@ -240,8 +272,8 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
         return hm__fail(err, HM_E_RANGE, "no set of terms describes these runs");
     count = choices_drop_misses(choices, count, &summary);
     qsort(choices, count, sizeof(*choices), compare_choices);
-    choices_set_weights(choices, count, rows, unit);
+    choices_set_weights(choices, count, &summary);
     *ret_count = count;
-    *ret_best = choices_pick_best(choices, count, configurations, unit);
+    *ret_best = choices_pick_best(choices, count, &summary);
     return 0;
 }

@@ -33,8 +33,9 @@ struct hm_repeats {
  * The number of configurations and the repeats rule out some sets. choices is sorted by error,
  * smallest first; *ret_best is the index of the set to use.
  */
-int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-               double rows, double unit, size_t configurations, struct hm_repeats repeats,
-               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err);
+int hm__choose(const struct hm_basis *basis, const struct hm_fit_rule *rule,
+               const struct hm_lsq *folds, size_t fold_count, double rows, double unit,
+               size_t configurations, struct hm_repeats repeats, struct hm_choice *choices,
+               size_t *ret_count, size_t *ret_best, struct hm_err *err);
 
 #endif

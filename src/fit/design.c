@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
@@ -27,10 +28,11 @@ struct design_work {
     struct hm_design *design;
     struct hm_basis basis;
     /*
-     * If a job is given: the fit that predicts its time, corrected by the measured runs; else NULL.
+     * The fit that predicts the time of the job, corrected by the measured runs; NULL without a
+     * job.
      */
     struct hm_fit *fit;
-    size_t *rows; /* Row of each candidate that is allowed. */
+    size_t *rows; /* Row of each allowed candidate in `candidates`. */
     size_t count;
     double *features; /* features[j * terms + k] is term k of candidate j. */
     /* Cost and predicted seconds of each candidate; the seconds are NaN without a job. */
@@ -68,7 +70,7 @@ static int eval_terms_table(const struct design_work *w, const struct hm_runs *t
         if (!(columns[q] = runs_values(table, w->basis.quantities[q])))
             return hm__fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
                             table->source ? table->source : "the table", w->basis.quantities[q]);
-    double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(&w->basis) * table->count, sizeof(*x));
     if (!x)
         return hm__fail_nomem(err);
     int rc = hm__basis_eval(&w->basis, columns, table->count, x, err);
@@ -104,7 +106,7 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
     return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
-/* Seconds of a candidate that the fit of the job predicts; NaN without a job. */
+/* Seconds that the fit of the job predicts for a candidate; NaN without a job. */
 static double candidate_seconds(const struct design_work *w, const double *x, size_t count,
                                 size_t i)
 {
@@ -301,11 +303,12 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     return rc;
 }
 
-/* For criterion I, sets the values of the terms at the target of the prediction. */
+/* For criterion I, sets the values of the terms at the target, where the variance of the predicted
+ * time is minimised. */
 static int design_set_target(struct design_work *w, struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
-    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX];
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + HM_OVERLAP_KNOTS + 1];
     const double *columns[HM_QUANTITIES_MAX];
 
     if (s->criterion != HM_CRITERION_I)
@@ -383,6 +386,8 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
     size_t made = 0;
 
     for (; made < w->count; made++) {
+        if (hm__budget_spent("n"))
+            break;
         if (ranked[made].share <= keep && isfinite(hm__programme_value(&w->programme, whole)))
             break;
         if (ranked[made].share <= 1e-6 && made > 0)
@@ -423,8 +428,8 @@ static const char *candidate_text(const struct design_work *w, size_t row)
 }
 
 /*
- * The criterion of the design with a small ridge added to the information matrix, so that it is
- * finite even if the runs do not determine the coefficients.
+ * The criterion of the design with a small ridge added to the information matrix, so that the
+ * criterion is finite even if the runs do not determine the coefficients.
  */
 static double ridged_value(const struct hm_programme *p, const double *whole)
 {
@@ -450,6 +455,8 @@ static size_t fill_budget(struct design_work *w, struct ranked_share *ranked, si
         double now = ridged_value(&w->programme, whole), most = 0;
         size_t best = HM_NONE;
         for (size_t i = made; i < w->count; i++) {
+            if (hm__budget_spent("n"))
+                return made;
             size_t j = ranked[i].j;
             if (cost + w->cost[j] > w->programme.budget)
                 continue;
@@ -489,7 +496,8 @@ static void fill_chosen(struct design_work *w, size_t j, struct hm_chosen *chose
 
 enum { ORDERED_MAX = 150 };
 
-/* Copies the convex programme with only the chosen runs as candidates, because these are few. */
+/* Copies the convex programme with only the chosen runs as candidates, so that it is cheap to
+ * evaluate many times. */
 static int programme_of_made(const struct design_work *w, const struct ranked_share *ranked,
                              size_t made, struct hm_programme *ret_programme, double **ret_features,
                              struct hm_err *err)

@@ -178,12 +178,13 @@ static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 }
 
 /*
- * Fraction of term k that would not be a combination of the other terms if a run at n were added.
+ * Fraction of term k that would not be a combination of the other terms if a run on n workers were
+ * added.
  */
 static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
     const struct hm__fit *f = fit->inside;
-    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX], row[HM_LSQ_SIDE] = {0};
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX + 1], row[HM_LSQ_SIDE] = {0};
     const double *columns[HM_QUANTITIES_MAX];
     struct hm_err ignored = {0};
     struct hm_lsq more = f->lsq;
@@ -202,8 +203,8 @@ static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 }
 
 /*
- * The number of workers of an additional run, at least twice the largest one, that would
- * distinguish term k from the other terms.
+ * The number of workers of an additional run, at least twice the largest measured number, that
+ * would distinguish term k from the other terms.
  */
 static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 {
@@ -368,6 +369,8 @@ int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
         return hm__notes_add(hm__fit_notes(fit), err,
                              "no runs: the prediction comes from the specification sheet alone");
     int rc = fill_residuals(fit, err);
+    if (rc == 0)
+        rc = hm__fit_note_runs(fit, err);
     if (rc == 0)
         rc = note_far_off(fit, err);
     if (rc == 0)

@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
+#include "overlap.h"
 #include "student.h"
 
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
@@ -50,163 +52,11 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
     return 0;
 }
 
-/* ---- terms and data -------------------------------------------------------------------------- */
-
-/*
- * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
- * those that the library and the specification sheet know.
- */
-static void find_used_quantities(const struct hm_basis *basis, bool *matters)
-{
-    static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
-
-    for (size_t q = 0; q < basis->quantity_count; q++) {
-        matters[q] = hm__basis_needs(basis, NULL, q);
-        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-            if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
-                matters[q] = true;
-    }
-    matters[0] = true;
-}
-
-static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int code,
-                       struct hm_err *err)
-{
-    hm__err_field(err, field);
-    hm__err_at(err, f->data.runs->source, hm__runs_line(f->data.runs, row));
-    return code;
-}
-
-/* Fails if a run has no value of a quantity that the terms need; missing values are not guessed. */
-static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err)
-{
-    for (size_t q = 0; q < f->basis.quantity_count; q++) {
-        if (!matters[q] || f->data.gap[q] == HM_NONE)
-            continue;
-        hm__fail(err, HM_E_MISSING, "the run has no value of %s, which the terms need",
-                 f->basis.quantities[q]);
-        return fail_at_row(f, f->data.gap[q], f->basis.quantities[q], HM_E_MISSING, err);
-    }
-    return 0;
-}
-
-static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *s,
-                        struct hm_err *err)
-{
-    const struct hm_fit_data *data = &fit->inside->data;
-    size_t terms = s->term_count;
-
-    bool one_n = data->low[0] == data->high[0] && terms == 0;
-    if (fit->from_sheet || (data->group_count > 1 && data->group_count >= terms && !one_n))
-        return 0;
-    if (one_n && data->group_count > 1) {
-        hm__fail(err, HM_E_MISSING,
-                 "every run has n = %g, so the dependence of the time on n is unknown",
-                 data->low[0]);
-        hm__err_hint(err, "add a run at another n");
-        hm__err_at(err, data->runs->source, 0);
-        return HM_E_MISSING;
-    }
-    if (data->group_count == 1)
-        hm__fail(err, HM_E_MISSING, "%s cannot show how the time depends on n",
-                 data->count == 1 ? "one run" : "runs of one configuration");
-    else
-        hm__fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
-                 data->group_count);
-    hm__err_hint(err, data->group_count == 1 ? "add a run at another n, or start from a job"
-                                             : "add runs, or leave terms out");
-    hm__err_at(err, data->runs->source, 0);
-    return HM_E_MISSING;
-}
-
-/* Whether the runs are weak scaling: the work (the column `name`) is proportional to n. */
-static bool scaling_is_weak(const struct hm__fit *f, const char *name)
-{
-    int q = hm__basis_find(&f->basis, name);
-    const double *n = f->data.places[0], *work = q >= 0 ? f->data.places[q] : NULL;
-
-    if (!work || f->data.low[0] == f->data.high[0])
-        return false;
-    for (size_t g = 1; g < f->data.group_count; g++)
-        if (!(fabs(work[g] / n[g] / (work[0] / n[0]) - 1) < 1e-6))
-            return false;
-    return true;
-}
-
-static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
-                        const struct hm_fit_settings *s, struct hm_err *err)
-{
-    struct hm__fit *f = fit->inside;
-    bool matters[HM_QUANTITIES_MAX], varies[HM_QUANTITIES_MAX];
-    int rc = 0;
-
-    if (s->term_count > 0)
-        rc = hm__basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
-    if (rc)
-        return rc;
-    find_used_quantities(&f->basis, matters);
-    double unit = runs->relative && f->basis.sheet ? hm__sheet_reference_s(f->basis.sheet) : 1;
-    rc = hm__fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
-    if (rc == 0)
-        rc = check_gaps(f, matters, err);
-    if (rc == 0)
-        rc = check_enough(fit, s, err);
-    if (rc)
-        return rc;
-    for (size_t q = 0; q < f->basis.quantity_count; q++)
-        varies[q] = f->data.low[q] < f->data.high[q];
-    /* A specification sheet says itself whether scaling is weak. */
-    if (!fit->from_sheet)
-        fit->weak = scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
-    if (f->basis.count == 0)
-        rc = hm__basis_library(&f->basis, fit->memory, varies, fit->weak, err);
-    return rc;
-}
-
-static int fit_eval_terms(struct hm_fit *fit, struct hm_err *err)
-{
-    struct hm__fit *f = fit->inside;
-    const size_t groups = f->data.group_count;
-
-    f->x = hm__arena_alloc(fit->memory, groups * f->basis.count, sizeof(*f->x));
-    f->scale = hm__arena_alloc(fit->memory, groups, sizeof(*f->scale));
-    if (!f->x || !f->scale)
-        return hm__fail_nomem(err);
-    struct hm_err own = {0};
-    int rc = hm__basis_eval(&f->basis, f->data.places, groups, f->x, &own);
-    if (rc == 0)
-        return 0;
-    /*
-     * An error without a source is not about the job: a term is negative or not finite at some run.
-     */
-    if (!own.source[0]) {
-        int line = own.line > 0 ? hm__runs_line(f->data.runs, f->data.groups[own.line - 1].row) : 0;
-        own.line = 0;
-        hm__err_at(&own, f->data.runs->source, line);
-    }
-    if (err && err->code == 0)
-        *err = own;
-    return rc;
-}
-
-static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
-{
-    int shown = hm__fit_data_relative(&fit->inside->data);
-
-    fit->errors = s->errors;
-    if (s->errors == HM_ERRORS_AUTO && shown >= 0 && !fit->from_sheet)
-        fit->errors = shown ? HM_ERRORS_RELATIVE : HM_ERRORS_EQUAL;
-    else if (s->errors == HM_ERRORS_AUTO)
-        fit->errors = s->term_count > 0 ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE;
-    if (s->errors == HM_ERRORS_AUTO)
-        hm__fit_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
-}
-
 /* ---- coefficients ---------------------------------------------------------------------------- */
 
 /*
- * Adds the rows of one configuration: the mean, weighted by the number of runs, and the sum of
- * squares around the mean.
+ * Adds one configuration to the least-squares problem: a row for the mean, weighted by the number
+ * of runs, and a row for the sum of squares around the mean.
  */
 static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 {
@@ -225,8 +75,8 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 }
 
 /*
- * Sets the weights of all configurations from the previous fit, or from the measured means if this
- * is the first; returns the largest relative change of a weight.
+ * Sets the weights of all configurations from the previous fit, or from the measured means if there
+ * is no previous fit; returns the largest relative change of a weight.
  */
 static double fit_set_scale(struct hm_fit *fit, bool first)
 {
@@ -245,26 +95,22 @@ static double fit_set_scale(struct hm_fit *fit, bool first)
     return first ? INFINITY : change;
 }
 
-static size_t list_terms(const struct hm__fit *f, const bool *in, size_t *terms)
+size_t hm__fit_used(const struct hm__fit *f, size_t *terms)
 {
     size_t count = 0;
 
     for (size_t k = 0; k < f->basis.count; k++)
-        if (in[k])
+        if (f->in[k])
             terms[count++] = k;
     return count;
 }
 
-static const struct hm_prior *fit_priors(const struct hm__fit *f)
+const struct hm_prior *hm__fit_priors(const struct hm__fit *f)
 {
     return f->basis.sheet ? f->basis.priors : NULL;
 }
 
-/*
- * Prior of the noise. With a specification sheet, it has the weight of one run; otherwise there is
- * none.
- */
-static struct hm_noise noise_before(const struct hm_fit_settings *s)
+struct hm_noise hm__fit_noise(const struct hm_fit_settings *s)
 {
     return s->job ? (struct hm_noise){1, s->noise > 0 ? s->noise : 0.05, 0}
                   : (struct hm_noise){0, 0, 0};
@@ -283,23 +129,19 @@ static double smallest_run(const struct hm_fit *fit)
     return least;
 }
 
-/*
- * Smallest relative noise that intervals assume: clocks and machines are not more exact, even if a
- * few runs agree better.
- */
-static const double LEAST_NOISE = 0.003;
-
 static void fit_solve_pass(struct hm__fit *f, const struct hm_fit_settings *s)
 {
     struct hm_lsq some;
-    size_t terms[HM_TERMS_MAX], count = list_terms(f, f->in, terms);
+    size_t terms[HM_TERMS_MAX], count = hm__fit_used(f, terms);
     double theta[HM_TERMS_MAX];
 
+    if (f->basis.overlaps)
+        hm__overlap_linearise(&f->basis, f->theta[0], f->theta[1], f->x, f->data.group_count);
     hm__lsq_init(&f->lsq, f->basis.count);
     for (size_t g = 0; g < f->data.group_count; g++)
         add_group(f, g, &f->lsq);
     hm__lsq_pick(&f->lsq, terms, count, &some);
-    hm__posterior_mode(&some, (double)f->data.count, fit_priors(f), noise_before(s), theta,
+    hm__posterior_mode(&some, (double)f->data.count, hm__fit_priors(f), hm__fit_noise(s), theta,
                        &f->spread);
     memset(f->theta, 0, sizeof(f->theta));
     for (size_t k = 0; k < count; k++)
@@ -313,7 +155,13 @@ static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
 
     fit_set_scale(fit, true);
     for (int pass = 0; pass < (large ? 2 : 50); pass++) {
+        const double before[2] = {f->theta[0], f->theta[1]};
+        if (hm__budget_spent("runs"))
+            break;
         fit_solve_pass(f, s);
+        /* Half steps end a cycle between two lines of the overlap. */
+        for (size_t k = 0; f->basis.overlaps && k < 2; k++)
+            f->theta[k] = pass < 5 ? f->theta[k] : (f->theta[k] + before[k]) / 2;
         if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)
             break;
     }
@@ -357,8 +205,8 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
 }
 
 /*
- * Reduces the runs of each configuration to a least-squares problem, a fold; if there are many
- * configurations, each fold has several. Returns NULL when out of memory.
+ * Reduces the runs of each configuration to a least-squares problem, called a fold. If there are
+ * many configurations, a fold has several of them. Returns NULL when out of memory.
  */
 static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 {
@@ -398,7 +246,7 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
         return hm__fail_nomem(err);
     struct hm_repeats repeats;
     repeats.free = hm__fit_data_repeats(&f->data, f->scale, &repeats.sum);
-    int rc = hm__choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
+    int rc = hm__choose(&f->basis, &f->rule, folds, fold_count, (double)f->data.count, unit,
                         f->data.group_count, repeats, choices, ret_count, &best, err);
     hm__free(folds);
     if (rc)
@@ -410,218 +258,25 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
     return list_alternatives(fit, choices, *ret_count, unit, err);
 }
 
-/* ---- draws ----------------------------------------------------------------------------------- */
-
-/* Appends draws of the coefficients of one set of terms; coefficients of other terms are 0. */
-static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const size_t *terms,
-                     size_t count, size_t draws, struct hm_random *random)
-{
-    struct hm_lsq some;
-    struct hm_draw *first = f->draws + f->draw_count;
-
-    if (draws == 0 || count == 0)
-        return;
-    hm__lsq_pick(&f->lsq, terms, count, &some);
-    struct hm_noise noise = noise_before(s);
-    noise.least = LEAST_NOISE * f->typical;
-    if (!hm__posterior_draw(&some, (double)f->data.count, fit_priors(f), noise, random, first,
-                            draws))
-        return;
-    for (size_t i = 0; i < draws; i++) {
-        struct hm_draw draw = {.spread = first[i].spread};
-        for (size_t k = 0; k < count; k++)
-            draw.theta[terms[k]] = first[i].theta[k];
-        first[i] = draw;
-    }
-    f->draw_count += draws;
-}
-
-static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
-                         const struct hm_choice *choices, size_t count, struct hm_random *random)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t draws = (size_t)lround(choices[i].weight * HM_FIT_DRAWS);
-        if (draws > HM_FIT_DRAWS - f->draw_count)
-            draws = HM_FIT_DRAWS - f->draw_count;
-        draw_set(f, s, choices[i].terms, choices[i].count, draws, random);
-    }
-}
-
-static int fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
-                    const struct hm_choice *choices, size_t choice_count, struct hm_err *err)
-{
-    struct hm__fit *f = fit->inside;
-    size_t all[HM_TERMS_MAX];
-    struct hm_random random;
-
-    hm__random_init(&random, (uint64_t)s->seed, 0);
-    f->draws = hm__arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->draws));
-    f->luck = hm__arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->luck));
-    if (!f->draws || !f->luck)
-        return hm__fail_nomem(err);
-    if (choice_count > 0)
-        draw_choices(f, s, choices, choice_count, &random);
-    else
-        draw_set(f, s, all, list_terms(f, f->in, all), HM_FIT_DRAWS, &random);
-    hm__random_init(&random, (uint64_t)s->seed, 1);
-    for (size_t i = 0; i < f->draw_count; i++)
-        f->luck[i] = hm__random_normal(&random);
-    fit->intervals = f->draw_count > 0;
-    return 0;
-}
-
-/*
- * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
- * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
- * values are larger.
- */
-static void coefficients_take_mean(struct hm__fit *f)
-{
-    for (size_t k = 0; k < f->basis.count; k++) {
-        f->theta[k] = 0;
-        for (size_t i = 0; i < f->draw_count; i++)
-            f->theta[k] += f->draws[i].theta[k] / (double)f->draw_count;
-    }
-}
-
 /* ---- construction ---------------------------------------------------------------------------- */
-
-/*
- * Sets the default value of each quantity: the value that all runs have, else NaN; for size, the
- * largest value, but at least 1.
- */
-static void fit_set_defaults(struct hm__fit *f)
-{
-    for (size_t q = 0; q < f->basis.quantity_count; q++) {
-        bool same = f->data.low[q] == f->data.high[q];
-        f->at[q] = same ? f->data.low[q] : NAN;
-        if (!same && strcmp(f->basis.quantities[q], "size") == 0)
-            f->at[q] = fmax(f->data.high[q], 1);
-    }
-}
-
-/* Whether term k falls with the number of workers, from the largest measured n on. */
-static bool term_falls(const struct hm_fit *fit, size_t k)
-{
-    const struct hm__fit *f = fit->inside;
-    double n[2] = {fmax(fit->n_max, 1), 2 * fmax(fit->n_max, 1)}, values[HM_QUANTITIES_MAX][2];
-    const double *columns[HM_QUANTITIES_MAX];
-    double x[2 * HM_TERMS_MAX];
-    struct hm_err ignored = {0};
-
-    /* The terms of a specification sheet that fall are compute and the evenly divided work. */
-    if (f->basis.sheet)
-        return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
-    /* With weak scaling, the constant term is the work of each worker. */
-    if (fit->weak && strcmp(f->basis.texts[k], "1") == 0)
-        return true;
-    for (size_t q = 0; q < f->basis.quantity_count; q++) {
-        values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
-        columns[q] = q == 0 ? n : values[q];
-    }
-    return hm__basis_eval(&f->basis, columns, 2, x, &ignored) == 0 && x[2 * k + 1] < x[2 * k];
-}
-
-static void list_term(struct hm_fit *fit, size_t k, double *scratch)
-{
-    struct hm__fit *f = fit->inside;
-    struct hm_term *term = &fit->terms[fit->term_count++];
-    const double tail = (1 - fit->level) / 2;
-
-    *term = (struct hm_term){.text = f->basis.texts[k],
-                             .value = f->theta[k],
-                             .low = NAN,
-                             .high = NAN,
-                             .part = f->basis.parts[k],
-                             .falls = term_falls(fit, k)};
-    if (!fit->intervals)
-        return;
-    for (size_t i = 0; i < f->draw_count; i++)
-        scratch[i] = f->draws[i].theta[k];
-    term->low = fmin(hm__quantile(scratch, f->draw_count, tail), term->value);
-    term->high = fmax(hm__quantile(scratch, f->draw_count, 1 - tail), term->value);
-}
-
-static int list_used(struct hm_fit *fit, struct hm_err *err)
-{
-    struct hm__fit *f = fit->inside;
-    double *scratch = hm__calloc(HM_FIT_DRAWS, sizeof(*scratch));
-
-    fit->terms = hm__arena_alloc(fit->memory, f->basis.count, sizeof(*fit->terms));
-    if (!fit->terms || !scratch) {
-        hm__free(scratch);
-        return hm__fail_nomem(err);
-    }
-    for (size_t k = 0; k < f->basis.count; k++)
-        if (f->in[k])
-            list_term(fit, k, scratch);
-    hm__free(scratch);
-    return 0;
-}
-
-/*
- * Median, over the configurations, of the measured time divided by the time that the specification
- * sheet predicts.
- */
-static double median_sheet_ratio(struct hm__fit *f)
-{
-    const size_t groups = f->data.group_count;
-    /* The weights are not set yet, so their array can hold the ratios. */
-    double *ratios = f->scale;
-
-    for (size_t g = 0; g < groups; g++) {
-        double sheet = 0;
-        for (size_t k = 0; k < f->basis.count; k++)
-            sheet += f->basis.priors[k].mean * f->x[k * groups + g];
-        ratios[g] = f->data.groups[g].mean_s / fmax(sheet, 1e-300);
-    }
-    return hm__quantile(ratios, groups, 0.5);
-}
-
-/*
- * If the specification sheet is wrong by more than a factor of two in the median (another machine,
- * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
- * no single part is responsible. A note reports the factor.
- */
-static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
-{
-    struct hm__fit *f = fit->inside;
-    double ratio = median_sheet_ratio(f);
-
-    if (ratio < 2 && ratio > 0.5)
-        return 0;
-    for (size_t k = 0; k < f->basis.count; k++) {
-        f->basis.priors[k].mean *= ratio;
-        f->basis.priors[k].width *= ratio;
-    }
-    return hm__notes_add(
-        hm__fit_notes(fit), err,
-        "the runs take %.3g times as long as the sheet predicts, so the whole sheet is "
-        "scaled; is it the same job, machine and unit of time?",
-        ratio);
-}
 
 static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct hm_fit_settings *s,
                     struct hm_choice **ret_choices, size_t *ret_count, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
-    int rc = prepare_runs(fit, runs, s, err);
+    int rc = hm__fit_prepare(fit, runs, s, err);
 
-    if (rc == 0)
-        rc = fit_eval_terms(fit, err);
     if (rc)
-        return rc;
-    decide_errors(fit, s);
-    fit_set_defaults(f);
-    if (fit->from_sheet && (rc = rescale_sheet(fit, err)))
         return rc;
     fit->n_min = f->data.low[0];
     fit->n_max = f->data.high[0];
     fit->run_count = f->data.count;
     fit->failed = runs->failed;
     fit->configurations = f->data.group_count;
-    for (size_t k = 0; k < f->basis.count; k++)
+    for (size_t k = 0; k < f->basis.count; k++) {
         f->in[k] = true;
+        f->theta[k] = f->basis.priors[k].mean;
+    }
     if (fit->chosen) {
         if (!(*ret_choices = hm__calloc(HM_CHOICES_MAX, sizeof(**ret_choices))))
             return hm__fail_nomem(err);
@@ -651,8 +306,19 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
         f->in[k] = true;
         f->theta[k] = f->basis.priors[k].mean;
     }
-    f->spread = noise_before(s).spread;
+    f->spread = hm__fit_noise(s).spread;
     f->typical = 1;
+}
+
+/* Returns a constant text for the unit of the runs, which may be freed before the fit. */
+static const char *unit_text(const char *unit)
+{
+    static const char *const units[] = {"sample", "token", "epoch"};
+
+    for (size_t i = 0; unit && i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i]) == 0)
+            return units[i];
+    return NULL;
 }
 
 static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_err *err)
@@ -664,6 +330,7 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
         *fit = (struct hm_fit){.memory = arena,
                                .n_min = NAN,
                                .n_max = NAN,
+                               .one_node = NAN,
                                .from_sheet = s->job != NULL,
                                .chosen = !s->job && s->term_count == 0,
                                .weak = s->job && s->job->scaling == HM_SCALING_WEAK,
@@ -671,6 +338,8 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
                                .error = NAN,
                                .left_out_error = NAN};
         fit->inside = hm__arena_alloc(arena, 1, sizeof(*fit->inside));
+        if (fit->inside)
+            fit->inside->rule = s->rule ? *s->rule : hm_fit_rule_default();
     }
     if (!fit || !fit->inside) {
         hm__arena_free(arena);
@@ -705,6 +374,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
     if (runs) {
         fit->source = hm__arena_strdup(fit->memory, runs->source ? runs->source : "runs");
         fit->relative = runs->relative && !s->job;
+        fit->unit = s->job ? NULL : unit_text(runs->unit);
         rc = hm__basis_quantities(&f->basis, fit->memory, runs, err);
     }
     if (rc == 0 && s->job)
@@ -715,13 +385,13 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
     else if (rc == 0)
         fit_nothing(fit, s);
     if (rc == 0)
-        rc = fit_draw(fit, s, choices, choice_count, err);
+        rc = hm__fit_draw(fit, s, choices, choice_count, err);
     hm__free(choices);
     if (rc == 0 && fit->from_sheet && runs)
-        coefficients_take_mean(f);
+        hm__fit_take_mean(f);
     fit->noise = f->spread;
     if (rc == 0)
-        rc = list_used(fit, err);
+        rc = hm__fit_list(fit, err);
     if (rc == 0)
         rc = hm__fit_diagnose(fit, err);
     /* The runs are borrowed from the caller and may be freed before this fit is. */

@@ -11,10 +11,30 @@
 
 enum { HM_FIT_DRAWS = 2000 };
 
+/* How the default value of a quantity depends on n in predictions. */
+enum hm_by_n {
+    HM_BY_NOTHING, /* The value does not depend on n. */
+    HM_BY_WORKERS, /* The value is that of one worker, such as its batch; n workers have n times it.
+                    */
+    HM_BY_NODES,   /* The value is the number of workers in a node; the quantity is the nodes. */
+};
+
 struct hm__fit {
     struct hm_basis basis;
-    struct hm_fit_data data; /* data.count is 0 if there are no runs. */
-    bool in[HM_TERMS_MAX];   /* Whether each term is in use. */
+    struct hm_fit_rule rule;
+    /*
+     * Drift of each draw beyond the runs, in units of its standard deviation; NULL without drift.
+     * It has one value for all n, so that a draw remains a smooth curve.
+     */
+    double *drift;
+    struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
+    /*
+     * The seconds are those of a fixed amount of work (a sample, an epoch, the work of the
+     * reference), and not of an iteration.
+     */
+    bool of_work;
+    bool weak_runs;        /* Each worker kept its batch as n grew. */
+    bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
      * sheet. A term that is not in use has 0.
@@ -34,10 +54,45 @@ struct hm__fit {
     size_t draw_count; /* Number of draws; 0 if there are no intervals. */
     /* Default value of each quantity in predictions; NaN if the caller must give it. */
     double at[HM_QUANTITIES_MAX];
+    enum hm_by_n by_n[HM_QUANTITIES_MAX];
 };
+
+/* ---- steps of a fit -------------------------------------------------------------------------- */
+
+/*
+ * Prepares the terms and the runs: groups, unit, scaling, values of the terms, kind of errors and
+ * defaults of predictions. Implemented in fit_prepare.c.
+ */
+int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
+                    const struct hm_fit_settings *settings, struct hm_err *err);
+/*
+ * Draws the coefficients: of all sets of terms in proportion to their weights, or of the terms in
+ * use if there are no choices. Implemented in fit_draw.c.
+ */
+int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
+                 const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
+/*
+ * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
+ * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
+ * values are larger.
+ */
+void hm__fit_take_mean(struct hm__fit *f);
+/* Lists the terms in use with the intervals of their coefficients. */
+int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
+/* Priors of the coefficients; NULL without a specification sheet. */
+const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
+/*
+ * The prior of the noise. With a specification sheet it has the weight of one run; without one
+ * there is no prior.
+ */
+struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
+/* Sets terms[] to the indices of the terms in use, and returns their number. */
+size_t hm__fit_used(const struct hm__fit *f, size_t *terms);
 
 /* Computes residuals, influence and outliers, and adds notes to the fit. */
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
+/* Adds notes about the unit and the scaling of the runs. Implemented in fit_notes.c. */
+int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err);
 
 static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
 {
@@ -61,15 +116,18 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Seconds at the i-th of `count` places, where x has the values of the terms: with the reported
- * coefficients if draw is HM_NONE, otherwise with those of the draw.
+ * Seconds at the i-th of `count` places; x holds the values of the terms at all places. Uses the
+ * reported coefficients if draw is HM_NONE, and otherwise those of the given draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
-/* The part of the seconds at place i that falls with n: the work that is divided among workers. */
+/* Seconds of one further run at place i in a draw: those of the draw, with the noise of a run. */
+double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw);
+/* Seconds at place i that decrease with n: the work that is divided among the workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
-/* Value of the term that is number `used` (from 0) among the terms in use; x has one place only. */
+/* Value of the `used`-th of the terms in use, from 0; x holds the terms of one place only. */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

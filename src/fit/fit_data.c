@@ -28,8 +28,9 @@ static int fit_data_allocate(struct hm_fit_data *data, struct hm_arena *arena, s
 }
 
 /* Keeps the rows that have a time; fails if there are none. */
-static int fit_data_keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
+static int fit_data_keep_rows(struct hm_fit_data *data, struct hm_unit unit, struct hm_err *err)
 {
+    const double *n = hm_runs_column(data->runs, "n")->values;
     const struct hm_column *seconds = hm_runs_column(data->runs, "seconds");
     size_t kept = 0;
 
@@ -37,7 +38,7 @@ static int fit_data_keep_rows(struct hm_fit_data *data, double unit, struct hm_e
         if (isnan(seconds->values[i]))
             continue;
         data->rows[kept] = i;
-        data->seconds[kept++] = seconds->values[i] * unit;
+        data->seconds[kept++] = seconds->values[i] * unit.factor * (unit.by_n ? n[i] : 1);
     }
     data->count = kept;
     if (kept > 0)
@@ -148,7 +149,7 @@ static int fit_data_set_places(struct hm_fit_data *data, struct hm_arena *arena,
 }
 
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                      const struct hm_basis *basis, const bool *matters, double unit,
+                      const struct hm_basis *basis, const bool *matters, struct hm_unit unit,
                       struct hm_err *err)
 {
     struct group_key key = {.count = 0};

@@ -30,24 +30,33 @@ struct hm_fit_data {
 };
 
 /*
+ * Factor that converts the seconds of a run to those of the fit: `factor`, times n if by_n. Without
+ * conversion it is {1, false}.
+ */
+struct hm_unit {
+    double factor;
+    bool by_n;
+};
+
+/*
  * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
- * with matters[q]. Seconds are multiplied by unit. All memory is in the arena; the runs are
+ * with matters[q]. Seconds are converted by unit. All memory is in the arena; the runs are
  * borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                      const struct hm_basis *basis, const bool *matters, double unit,
+                      const struct hm_basis *basis, const bool *matters, struct hm_unit unit,
                       struct hm_err *err);
 
 /*
- * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if it is
- * rather constant, and -1 if there are too few repeats.
+ * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if the
+ * spread is rather constant, and -1 if there are too few repeats.
  */
 int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Sets the relative weight (evidence) of each group from the spread of its repeats. */
 void hm__fit_data_weigh(struct hm_fit_data *data, bool relative);
 /*
  * Returns the degrees of freedom of the repeats. *ret_sum is the sum of squares of all repeats
- * around their means, where those of group g are multiplied by scale[g]^2; scale may be NULL.
+ * around their means, where the squares of group g are multiplied by scale[g]^2; scale may be NULL.
  */
 double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 

@@ -36,11 +36,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 /*
- * A term is constant if its standard deviation is below this fraction of its mean; the rest is
- * rounding.
+ * A term is constant if its standard deviation is below this fraction of its mean; smaller
+ * deviations are rounding errors.
  */
 static const double CONSTANT = 1e-13;
 /*
@@ -67,7 +68,8 @@ void hm__gram_init(struct hm_gram *gram, size_t count)
     gram->count = count;
 }
 
-/* Moves the means by share * delta and adds factor * delta delta' to the sums of products. */
+/* Moves the means by share * delta and adds factor * delta delta' to the sums of products, where
+ * delta is the distance of a row, or of another mean, from the means. */
 static void gram_shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
                        double share)
 {
@@ -103,7 +105,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
     assert(other->count == count);
     if (weight == 0)
         return;
-    if (!(total > 0)) { /* No rows are left after removing some. */
+    if (!(total > 0)) { /* No rows are left after the removal. */
         hm__gram_init(gram, count);
         return;
     }
@@ -349,8 +351,8 @@ static double active_set_step(const struct hm_lasso *lasso, double penalty, stru
         return 1;
     }
     /*
-     * Term number `rows` is a combination of the terms before it; the coefficients are the solution
-     * of L' x = l, where l is its row of L.
+     * Term number `rows` is a combination of the terms before it. The coefficients of the
+     * combination are the solution of L' x = l, where l is the row of L for that term.
      */
     memcpy(step, a->l[rows], rows * sizeof(*step));
     active_set_solve(a, rows, false, step);
@@ -390,7 +392,7 @@ static size_t active_set_advance(const struct active_set *a, const double *step,
 
 /*
  * Adds the term whose slope exceeds the penalty most to the active set; returns false if there is
- * none.
+ * no such term.
  */
 static bool active_set_add_steepest(const struct hm_lasso *lasso, double penalty,
                                     struct active_set *a, const double *b)
@@ -455,6 +457,8 @@ double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tole
     if (lasso->y_variance == 0)
         return 0;
     for (int round = 0; round < ROUNDS; round++) {
+        if (hm__budget_spent("traces"))
+            break;
         double before = gap;
         descent_run(lasso, penalty, b);
         bool done = lasso_finish(lasso, penalty, b);

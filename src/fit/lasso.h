@@ -29,7 +29,7 @@ struct hm_gram {
     size_t count;              /* Number of terms. */
     double weight;             /* Sum of the weights of all rows. */
     double x[HM_LASSO_MAX], y; /* Weighted means of the terms and of y. */
-    /* Sums of products of two terms around their means; only [j][k] with j <= k are used. */
+    /* Sums of products of two terms around their means; only xx[j][k] with j <= k are used. */
     double xx[HM_LASSO_MAX][HM_LASSO_MAX];
     /* Sums of products of each term with y, and of squares of y, around the means. */
     double xy[HM_LASSO_MAX], yy;
@@ -39,12 +39,12 @@ void hm__gram_init(struct hm_gram *gram, size_t count);
 /* Adds a row: the values x of all terms, the result y, and the weight, which must be >= 0. */
 void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight);
 /*
- * Adds all rows of another gram with the same terms, with their weights multiplied by factor. A
- * factor of -1 removes rows that were added before, but loses digits; if possible, add up the rows
- * to keep instead.
+ * Adds the rows of `other`, which must have the same terms; their weights are multiplied by factor.
+ * A factor of -1 removes rows that were added before, but loses digits; if possible, add up the
+ * remaining rows instead.
  */
 void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor);
-/* Mean square error of the prediction intercept + theta x of y, over the rows of a gram. */
+/* Mean square error over all rows if y is predicted by intercept + theta x. */
 double hm__gram_error(const struct hm_gram *gram, double intercept, const double *theta);
 
 /* The Lasso problem in standardised terms. A constant term has scale 0 and is never used. */
@@ -60,7 +60,7 @@ struct hm_lasso {
     double d[HM_LASSO_MAX];
 };
 
-/* Standardises the terms of a gram. Requires gram->weight > 0. */
+/* Makes the problem in standardised terms from the sums over rows. Requires gram->weight > 0. */
 void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
 /* Smallest penalty at which all coefficients are 0. */
 double hm__lasso_penalty_max(const struct hm_lasso *lasso);
@@ -87,7 +87,7 @@ enum { HM_LASSO_PENALTIES = 100, HM_LASSO_FOLDS = 64 };
 
 struct hm_lasso_choice {
     size_t penalty_count;
-    double penalties[HM_LASSO_PENALTIES]; /* Penalties in falling order. */
+    double penalties[HM_LASSO_PENALTIES]; /* Penalties, largest first. */
     /* Mean square error for each penalty, averaged over the folds with equal weights. */
     double mean[HM_LASSO_PENALTIES];
     double error[HM_LASSO_PENALTIES]; /* Standard error of mean[] over the folds. */

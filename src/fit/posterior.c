@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
+
 /*
  * Draws from the gamma distribution, for shape >= 1 by the method of Marsaglia and Tsang (2000). A
  * smaller shape uses a draw for shape + 1, times a power of a uniform number.
@@ -118,6 +120,8 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     if (free < FEW)
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {
+        if (hm__budget_spent("runs"))
+            return false;
         struct hm_lsq moved = *lsq;
         double spread = sqrt(sum / (2 * gamma_draw(random, free / 2)));
         for (size_t j = 0; j < k; j++)

@@ -14,8 +14,8 @@
 
 struct hm_prior {
     /*
-     * Mean and standard deviation of a coefficient; a width of INFINITY means that nothing is
-     * known.
+     * Prior of a coefficient: its mean and standard deviation. A width of INFINITY means that
+     * nothing is known.
      */
     double mean, width;
 };

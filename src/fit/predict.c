@@ -1,14 +1,16 @@
 /*
  * Predictions of a fit: the time on n workers, its interval, and the speedup. The time t(n) is the
  * sum of coefficient * term at n; the bounds of the interval are quantiles of the draws. Limit:
- * beyond the measured n, the interval is right only if the terms are.
+ * beyond the measured n, the interval is right only if the terms are right.
  */
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "fit.h"
+#include "overlap.h"
 #include "student.h"
 #include "text.h"
 
@@ -24,17 +26,46 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
     return fit->inside->draw_count;
 }
 
+/*
+ * Factor by which the time of a draw differs beyond the runs from all sets of terms: exp(z s),
+ * where s is the spread at that n and z the drift of the draw.
+ */
+static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw)
+{
+    const struct hm__fit *f = fit->inside;
+    double ln_n = x[hm__basis_log_row(&f->basis) * count + i];
+    double octaves = fmax(ln_n - log(fit->n_max), log(fit->n_min) - ln_n) / log(2);
+
+    if (octaves <= 0)
+        return 1;
+    double spread = f->rule.drift * pow(octaves, f->rule.drift_power);
+    double crossing = ln_n > log(fit->one_node) + 1e-9 ? f->rule.crossing : 0;
+    return exp(f->drift[draw] * sqrt(spread * spread + crossing * crossing));
+}
+
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw)
 {
     const struct hm__fit *f = fit->inside;
     const double *theta = draw == HM_NONE ? f->theta : f->draws[draw].theta;
-    double sum = 0;
+    const size_t first = f->basis.overlaps ? 2 : 0;
+    double sum = first ? hm__overlap_seconds(&f->basis, x, count, i, theta[0], theta[1]) : 0;
 
-    for (size_t k = 0; k < f->basis.count; k++)
+    for (size_t k = first; k < f->basis.count; k++)
         if (theta[k] != 0)
             sum += theta[k] * x[k * count + i];
-    return sum;
+    return draw == HM_NONE || !f->drift ? sum : sum * drift_factor(fit, x, count, i, draw);
+}
+
+double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                           size_t draw)
+{
+    const struct hm__fit *f = fit->inside;
+    double mean = hm__fit_seconds(fit, x, count, i, draw);
+    double unit = fit->errors == HM_ERRORS_RELATIVE ? mean : 1;
+
+    return fmax(mean + f->draws[draw].spread * f->luck[draw] * unit, 0);
 }
 
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
@@ -68,58 +99,99 @@ static const char *quantity_name(const void *context, size_t i)
     return i < basis->quantity_count ? basis->quantities[i] : NULL;
 }
 
+/* The values of all quantities other than n in a prediction, and how they depend on n. */
+struct place_values {
+    double values[HM_QUANTITIES_MAX];
+    enum hm_by_n by_n[HM_QUANTITIES_MAX];
+};
+
+/*
+ * Returns the quantity that a name means: the quantity itself, or the batch if the batch of one
+ * worker is given. Returns -1 if there is none.
+ */
+static int place_find(const struct hm_basis *basis, const char *name, enum hm_by_n *ret_by_n)
+{
+    bool each = strcmp(name, "batch_per_worker") == 0 && hm__basis_find(basis, "batch") >= 0;
+
+    *ret_by_n = each ? HM_BY_WORKERS : HM_BY_NOTHING;
+    return hm__basis_find(basis, each ? "batch" : name);
+}
+
+static int place_set(const struct hm_basis *basis, const struct hm_at *at, struct place_values *p,
+                     struct hm_err *err)
+{
+    enum hm_by_n by_n;
+    int q = place_find(basis, at->name, &by_n);
+
+    if (q < 0) {
+        const char *near = hm__suggest(at->name, quantity_name, basis);
+        hm__fail(err, HM_E_NAME, "the runs have no quantity '%s'", at->name);
+        if (near)
+            hm__err_hint(err, "did you mean %s?", near);
+        return HM_E_NAME;
+    }
+    bool latency = strcmp(at->name, "latency") == 0;
+    if (!isfinite(at->value) || !(latency ? at->value >= 0 : at->value > 0))
+        return hm__fail(err, HM_E_RANGE,
+                        "%s: %g cannot be predicted; it must be finite and more than 0", at->name,
+                        at->value);
+    p->values[q] = at->value;
+    p->by_n[q] = by_n;
+    return 0;
+}
+
 /*
  * Sets the values of all quantities other than n for a prediction: those given in `at`, else the
  * defaults of the fit.
  */
-static int prediction_values(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
-                             double *values, struct hm_err *err)
+static int place_init(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                      struct place_values *p, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
+    int rc = 0;
 
-    memcpy(values, fit->inside->at, sizeof(fit->inside->at));
-    for (size_t i = 0; i < at_count; i++) {
-        int q = hm__basis_find(basis, at[i].name);
-        if (q < 0) {
-            const char *near = hm__suggest(at[i].name, quantity_name, basis);
-            hm__fail(err, HM_E_NAME, "the runs have no quantity '%s'", at[i].name);
-            if (near)
-                hm__err_hint(err, "did you mean %s?", near);
-            return HM_E_NAME;
-        }
-        bool latency = strcmp(at[i].name, "latency") == 0;
-        if (!isfinite(at[i].value) || !(latency ? at[i].value >= 0 : at[i].value > 0))
-            return hm__fail(err, HM_E_RANGE,
-                            "%s: %g cannot be predicted; it must be finite and more than 0",
-                            at[i].name, at[i].value);
-        values[q] = at[i].value;
-    }
-    for (size_t q = 1; q < basis->quantity_count; q++) {
-        if (!hm__basis_needs(basis, NULL, q) || !isnan(values[q]))
+    memcpy(p->values, fit->inside->at, sizeof(p->values));
+    memcpy(p->by_n, fit->inside->by_n, sizeof(p->by_n));
+    for (size_t i = 0; rc == 0 && i < at_count; i++)
+        rc = place_set(basis, &at[i], p, err);
+    for (size_t q = 1; rc == 0 && q < basis->quantity_count; q++) {
+        if (!hm__basis_needs(basis, NULL, q) || !isnan(p->values[q]))
             continue;
         hm__fail(err, HM_E_MISSING, "the runs differ in %s, so a prediction needs its value",
                  basis->quantities[q]);
         hm__err_hint(err, "give it in the target, as in n=64,%s=%g", basis->quantities[q],
                      fit->inside->data.high[q]);
-        return HM_E_MISSING;
+        rc = HM_E_MISSING;
     }
-    return 0;
+    return rc;
+}
+
+static double place_value(const struct place_values *p, size_t q, double n)
+{
+    switch (p->by_n[q]) {
+    case HM_BY_WORKERS:
+        return p->values[q] * n;
+    case HM_BY_NODES:
+        return ceil(n / p->values[q]);
+    default:
+        return p->values[q];
+    }
 }
 
 /* Computes the terms at each n, with the given values of the other quantities. */
-static int eval_terms_at(const struct hm_fit *fit, const double *values, const double *n,
+static int eval_terms_at(const struct hm_fit *fit, const struct place_values *p, const double *n,
                          size_t count, double **ret_x, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
     const double *columns[HM_QUANTITIES_MAX] = {n};
-    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(basis) * count, sizeof(*x));
     double *fixed = hm__calloc(basis->quantity_count * count, sizeof(*fixed));
     int rc = x && fixed ? 0 : hm__fail_nomem(err);
 
     for (size_t q = 1; rc == 0 && q < basis->quantity_count; q++) {
         columns[q] = fixed + q * count;
         for (size_t i = 0; i < count; i++)
-            fixed[q * count + i] = values[q];
+            fixed[q * count + i] = place_value(p, q, n[i]);
     }
     if (rc == 0)
         rc = hm__basis_eval(basis, columns, count, x, err);
@@ -135,13 +207,13 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
                   size_t count, double **ret_x, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
-    double values[HM_QUANTITIES_MAX];
+    struct place_values place;
 
     if (!basis->sheet) {
-        int rc = prediction_values(fit, NULL, 0, values, err);
-        return rc ? rc : eval_terms_at(fit, values, n, count, ret_x, err);
+        int rc = place_init(fit, NULL, 0, &place, err);
+        return rc ? rc : eval_terms_at(fit, &place, n, count, ret_x, err);
     }
-    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    double *x = hm__calloc(hm__basis_rows(basis) * count, sizeof(*x));
     if (!x)
         return hm__fail_nomem(err);
     int rc = hm__basis_eval_model(basis, model, n, count, x, err);
@@ -155,10 +227,10 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err)
 {
-    double values[HM_QUANTITIES_MAX];
-    int rc = prediction_values(fit, at, at_count, values, err);
+    struct place_values place;
+    int rc = place_init(fit, at, at_count, &place, err);
 
-    return rc ? rc : eval_terms_at(fit, values, n, count, ret_x, err);
+    return rc ? rc : eval_terms_at(fit, &place, n, count, ret_x, err);
 }
 
 /* Factor by which n is above or below the measured range; 1 inside the range. */
@@ -194,7 +266,6 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
 {
     const struct hm__fit *f = fit->inside;
     const size_t reference = count - 1, draws = f->draw_count;
-    const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
     /*
@@ -210,17 +281,16 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
         return;
     for (size_t d = 0; d < draws; d++) {
         double mean = hm__fit_seconds(fit, x, count, i, d);
-        double off = f->draws[d].spread * f->luck[d] * (relative ? mean : 1);
         sample->mean[d] = mean;
-        sample->run[d] = fmax(mean + off, 0);
+        sample->run[d] = hm__fit_run_seconds(fit, x, count, i, d);
         sample->speedup[d] =
             work * hm__fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
     }
     draws_interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     draws_interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
     /*
-     * Extend the interval of a run to include that of the mean, in spite of random errors of the
-     * draws.
+     * The interval of a run must include that of the mean; random errors of the draws could prevent
+     * this.
      */
     p->low_s = fmin(p->low_s, p->mean_low);
     p->high_s = fmax(p->high_s, p->mean_high);
@@ -241,7 +311,8 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
         bad = hm__check_array(n, count, "n", err);
     if (bad)
         return bad;
-    double values[HM_QUANTITIES_MAX], *x = NULL;
+    struct place_values place;
+    double *x = NULL;
     double *all = hm__calloc(count + 1, sizeof(*all));
     double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));
     struct prediction_draws sample = {space, space + HM_FIT_DRAWS,
@@ -256,12 +327,14 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
     }
     if (rc == 0) {
         all[count] = 1;
-        rc = prediction_values(fit, at, at_count, values, err);
+        rc = place_init(fit, at, at_count, &place, err);
     }
     if (rc == 0)
-        rc = eval_terms_at(fit, values, all, count + 1, &x, err);
+        rc = eval_terms_at(fit, &place, all, count + 1, &x, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         predictions[i] = (struct hm_prediction){.n = n[i]};
+        if ((rc = hm__budget_check("target_n", err)))
+            break;
         prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
     }
     hm__free(x);

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -40,7 +41,8 @@ struct programme_work {
      * step, and work space.
      */
     double *slope, *diagonal, *step, *next;
-    /* factors[j * rank + r]: the matrix F with the Hessian F F', one row for each candidate j. */
+    /* Matrix F with one row for each candidate; the Hessian is F F'. Element r of row j is
+     * factors[j * rank + r]. */
     double *factors;
     double *small; /* Work space for a rank x rank matrix. */
     double *right; /* Work space for a vector of length rank. */
@@ -131,6 +133,8 @@ static void programme_differentiate(struct programme_work *w)
     const size_t k = p->terms;
 
     for (size_t j = 0; j < p->count; j++) {
+        if (hm__budget_spent("n"))
+            return;
         double *u = w->u + j * k, *v = w->v + j * k, *row = w->factors + j * w->rank;
         memcpy(u, p->features + j * k, k * sizeof(*u));
         hm__lower_solve(w->lower, k, u);
@@ -174,7 +178,7 @@ static double programme_barrier(const struct hm_programme *p, const double *shar
     return t * hm__programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
 }
 
-/* Cholesky factor of a dense matrix in place; returns false if it is not positive definite. */
+/* Replaces a dense matrix by its Cholesky factor; returns false if it is not positive definite. */
 static bool dense_factor(double *a, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
@@ -210,6 +214,8 @@ static bool newton_step(struct programme_work *w, const double *gradient)
     memset(w->small, 0, rank * rank * sizeof(*w->small));
     memset(w->right, 0, rank * sizeof(*w->right));
     for (size_t j = 0; j < count; j++) {
+        if (hm__budget_spent("n"))
+            return false;
         const double *row = w->factors + j * rank;
         for (size_t r = 0; r < rank; r++) {
             double scaled = row[r] / w->diagonal[j];
@@ -262,7 +268,7 @@ static double programme_newton(struct programme_work *w, double *shares, double 
             return decrement;
         }
     }
-    /* No step improves the value because of rounding. */
+    /* Because of rounding, no step improves the value. */
     return 0;
 }
 
@@ -316,8 +322,8 @@ struct free_shares {
 };
 
 /*
- * Moves shares that are near 0 or 1 to that bound; returns false if more than FREE_MAX shares
- * remain between the bounds.
+ * Sets shares that are near 0 or 1 to exactly 0 or 1; returns false if more than FREE_MAX shares
+ * remain between these bounds.
  */
 static bool free_shares_init(const struct hm_programme *p, double *shares,
                              struct free_shares *loose)
@@ -380,6 +386,8 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
 static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {
     for (int i = 0; i < POLISHES && l->count > 0; i++) {
+        if (hm__budget_spent("n"))
+            break;
         double size = 1, moved = 0;
         size_t stopped = FREE_MAX;
         if (!programme_factor(w->p, shares, w->lower))
@@ -485,11 +493,11 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
      */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
-            if (programme_newton(&w, shares, t) < 1e-6)
+            if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("n"))
                 break;
         value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
-        last = bounds / t < BARRIER_GAP * scale;
+        last = bounds / t < BARRIER_GAP * scale || hm__budget_spent("n");
     }
     rc = programme_finish(&w, shares, ret_gap, err);
     if (rc == 0)

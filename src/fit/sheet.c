@@ -13,27 +13,38 @@
  *     t1 (n - 1)   0 +- width / 200
  *
  * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
- * show; overheads that they do not show widen the interval at larger n. Limit: runs may differ from
- * the sheet only in size, batch, latency and bandwidth.
+ * show; overheads that they do not show widen the interval at larger n. If communication overlaps
+ * with computing, the overlap is evaluated with the corrected parts (overlap.h). Limit: runs may
+ * differ from the sheet only in size, batch, latency and bandwidth.
  */
 #include <math.h>
 #include <string.h>
 
 #include "basis.h"
+#include "budget.h"
 #include "err.h"
+#include "overlap.h"
 
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
-    const struct hm_job *job;         /* Borrowed from the caller. */
-    const struct hm_cluster *cluster; /* Borrowed; NULL if the job consists of formulas only. */
+    const struct hm_job *job; /* The job; borrowed from the caller. */
+    /* The hardware; borrowed. NULL if the job consists of formulas only. */
+    const struct hm_cluster *cluster;
     bool weak;
     /*
-     * Seconds that the sheet predicts without corrections, at n = 1 and at the job's reference n.
+     * Seconds that the specification sheet predicts without corrections, on one worker and on the
+     * job's reference number of workers.
      */
     double one_s, reference_s;
-    double work_s; /* Seconds of compute that the sheet predicts at n = 1. */
+    double work_s;  /* Seconds of compute that the specification sheet predicts on one worker. */
+    bool size_by_n; /* The column size of the runs is proportional to n (weak scaling). */
 };
+
+void hm__sheet_set_size_by_n(struct hm_sheet *sheet)
+{
+    sheet->size_by_n = true;
+}
 
 double hm__sheet_reference_s(const struct hm_sheet *sheet)
 {
@@ -70,7 +81,8 @@ static int sheet_split_graph(const struct hm_job *job, const double *n, size_t c
     return rc;
 }
 
-/* Computes the terms at several n under one variant of the sheet (changed work or network). */
+/* Computes the terms for several numbers of workers n under one variant of the specification sheet
+ * (changed work or network). */
 static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant variant,
                               const double *n, size_t count, double *x, struct hm_err *err)
 {
@@ -91,6 +103,23 @@ static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant va
     return rc;
 }
 
+/* Sets times[i] to the seconds on n[i] workers if communication takes `factor` times as long. */
+static int sheet_eval_slowed(const struct hm_model *model, const double *n, size_t count,
+                             double factor, double *times, struct hm_err *err)
+{
+    struct hm_point *points = hm__calloc(count, sizeof(*points));
+
+    if (!points)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        points[i].n = n[i];
+    int rc = hm__model_eval_slowed(model, points, count, factor, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        times[i] = points[i].time_s;
+    hm__free(points);
+    return rc;
+}
+
 int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *model,
                          const double *n, size_t count, double *x, struct hm_err *err)
 {
@@ -98,17 +127,23 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
     const size_t parts = basis->count - EXTRAS;
     int rc = hm__model_parts(model, n, count, x, err);
 
+    for (size_t k = 0; rc == 0 && basis->overlaps && k < HM_OVERLAP_KNOTS; k++)
+        rc = sheet_eval_slowed(model, n, count, hm__overlap_ratios[k],
+                               x + (basis->count + k) * count, err);
+    if (rc == 0 && basis->overlaps)
+        hm__overlap_linearise(basis, 1, 1, x, count);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         x[(parts + 0) * count + i] = sheet->work_s / (sheet->weak ? 1 : n[i]);
         x[(parts + 1) * count + i] = sheet->one_s * log(n[i]);
         x[(parts + 2) * count + i] = sheet->one_s * (n[i] - 1);
+        x[hm__basis_log_row(basis) * count + i] = log(n[i]);
     }
     return rc;
 }
 
 /*
- * Returns the changes to the sheet at place i: the amount of work, the latency and the bandwidth,
- * for each of these that the runs have a column for.
+ * Returns the changes to the specification sheet at place i: the amount of work, the latency and
+ * the bandwidth, if the runs have a column for them.
  */
 static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
                                           const double *const *columns, size_t i)
@@ -119,13 +154,15 @@ static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
     int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
     const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
 
-    if (size >= 0)
-        variant.work *= columns[size][i];
-    if (batch >= 0 && sheet->job->batch > 0)
-        variant.work *= columns[batch][i] / sheet->job->batch;
-    if (latency >= 0 && link && link->latency_s > 0)
+    /* An unknown value (NaN) leaves the job as it is. */
+    if (size >= 0 && !isnan(columns[size][i]))
+        variant.work *= columns[size][i] / (sheet->weak && sheet->size_by_n ? columns[0][i] : 1);
+    /* A batch counts the samples of all workers; a job of weak scaling states those of one. */
+    if (batch >= 0 && sheet->job->batch > 0 && !isnan(columns[batch][i]))
+        variant.work *= columns[batch][i] / (sheet->weak ? columns[0][i] : 1) / sheet->job->batch;
+    if (latency >= 0 && link && link->latency_s > 0 && !isnan(columns[latency][i]))
         variant.latency = columns[latency][i] / link->latency_s;
-    if (bandwidth >= 0 && link && link->bandwidth_bytes_per_s > 0)
+    if (bandwidth >= 0 && link && link->bandwidth_bytes_per_s > 0 && !isnan(columns[bandwidth][i]))
         variant.bandwidth = columns[bandwidth][i] / link->bandwidth_bytes_per_s;
     return variant;
 }
@@ -136,8 +173,8 @@ static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b
 }
 
 /*
- * Computes the terms at all places that have the same variant of the sheet as place `first`, and
- * marks these places in done[].
+ * Computes the terms at all places that have the same variant of the specification sheet as place
+ * `first`, and marks these places in done[].
  */
 static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
                             size_t count, size_t first, bool *done, double *n, double *part_x,
@@ -156,7 +193,7 @@ static int sheet_eval_alike(const struct hm_basis *basis, const double *const *c
         struct hm_variant other = sheet_variant_at(basis, columns, i);
         if (done[i] || !variant_equal(&variant, &other))
             continue;
-        for (size_t k = 0; k < basis->count; k++)
+        for (size_t k = 0; k < hm__basis_rows(basis); k++)
             x[k * count + i] = part_x[k * alike + at];
         done[i] = true;
         at++;
@@ -169,13 +206,15 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
 {
     bool *done = hm__calloc(count, sizeof(*done));
     double *n = hm__calloc(count, sizeof(*n));
-    double *part_x = hm__calloc(count * basis->count, sizeof(*part_x));
+    double *part_x = hm__calloc(count * hm__basis_rows(basis), sizeof(*part_x));
     size_t variants = 0;
     int rc = done && n && part_x ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (done[i])
             continue;
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         if (variants++ == VARIANTS_MAX)
             rc = hm__fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
                           VARIANTS_MAX);
@@ -212,15 +251,19 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
         basis->priors[k] = (struct hm_prior){1, width};
     }
     basis->count = parts;
-    basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n", width);
+    basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
+    /* Work beside that of an overlapped job would hide no communication: its factor stays near 0.
+     */
+    basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",
+                       basis->overlaps ? width * 1e-6 : width);
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     basis_add_overhead(basis, "t1*(n-1)", width / 200);
     return 0;
 }
 
 /*
- * Computes the times that the sheet predicts without corrections, by which the overheads are
- * scaled, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, by which the
+ * overheads are scaled, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

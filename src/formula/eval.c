@@ -232,7 +232,9 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
     return false;
 }
 
-/* Returns the node of the constant definition with this number; -1 after the last. */
+/*
+ * Returns the node of the constant definition number `quantity`, counted from 0; -1 after the last.
+ */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {
     for (size_t k = 0; k < f->node_count; k++)

@@ -43,10 +43,7 @@ struct hm_scope {
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
-/*
- * Whether hm__formula_new compiled the formula for these symbols, with n as the only one that
- * varies.
- */
+/* Whether hm__formula_new compiled the formula for these symbols, of which only n varies. */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
 /* Compile every definition of a scope, even if no formula uses it. */
@@ -57,12 +54,16 @@ bool hm__formula_is_name(const char *text);
 /* Whether the formula uses the symbol at this index of the scope. */
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
-/* The number and names of the constant definitions that the formula uses; names are borrowed. */
+/*
+ * Return the number and the names of the constant definitions that the formula uses. The names are
+ * borrowed.
+ */
 size_t hm__formula_quantity_count(const struct hm_formula *formula);
 const char *hm__formula_quantity_name(const struct hm_formula *formula, size_t quantity);
 
 /*
- * Multiplies the value of the definition `name` by a factor; name NULL: no definition is changed.
+ * A factor that multiplies the value of the definition `name`; if name is NULL, no definition is
+ * changed.
  */
 struct hm_scaled {
     const char *name;
@@ -79,17 +80,17 @@ int hm__formula_eval(const struct hm_formula *formula, const double *symbols,
                      struct hm_err *err);
 
 /*
- * As hm__formula_eval, for a scope with `columns` set: columns[k][i] is the value of symbol k in
- * evaluation i.
+ * Same as hm__formula_eval, for a scope with `columns` set: columns[k][i] is the value of symbol k
+ * in evaluation i.
  */
 int hm__formula_eval_columns(const struct hm_formula *formula, const double *const *columns,
                              size_t count, double *values, struct hm_err *err);
 
 /*
- * Computes the value at one n and its derivative with respect to the definition or symbol `name`,
- * or to its relative change (q * df/dq), by forward differentiation. Steps (ceil, floor,
- * comparisons) have derivative 0; min, max and abs have the derivative of the operand that they
- * return.
+ * Computes the value at one n and its derivative by forward differentiation. The derivative is
+ * taken with respect to the definition or symbol q called `name` or, if relative is true, to its
+ * relative change (q * df/dq). Steps (ceil, floor, comparisons) have derivative 0; min, max and abs
+ * have the derivative of the operand that they return.
  */
 int hm__formula_derive(const struct hm_formula *formula, const double *symbols, double n,
                        const char *name, bool relative, double *ret_value, double *ret_derivative,

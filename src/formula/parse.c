@@ -323,7 +323,7 @@ struct binary {
     int level;
 };
 
-/* A longer token comes before a shorter one that it begins with, such as <= before <. */
+/* A longer token must come before a shorter token that is its beginning, such as <= before <. */
 static const struct binary binaries[] = {
     {"||", HM__OP_OR, 0}, {"&&", HM__OP_AND, 1}, {"==", HM__OP_EQ, 2}, {"!=", HM__OP_NE, 2},
     {"<=", HM__OP_LE, 3}, {">=", HM__OP_GE, 3},  {"<", HM__OP_LT, 3},  {">", HM__OP_GT, 3},
@@ -421,7 +421,10 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     return HM_E_UNIT;
 }
 
-/* Adds the text of the formula to an error message about units that does not quote it. */
+/*
+ * Adds the text of the formula to an error message about units, unless the message quotes it
+ * already.
+ */
 static void quote_formula(const struct parser *p, int code)
 {
     struct hm_err *err = p->err;

@@ -8,7 +8,8 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* The value of a definition, which is operand 0; it can be scaled. */
+    HM__OP_DEFINE, /* Value of a definition, which is operand 0; an evaluation may multiply it by
+                      a factor. */
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -40,13 +41,13 @@ enum hm__op {
 /* One operation of the program. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* Indices of the nodes of the operands; -1: unused. */
+    int operand[3]; /* Indices of the nodes that are the operands; -1: unused. */
     int symbol;     /* HM__OP_SYMBOL: index of the symbol in the scope. */
     int definition; /* HM__OP_DEFINE: index of the definition in names; otherwise -1. */
     double value;   /* HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
     bool varies; /* The value depends on n. */
-    bool zero;   /* The node is the literal 0, which fits every dimension. */
+    bool zero;   /* The node is the literal 0, which is accepted for every dimension. */
 };
 
 enum { HM__NODES_MAX = 4096 };
@@ -55,9 +56,9 @@ struct hm_formula {
     struct hm__node *nodes;
     size_t node_count, node_room;
     int result;
-    char **names; /* Names of the definitions. Owned. */
+    char **names; /* Names of the definitions; owned by the formula. */
     size_t name_count;
-    char **symbols; /* Names of the symbols of the scope. Owned. */
+    char **symbols; /* Names of the symbols of the scope; owned by the formula. */
     size_t symbol_count;
     bool columns; /* Every symbol may vary between evaluations, not only n. */
 };

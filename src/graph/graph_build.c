@@ -2,16 +2,17 @@
  * Builds a graph from a list of edges.
  *
  * Vertex ids may be sparse and in any order. If the largest id is not much larger than the number
- * of edges, a table by id renumbers the vertices; otherwise the ids are sorted. Repeated edges (in
- * either direction: SNAP lists undirected graphs in both) are found by counting the edges into one
- * row per vertex and sorting each row. The work is linear except for sorting the rows. Limit: 2^32
- * - 1 vertices.
+ * of edges, a table indexed by id renumbers the vertices; otherwise the ids are sorted. Repeated
+ * edges (in either direction: SNAP lists undirected graphs in both) are found by collecting the
+ * edges in one row per vertex and sorting each row. The work is linear except for sorting the rows.
+ * Limit: 2^32 - 1 vertices.
  */
 #include "graph_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -44,8 +45,8 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /*
- * Renumbers the vertices by a table: 1 marks an id that occurs, and is then replaced by the rank of
- * that id.
+ * Renumbers the vertices with a table indexed by id: each id that occurs is marked with 1, and then
+ * the mark is replaced by the rank of the id.
  */
 static int number_by_table(struct hm_edge_list *list, uint64_t largest, uint64_t *vertices,
                            struct hm_err *err)
@@ -108,8 +109,8 @@ static int compare_ends(const void *a, const void *b)
 }
 
 /*
- * Writes, for each vertex v, its neighbours that are larger than v to rows[starts[v + 1]] and the
- * following entries.
+ * Writes one row for each vertex v: its neighbours with larger numbers, from rows[starts[v + 1]]
+ * on.
  */
 static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_t vertices,
                       uint32_t *rows)
@@ -124,7 +125,8 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
         /*
-         * Each row is filled from its end, which leaves starts[v + 1] at the first entry of row v.
+         * Each row is filled from its end, so that starts[v + 1] is finally the index of the first
+         * entry of row v.
          */
         if (a != b)
             rows[--starts[(a < b ? a : b) + 1]] = (uint32_t)(a < b ? b : a);
@@ -141,6 +143,8 @@ static void write_edges(struct hm_graph *g, const uint64_t *starts, uint32_t *ro
     size_t used = 0;
 
     for (uint64_t v = 0; v < (uint64_t)g->vertices; v++) {
+        if (v % 1024 == 0 && hm__budget_spent("vertices"))
+            break;
         uint64_t from = starts[v + 1], to = v + 1 < (uint64_t)g->vertices ? starts[v + 2] : named;
         qsort(rows + from, to - from, sizeof(*rows), compare_ends);
         for (uint64_t i = from; i < to; i++) {
@@ -208,7 +212,10 @@ static int graph_build(struct hm_graph *g, struct hm_edge_list *list, uint64_t v
     g->self_loops = (double)(list->count - named);
     if (rc == 0) {
         fill_rows(list, starts, vertices, rows);
-        /* The list is the largest array; it is released here, before the result is allocated. */
+        /*
+         * The list of edges is the largest array; it is released here, before the result is
+         * allocated.
+         */
         hm__edge_list_release(list);
         g->ends = hm__arena_alloc(g->memory, 2 * named, sizeof(*g->ends));
         rc = g->ends ? 0 : hm__fail_nomem(err);

@@ -9,7 +9,7 @@
  * error.
  */
 struct hm_edge_list {
-    uint64_t *ids; /* Two ids for each edge. */
+    uint64_t *ids; /* Two vertex ids for each edge. */
     size_t count, room;
 };
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "graph_build.h"
@@ -20,7 +21,12 @@
 #include "names.h"
 #include "random.h"
 
-/* Mean degree when degrees 1..most have probabilities proportional to d^-g; logs[d] is ln d. */
+enum { CHECK_EVERY = 4096 }; /* Number of edges after which the budget is checked. */
+
+/*
+ * Returns the mean degree if degrees 1..most have probabilities proportional to d^-g; logs[d] is ln
+ * d.
+ */
 static double mean_degree(double g, double most, const double *logs)
 {
     double mass = 0, sum = 0;
@@ -39,6 +45,8 @@ static double find_exponent(double mean, double most, const double *logs)
     double low = -20, high = 60;
 
     for (int i = 0; i < 60; i++) {
+        if (hm__budget_spent("max_degree"))
+            break;
         double middle = (low + high) / 2;
         if (mean_degree(middle, most, logs) > mean)
             low = middle;
@@ -74,6 +82,8 @@ static void fill_degree_counts(const struct hm_recipe *r, double *counts)
     ends += r->vertices - vertices;
     /* Moves vertices to a neighbouring degree until the number of edge ends is 2E. */
     for (size_t d = 1; ends != 2 * r->edges; d = d + 1 < (size_t)most ? d + 1 : 1) {
+        if (hm__budget_spent("max_degree"))
+            break;
         double step = ends < 2 * r->edges ? 1 : -1;
         size_t from = step > 0 ? d : d + 1, to = step > 0 ? d + 1 : d;
         if (to == 0 || to > (size_t)most || counts[from] < 1 ||
@@ -137,8 +147,8 @@ static bool edge_set_add(struct edge_set *set, uint32_t a, uint32_t b)
 }
 
 /*
- * Repairs edge i, a self-loop or a repeated edge: exchanges ends with a random edge k so that both
- * become new edges. Returns false when no partner is found.
+ * Repairs edge i, which is a self-loop or a repeated edge: exchanges ends with a random edge k so
+ * that both become new edges. Returns false when no suitable edge k is found.
  */
 static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad,
                         size_t i, struct hm_random *random)
@@ -179,6 +189,8 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
         size_t tried = 0;
         found = 0;
         for (size_t i = 0; i < edges && repaired < room; i++) {
+            if (i % CHECK_EVERY == 0 && hm__budget_spent("edges"))
+                break;
             if (!bad[i])
                 continue;
             tried++;
@@ -208,6 +220,8 @@ static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_
             for (size_t i = 0; i < d; i++)
                 ends[used++] = vertex;
     for (size_t i = total; rc == 0 && i > 1; i--) {
+        if (i % CHECK_EVERY == 0)
+            rc = hm__budget_check("edges", err);
         size_t k = hm__random_below(random, (uint32_t)i);
         uint32_t swap = ends[i - 1];
         ends[i - 1] = ends[k];
@@ -229,7 +243,10 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
     if (!counts)
         return hm__fail_nomem(err);
     fill_degree_counts(r, counts);
-    int rc = join_ends(r, counts, random, list, err);
+    /* Counts that were not finished must not be used: they have another number of edge ends. */
+    int rc = hm__budget_check("max_degree", err);
+    if (rc == 0)
+        rc = join_ends(r, counts, random, list, err);
     hm__free(counts);
     return rc;
 }
@@ -243,9 +260,12 @@ static int make_random(const struct hm_recipe *r, struct hm_random *random,
 {
     uint32_t vertices = (uint32_t)r->vertices;
     struct edge_set set;
+    size_t draws = 0;
     int rc = edge_set_init(&set, (size_t)r->edges, err);
 
     while (rc == 0 && (double)list->count < r->edges) {
+        if (++draws % CHECK_EVERY == 0 && (rc = hm__budget_check("edges", err)))
+            break;
         uint32_t a = hm__random_below(random, vertices), b = hm__random_below(random, vertices);
         if (edge_set_add(&set, a, b))
             rc = hm__edge_list_add(list, a, b, err);
@@ -263,6 +283,8 @@ static int make_grid(const struct hm_recipe *r, struct hm_edge_list *list, struc
         rows--;
     uint64_t columns = vertices / rows;
     for (uint64_t v = 0; rc == 0 && v < vertices; v++) {
+        if (v % CHECK_EVERY == 0 && (rc = hm__budget_check("vertices", err)))
+            break;
         if (v % columns + 1 < columns)
             rc = hm__edge_list_add(list, v, v + 1, err);
         if (rc == 0 && v + columns < vertices)

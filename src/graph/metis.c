@@ -14,15 +14,15 @@
 #include "memory.h"
 
 /*
- * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs,
- * which it reports on standard output.
+ * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs and
+ * prints messages about them on standard output.
  */
 #define HM__METIS_VERTICES 0.1
 
 /*
  * Copies the adjacency rows into METIS's index type. The weight of a vertex is its degree, but at
- * most half of the mean weight of a part: METIS cannot place a vertex that is heavier than a part,
- * and prints a warning.
+ * most half of the mean weight of a part, because METIS prints a warning if a vertex is heavier
+ * than a part.
  */
 static void metis_fill_rows(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n,
                             idx_t *starts, idx_t *rows, idx_t *weights)

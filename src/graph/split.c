@@ -9,8 +9,8 @@
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
- *     dealt    round robin in the order of degree: a whole round gives every worker the same, and
- *              the remainder goes to consecutive workers, added as a difference array;
+ *     dealt    round robin in the order of degree: in a whole round every worker gets one vertex,
+ *              and the remainder goes to consecutive workers by a difference array;
  *     random   the vertices of a degree are distributed by a multinomial distribution, drawn
  *              exactly as a chain of binomials (or one by one if there are few vertices);
  *     greedy   the vertices of a degree fill the least loaded workers up to a common load.
@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "memory.h"
@@ -66,6 +67,8 @@ static void scatter_vertices(const struct hm_graph *g, uint32_t n, struct hm_ran
         loads[i] = 0;
     for (size_t k = 0; k < g->degree_count; k++) {
         double degree = g->degrees[k].degree, left = g->degrees[k].count;
+        if (hm__budget_spent("trials"))
+            return;
         if (left <= 2.0 * n) {
             for (; left > 0; left--)
                 loads[hm__random_below(random, n)] += degree;
@@ -87,8 +90,8 @@ static int compare_loads(const void *a, const void *b)
 }
 
 /*
- * Number of vertices that raise the loads of the k least loaded workers at least to the load of the
- * next worker; loads are sorted.
+ * Returns the number of vertices that raise the loads of the k least loaded workers to at least the
+ * load of the next worker. Loads are sorted.
  */
 static double room_below(const double *loads, uint32_t k, double degree)
 {
@@ -134,8 +137,11 @@ static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads
 {
     for (uint32_t i = 0; i < n; i++)
         loads[i] = 0;
-    for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;)
+    for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;) {
+        if (hm__budget_spent("trials"))
+            return;
         fill_least_loaded(g->degrees[k].degree, g->degrees[k].count, n, loads);
+    }
 }
 
 static double largest_load(const double *loads, uint32_t n)
@@ -192,8 +198,8 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
 }
 
 /*
- * Percentile of sorted values, with linear interpolation; share is in 0..1, such as 0.5 for the
- * median.
+ * Returns a percentile of sorted values, with linear interpolation; share is 0 to 1, such as 0.5
+ * for the median.
  */
 static double sorted_percentile(const double *sorted, size_t count, double share)
 {
@@ -203,9 +209,12 @@ static double sorted_percentile(const double *sorted, size_t count, double share
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* Buffers for the trials, reused for every n. */
+/* Buffers for the trials, reused for every number of workers. */
 struct split_space {
-    /* Results of the trials; loads of the workers; difference array of the loads. */
+    /*
+     * found: the result of each trial. loads: the load of each worker, then the difference array of
+     * the loads.
+     */
     double *found, *loads;
     uint32_t *owner;          /* Worker of each vertex, if the edges are known. */
     struct hm_adjacency rows; /* Neighbours of each vertex, if the edges are known. */
@@ -218,6 +227,9 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
     double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
 
     for (size_t t = 0; t < trials; t++) {
+        int spent = hm__budget_check("trials", err);
+        if (spent)
+            return spent;
         struct hm_parts one = {.cut = NAN};
         if (g->ends) {
             int rc =

@@ -18,7 +18,7 @@ int hm__assign_vertices(const struct hm_graph *graph, const struct hm_adjacency 
                         enum hm_split split, double seed, uint32_t trial, uint32_t n,
                         uint32_t *owner, struct hm_err *err);
 /*
- * Computes exact figures of an assignment of vertices: sets edges_max, edges_mean, cut and
+ * Computes exact figures for an assignment of vertices: sets edges_max, edges_mean, cut and
  * replicas.
  */
 int hm__measure_vertices(const struct hm_graph *graph, const struct hm_adjacency *rows,
@@ -32,8 +32,8 @@ int hm__split_edges(const struct hm_graph *graph, enum hm_split split, double se
 /* Checks that METIS can split the graph into n parts; HM_E_UNSUPPORTED in a build without METIS. */
 int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err);
 /*
- * Assigns each vertex to a worker (owner) by METIS k-way; HM_E_UNSUPPORTED in a build without
- * METIS.
+ * Assigns each vertex to a worker, owner[vertex], by METIS k-way; HM_E_UNSUPPORTED in a build
+ * without METIS.
  */
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);

@@ -1,7 +1,7 @@
 /*
  * Splits a graph whose edges are known. Either vertices are assigned to workers (dealt, random,
- * greedy, hash, METIS), with exact counts of the cut edges, or edges are assigned to workers, which
- * cuts vertices instead (edge-random, HDRF).
+ * greedy, hash, METIS), with exact counts of the cut edges, or edges are assigned to workers, so
+ * that vertices are cut instead (edge-random, HDRF).
  *
  * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
  * graphs, CIKM 2015): an edge goes to the worker with the best score. The score prefers workers
@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -26,8 +27,8 @@ int hm__adjacency_init(struct hm_adjacency *r, const struct hm_graph *g, struct 
         return hm__fail_nomem(err);
     }
     /*
-     * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that starts[v] is
-     * the start of row v at the end.
+     * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that in the end
+     * starts[v] is the start of row v.
      */
     for (size_t i = 0; i < 2 * edges; i++)
         r->starts[g->ends[i] + 2]++;
@@ -53,7 +54,7 @@ static uint32_t vertex_degree(const struct hm_adjacency *r, size_t v)
     return (uint32_t)(r->starts[v + 1] - r->starts[v]);
 }
 
-/* Sorts the vertices by rising degree, with a counting sort. */
+/* Sorts the vertices in ascending order of degree, with a counting sort. */
 static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjacency *r)
 {
     size_t vertices = (size_t)g->vertices, most = (size_t)g->max_degree;
@@ -105,6 +106,8 @@ static int assign_in_order(const struct hm_graph *g, const struct hm_adjacency *
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         heap[i] = i;
     for (size_t i = 0; rc == 0 && i < vertices; i++) {
+        if (i % 1024 == 0)
+            rc = hm__budget_check("trials", err);
         uint32_t v = greedy ? order[vertices - 1 - i] : order[i];
         owner[v] = greedy ? heap[0] : (uint32_t)(i % n);
         if (greedy) {
@@ -180,7 +183,7 @@ static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n,
     return h->bits ? 0 : hm__fail_nomem(err);
 }
 
-/* Mean number of copies of a vertex; a vertex without edges counts as one copy. */
+/* Returns the mean number of copies of a vertex; a vertex without edges counts as one copy. */
 static double count_replicas(const struct holders *h, const struct hm_graph *g)
 {
     double sum = 0;
@@ -211,7 +214,7 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
                          struct hm_err *err)
 {
     double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
-    /* seen[w] is v + 1, where v is the last vertex of which worker w was found to hold a copy. */
+    /* seen[w] is v + 1 if v is the last vertex that was found to have a copy on worker w. */
     uint32_t *seen = hm__calloc(n, sizeof(*seen));
     int rc = edges && seen ? 0 : hm__fail_nomem(err);
 
@@ -223,7 +226,7 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
             uint32_t other = owner[r->rows[i]];
             /*
              * An edge inside a worker is visited from both ends and counts once; an edge between
-             * two workers counts once for each.
+             * two workers counts once for each of them.
              */
             edges[owner[v]] += other == owner[v] ? 0.5 : 1;
             cut_ends += other != owner[v];
@@ -249,8 +252,8 @@ struct hdrf {
 };
 
 /*
- * Chooses the worker with the best score, which is replication plus balance with lambda 1, as in
- * the paper.
+ * Chooses the worker with the best score: the replication score plus the balance score, with weight
+ * lambda = 1, as in the HDRF paper.
  */
 static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
 {
@@ -273,9 +276,9 @@ static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32
 }
 
 /*
- * Returns a stride that visits every edge once, in a scattered order, similar to the random order
- * of the streams in the paper. The stored edges are sorted, and a sorted stream would send all
- * edges of a vertex to one worker.
+ * Returns a stride that visits every edge once, in a scattered order, similar to the random streams
+ * of the HDRF paper. The stored edges are sorted, and a sorted stream would send all edges of a
+ * vertex to one worker.
  */
 static size_t far_stride(size_t edges)
 {
@@ -304,6 +307,8 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
     hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
     size_t edges = (size_t)g->edges, stride = far_stride(edges), at = 0;
     for (size_t i = 0; rc == 0 && i < edges; i++, at = (at + stride) % edges) {
+        if (i % 64 == 0)
+            rc = hm__budget_check("trials", err);
         uint32_t u = g->ends[2 * at], v = g->ends[2 * at + 1], p;
         s.seen[u]++;
         s.seen[v]++;

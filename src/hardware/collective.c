@@ -4,22 +4,23 @@
  *
  *     linear              (n-1)(a + Mb)                  one master, which is also a worker
  *     tree                ceil(log2 n)(a + Mb)           binomial tree, one direction
- *     tree-smooth         log2 n (a + Mb)                continuous in n, as in papers
+ *     tree-smooth         log2 n (a + Mb)                as tree, but continuous in n
  *     torrent             log2 n Mb
  *     two-wave            2 ceil(sqrt n) Mb              Spark's treeAggregate; the driver is a
- *                                                        separate machine: n = 1 costs too
+ *                                                        separate machine, so n = 1 has a cost
  *     recursive-doubling  ceil(log2 n)(a + Mb)
  *     rabenseifner        2 ceil(log2 n) a + 2(n-1)/n Mb
  *     ring                2(n-1) a + 2(n-1)/n Mb
  *     parameter-server    2(a + max(Mb, n Mb/s))         s servers with one link each
  *     shuffle             (n-1) a + (n-1)/n Mb
- *     serial              a + Mb, for n > 1              all bytes once over one link
+ *     serial              a + Mb, for n > 1              all bytes are sent once over one link
  *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
  *                         M/g between nodes, all g workers at once through the node's one port
  *
  * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the network.
- * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. A
- * ring crosses each port once and a master is one machine, so for these Mb is not multiplied.
+ * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. Mb
+ * is not multiplied for a ring, which crosses each port once, nor for a master, which is one
+ * machine.
  *
  * If servers run on the nodes of the workers, a worker sends (s-1)/s of a message through its port,
  * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
@@ -33,7 +34,7 @@
 
 #include <math.h>
 
-/* ceil(log2 n) of a whole number n >= 1. */
+/* Returns ceil(log2 n) of a whole number n >= 1. */
 static double ceil_log2(double n)
 {
     unsigned long long below = (unsigned long long)n - 1;
@@ -43,8 +44,8 @@ static double ceil_log2(double n)
 static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
     /*
-     * A single worker sends nothing; return before the network is used, because the cluster may
-     * have none.
+     * A single worker sends nothing. Its time is returned before the network is used, because the
+     * cluster may have no network.
      */
     if (n == 1)
         return (struct hm_wire_time){0, 0};
@@ -75,8 +76,8 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
     if (n <= w->per_node)
         return (struct hm_server_load){0, 0, 0};
     /*
-     * The node of a worker holds one shard itself, and a server receives no message from its own
-     * node.
+     * A worker does not send the shard that its own node holds, and a server receives no message
+     * from its own node.
      */
     load.worker_s *= (w->servers - 1) / w->servers;
     load.server_s *= (n - here) / n;

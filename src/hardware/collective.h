@@ -12,22 +12,27 @@ struct hm_wires {
     struct hm_link link;    /* The link between workers of one node; unused when per_node is 1. */
     double per_node;
     double servers; /* Number of parameter servers; each holds one shard of the parameters. */
-    bool colocated; /* True: the servers run on the first nodes of the workers. */
-    /* True: servers or a driver run on separate nodes, so messages never use the inner link. */
+    bool colocated; /* True if the servers run on the first nodes of the workers. */
+    /*
+     * True if servers or a driver run on separate nodes, so that messages never use the inner link.
+     */
     bool outside;
 };
 
-/* The two parts of a time in seconds: waiting for messages and moving their bytes. */
+/* The two parts of a time in seconds: one due to latency, one due to bandwidth. */
 struct hm_wire_time {
     double latency_s, bandwidth_s;
 };
 
 /*
- * Time of a message of `bytes` among n >= 1 workers. HM_SCHEME_BEST takes the cheapest all-reduce.
+ * Returns the time of a message of `bytes` among n >= 1 workers. HM_SCHEME_BEST takes the cheapest
+ * all-reduce.
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/* Seconds of one message between workers and servers, in one direction, at each side. */
+/*
+ * Seconds of one message between workers and servers, in one direction, at the ports of both sides.
+ */
 struct hm_server_load {
     double latency_s;
     double worker_s; /* Seconds at the port of a worker's node. */
@@ -36,11 +41,11 @@ struct hm_server_load {
 
 struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *wires);
 /*
- * The cheapest all-reduce scheme on n workers. It is never the parameter server, which needs more
- * nodes.
+ * Returns the cheapest all-reduce scheme on n workers. It is never the parameter server, which
+ * needs additional nodes.
  */
 enum hm_scheme hm__collective_best(double n, double bytes, const struct hm_wires *wires);
-/* A phrase that says how the time of a scheme grows, such as "grows with sqrt(n)". */
+/* Returns a phrase that says how the time of a scheme grows, such as "grows with sqrt(n)". */
 const char *hm__collective_growth(enum hm_scheme scheme);
 
 #endif

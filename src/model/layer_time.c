@@ -2,12 +2,12 @@
  * Time to compute a network on one worker.
  *
  * Without a memory bandwidth, a layer takes flop / F seconds on a worker that reaches F flop per
- * second. With it, one pass over b samples takes the longer of its matrix products and its memory
- * traffic, plus the overhead of a kernel launch: max(flop * b / F, (values * b + weights) /
- * bandwidth) + overhead (the roofline model of Williams, Waterman, Patterson 2009). Training passes
- * three times over a layer with matrix products (forward, gradient of the input, gradient of the
- * weights) and twice over other layers. Limits: every layer reaches the same F, and caches and
- * fused kernels are not modelled.
+ * second. With a memory bandwidth, one pass over b samples takes the longer of its matrix products
+ * and its memory traffic, plus the overhead of a kernel launch: max(flop * b / F, (values * b +
+ * weights) / bandwidth) + overhead (the roofline model of Williams, Waterman, Patterson 2009).
+ * Training passes three times over a layer with matrix products (forward, gradient of the input,
+ * gradient of the weights) and twice over other layers. Limits: every layer reaches the same F, and
+ * caches and fused kernels are not modelled.
  */
 #include "layer_time.h"
 
@@ -106,8 +106,8 @@ void hm__layer_costs_release(struct hm_layer_costs *costs)
 enum { BLOCK = 64 };
 
 /*
- * Adds the time of one layer to a block of cases. Plain loops over arrays let the compiler
- * vectorise.
+ * Adds the time of one layer to each case of a block, where a case is a number of samples b. Plain
+ * loops over arrays let the compiler vectorise.
  */
 static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *restrict b,
                                   double *restrict forward, double *restrict both)
@@ -136,7 +136,7 @@ void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, s
     }
 }
 
-/* Adds one stage of the backward pass, and the message of its gradient, to a block of cases. */
+/* Adds one stage of the backward pass, and the message of its gradient, to each case of a block. */
 static void stage_eval_block(const struct hm_stage *s, const double *restrict b,
                              const double *restrict latency_s, const double *restrict per_byte_s,
                              double *restrict ready, double *restrict sent)

@@ -16,11 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "collective.h"
 #include "err.h"
 #include "memory.h"
 #include "model_state.h"
 #include "names.h"
+#include "need.h"
 #include "slowness.h"
 #include "way_time.h"
 
@@ -103,15 +105,6 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
-/*
- * Number of values that the optimizer keeps for each parameter, besides the parameter and its
- * gradient.
- */
-static double optimizer_states(enum hm_optimizer optimizer)
-{
-    return optimizer == HM_OPTIMIZER_ADAM ? 2 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 0;
-}
-
 static int set_network(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
@@ -132,7 +125,8 @@ static int set_network(struct hm_model *m, struct hm_err *err)
         return HM_E_RANGE;
     }
     m->gradient_bytes = m->counts->parameters * weight;
-    m->memory_fixed = m->gradient_bytes * (2 + optimizer_states(job->optimizer));
+    m->memory_fixed =
+        m->counts->parameters * hm__need_parameter_bytes(job->optimizer, job->precision);
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)
         return 0;
@@ -215,12 +209,10 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     bool reads_batch = job->compute && hm__formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
     rc = set_steps(m, err);
-    if (rc)
-        ;
-    else if (!cluster && !job->compute)
+    if (rc == 0 && !cluster && !job->compute)
         rc = hm__model_fail_missing(m, "cluster", "no machine is named",
                                     "give a cluster, e.g. m5.4xlarge", err);
-    else
+    else if (rc == 0)
         rc = set_hardware(m, err);
     if (rc == 0)
         rc = set_network(m, err);
@@ -250,9 +242,10 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    double *n, *batch; /* Number of workers, and samples of one worker. */
-    double *scratch;   /* Buffer for the values of a formula. */
-    double *forward;   /* Seconds of the forward pass, if the layers are known. */
+    /* Number of workers; of one worker, the samples of a forward pass and the passes. */
+    double *n, *batch, *passes;
+    double *scratch; /* Buffer for the values of a formula. */
+    double *forward; /* Seconds of the forward pass, if the layers are known. */
     /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
@@ -262,10 +255,7 @@ struct eval_space {
     size_t count;
 };
 
-enum { SPACE_ROWS = 10 };
-
-/* Memory that an accelerator's driver and the libraries keep for themselves. */
-static const double CONTEXT_BYTES = 0.7e9;
+enum { SPACE_ROWS = 11 };
 
 /* Evaluates a formula at all points and checks that each value is finite and not negative. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
@@ -295,7 +285,8 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: flop for the edges of the fullest worker, divided by the rate. */
+/* Computes the time for a graph: flop for the edges of the worker that has most, divided by the
+ * rate. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -330,15 +321,16 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
     if (m->table) {
         int rc = 0;
         for (size_t i = 0; rc == 0 && i < space->count; i++)
-            rc = hm__model_table_compute(m, space->n[i], space->batch[i], &points[i].compute_s,
-                                         &points[i].memory_bytes, err);
+            rc = hm__model_table_compute(m, space->n[i], space->batch[i], space->passes[i],
+                                         &points[i].compute_s, &points[i].memory_bytes, err);
         return rc;
     }
     double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
     if (m->costs.count > 0)
         hm__layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
     for (size_t i = 0; i < space->count; i++)
-        points[i].compute_s = m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i];
+        points[i].compute_s = space->passes[i] *
+                              (m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i]);
     return 0;
 }
 
@@ -358,8 +350,8 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
 }
 
 /*
- * Returns the connections (wires) for a step and its servers, at most one colocated server per
- * node.
+ * Returns the connections (wires) for a step, with the number of its servers: at most one server
+ * per node if servers are colocated with workers.
  */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
@@ -389,7 +381,7 @@ static struct hm_wire_time step_message_time(const struct hm_model *m, const str
     return time;
 }
 
-/* Returns the bytes of the states of all copies of all vertices. */
+/* Returns the number of bytes that the states of all copies of the vertices take. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
     return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
@@ -416,8 +408,8 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         if (hm__model_in_buckets(m, t)) {
             struct hm_wires wires = step_wires(m, t, p->n);
             struct hm_step_sent sent;
-            rc = hm__model_table_send(m, p->n, space->batch[i], step_scheme(m, t), &wires, &sent,
-                                      err);
+            rc = hm__model_table_send(m, p->n, space->batch[i], space->passes[i], step_scheme(m, t),
+                                      &wires, &sent, err);
             if (rc)
                 return rc;
             time = (struct hm_wire_time){sent.latency_s * t->times, sent.bandwidth_s * t->times};
@@ -457,8 +449,10 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
     }
     hm__layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
                             space->scratch);
+    /* Only the last pass overlaps with the communication. */
     for (size_t i = 0; i < space->count; i++)
-        points[i].time_s += space->scratch[i] + points[i].wait_s;
+        points[i].time_s += space->scratch[i] + points[i].wait_s +
+                            (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
 }
 
 /* Computes the time when buckets of gradients overlap with the backward pass. */
@@ -494,7 +488,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 static int eval_memory(const struct hm_model *m, const struct eval_space *space,
                        struct hm_point *points, struct hm_err *err)
 {
-    const double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
+    const double have = hm__model_memory_limit(m);
     const bool formula = m->job->memory_needed != NULL;
     int rc = 0;
 
@@ -508,17 +502,25 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
             p->memory_bytes += m->memory_per_sample * space->batch[i];
         bool sample =
             !m->job->network || m->job->compute || m->variant.weak || space->used[i] <= m->batch;
-        p->fits =
-            sample && p->n > m->variant.way.backups &&
-            !(have > 0 &&
-              p->memory_bytes * (m->table ? 1.03 : 1) + (m->table ? CONTEXT_BYTES : 0) > have);
+        p->fits = sample && p->n > m->variant.way.backups && !(have > 0 && p->memory_bytes > have);
     }
     return rc;
 }
 
-/*
- * Allocates all work arrays as one block, which the caller frees with space->n; clears the points.
- */
+/* Sets the samples of one forward pass of a worker, and the number of passes. */
+static void eval_space_batch(const struct hm_model *m, struct eval_space *space, size_t i)
+{
+    const double local = m->variant.weak ? m->batch : m->batch / space->used[i];
+
+    space->batch[i] = local;
+    space->passes[i] = 1;
+    if (m->counts && m->counts->layer_count > 0 && !m->job->compute)
+        space->passes[i] =
+            hm__need_passes(local, m->job->micro_batch, m->memory_fixed, m->memory_per_sample,
+                            hm__model_memory_limit(m), &space->batch[i]);
+}
+
+/* Allocates all work arrays as one block, which is freed with space->n; clears the points. */
 static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
                            struct eval_space *space, struct hm_err *err)
 {
@@ -527,22 +529,18 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
 
     if (!rows)
         return hm__fail_nomem(err);
-    *space = (struct eval_space){rows,
-                                 rows + count,
-                                 rows + 2 * count,
-                                 rows + 3 * count,
-                                 rows + 4 * count,
-                                 rows + 5 * count,
-                                 rows + 6 * count,
-                                 rows + 7 * count,
-                                 rows + 8 * count,
-                                 rows + 9 * count,
-                                 count};
+    double **const arrays[SPACE_ROWS] = {&space->n,         &space->batch,   &space->passes,
+                                         &space->scratch,   &space->forward, &space->latency,
+                                         &space->bandwidth, &space->used,    &space->worker,
+                                         &space->server,    &space->finish};
+    for (size_t k = 0; k < SPACE_ROWS; k++)
+        *arrays[k] = rows + k * count;
+    space->count = count;
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
         space->used[i] = hm__way_used(&m->variant.way, n);
-        space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
+        eval_space_batch(m, space, i);
         points[i] = (struct hm_point){.n = n,
                                       .nodes = ceil(n / per_node) + hm__way_nodes(&m->variant.way),
                                       .low_s = NAN,
@@ -550,6 +548,7 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
                                       .cost = NAN,
                                       .server_share = NAN,
                                       .imbalance = NAN,
+                                      .micro_batch = m->counts ? space->batch[i] : NAN,
                                       .scheme = HM_SCHEME_BEST};
     }
     return 0;
@@ -586,7 +585,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* Whether latency and bandwidth are known separately: no step is a formula of time. */
+/* Whether the latency and bandwidth parts of the time are known, which requires that no step is
+ * given as a formula of its time. */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)
@@ -595,8 +595,8 @@ static bool steps_are_split(const struct hm_model *m)
     return true;
 }
 
-int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
-                   struct hm_err *err)
+int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, size_t count,
+                          double factor, struct hm_err *err)
 {
     bool split = steps_are_split(m);
     struct eval_space space;
@@ -605,11 +605,17 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
     if (rc)
         return rc;
     rc = eval_workers(m, &space, points, err);
-    for (size_t k = 0; rc == 0 && k < m->step_count; k++)
+    for (size_t k = 0; k < m->step_count && (rc = rc ? rc : hm__budget_check("max_n", err)) == 0;
+         k++)
         rc = eval_step(m, &m->steps[k], &space, points, err);
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        points[i].latency_s *= factor;
+        points[i].bandwidth_s *= factor;
+        space.latency[i] *= factor;
+        space.bandwidth[i] *= factor;
+        points[i].communicate_s *= factor;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }
@@ -671,7 +677,7 @@ void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size
     if (!t)
         snprintf(text, room, "compute");
     else if (m->overlap != HM_OVERLAP_NONE)
-        snprintf(text, room, "communication not hidden");
+        snprintf(text, room, "communication");
     else if (t->time && m->step_count == 1)
         snprintf(text, room, "communicate");
     else if (t->time)
@@ -705,6 +711,11 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     }
     hm__free(points);
     return rc;
+}
+
+enum hm_overlap hm__model_overlap(const struct hm_model *m)
+{
+    return m->overlap;
 }
 
 double hm__model_work(const struct hm_model *m)

@@ -19,12 +19,18 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   struct hm_err *err);
 void hm__model_free(struct hm_model *model);
 
+/* Fills points as hm__model_eval does, if all communication takes `factor` times as long. */
+int hm__model_eval_slowed(const struct hm_model *model, struct hm_point *points, size_t count,
+                          double factor, struct hm_err *err);
 /*
  * Fills points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
  * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if a formula gives no valid time.
  */
-int hm__model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
-                   struct hm_err *err);
+static inline int hm__model_eval(const struct hm_model *model, struct hm_point *points,
+                                 size_t count, struct hm_err *err)
+{
+    return hm__model_eval_slowed(model, points, count, 1, err);
+}
 
 /*
  * Number of parts that add up to the time: compute and each communication step; or, with overlap,
@@ -39,6 +45,8 @@ void hm__model_part_name(const struct hm_model *model, size_t part, char *text, 
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
+/* How the model's computing and communicating overlap; never HM_OVERLAP_AUTO. */
+enum hm_overlap hm__model_overlap(const struct hm_model *model);
 /* The work factor of the variant that the model was made with. */
 double hm__model_work(const struct hm_model *model);
 

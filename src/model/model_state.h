@@ -47,16 +47,18 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Whether a step is an all-reduce of gradients that goes out in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
-/* Seconds of a step of the slowest of n workers with b samples each, without communication; also
- * the memory of a worker. */
-int hm__model_table_compute(const struct hm_model *m, double n, double b, double *ret_s,
-                            double *ret_bytes, struct hm_err *err);
+/* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
+double hm__model_memory_limit(const struct hm_model *m);
+/* Seconds of a step of the slowest of n workers, which makes `passes` forward and backward passes
+ * with b samples each, without communication; also the memory of a worker. */
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
+                            double *ret_s, double *ret_bytes, struct hm_err *err);
 /*
- * Communication of all buckets among n workers with b samples each. end_s is the time of the whole
- * step, if its backward pass overlaps with the communication.
+ * Communication of all buckets among n workers that make `passes` passes with b samples each. end_s
+ * is the time of the whole step, if its last backward pass overlaps with the communication.
  */
-int hm__model_table_send(const struct hm_model *m, double n, double b, enum hm_scheme scheme,
-                         const struct hm_wires *wires, struct hm_step_sent *ret_sent,
-                         struct hm_err *err);
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+                         enum hm_scheme scheme, const struct hm_wires *wires,
+                         struct hm_step_sent *ret_sent, struct hm_err *err);
 
 #endif

@@ -12,6 +12,9 @@
 #include "model_state.h"
 
 static const double BUCKET_BYTES = 25e6;
+/* Memory that an accelerator's driver and the libraries keep for themselves, and the share that
+ * fragmentation adds to the memory of a step. */
+static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
 
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
@@ -48,6 +51,15 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
         m->overlap = HM_OVERLAP_BUCKETS;
     if (m->job->overlap == HM_OVERLAP_LAYERS)
         m->overlap = HM_OVERLAP_BUCKETS;
+    /* The memory of a step is linear in its samples. */
+    struct hm_step_parts one, two;
+    int rc = hm__step_table_eval(m->table, 1, &one, err);
+    if (rc == 0)
+        rc = hm__step_table_eval(m->table, 2, &two, err);
+    if (rc)
+        return rc;
+    m->memory_per_sample = two.memory_bytes - one.memory_bytes;
+    m->memory_fixed = one.memory_bytes - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
     char text[NOTE_TEXT];
     snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s software%s",
@@ -75,23 +87,30 @@ static double model_jitter(const struct hm_model *m, double n)
     return 1 + hm__step_table_device(m->table)->k->jitter * log2(n);
 }
 
-int hm__model_table_compute(const struct hm_model *m, double n, double b, double *ret_s,
-                            double *ret_bytes, struct hm_err *err)
+double hm__model_memory_limit(const struct hm_model *m)
+{
+    double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
+
+    return m->table ? (have - CONTEXT_BYTES) / FRAGMENTED : have;
+}
+
+int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
+                            double *ret_s, double *ret_bytes, struct hm_err *err)
 {
     struct hm_step_parts parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_s = (parts.forward_s + parts.backward_s + parts.update_s) / m->variant.flops *
+    *ret_s = (passes * (parts.forward_s + parts.backward_s) + parts.update_s) / m->variant.flops *
              model_jitter(m, n);
     *ret_bytes = parts.memory_bytes;
     return 0;
 }
 
-int hm__model_table_send(const struct hm_model *m, double n, double b, enum hm_scheme scheme,
-                         const struct hm_wires *wires, struct hm_step_sent *ret_sent,
-                         struct hm_err *err)
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+                         enum hm_scheme scheme, const struct hm_wires *wires,
+                         struct hm_step_sent *ret_sent, struct hm_err *err)
 {
     const struct hm_constants *k = hm__step_table_device(m->table)->k;
     double speed = m->variant.flops;
@@ -110,6 +129,7 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, enum hm_s
     /* Kernels of collectives take processors and memory bandwidth from those that compute. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
+    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send nothing. */
     ret_sent->end_s *= model_jitter(m, n);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -28,7 +29,7 @@ enum {
     PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
 };
 
-/* Expected seconds of an iteration on one worker, 0..n-1. */
+/* Expected seconds of an iteration on the given worker, counted from 0. */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;
@@ -131,6 +132,8 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
         w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
     }
     for (size_t c = 0; c < rounds; c++) {
+        if (hm__budget_spent("staleness"))
+            break;
         /* Time at which all workers ended the iteration that is staleness + 1 before this one. */
         double gate = front[c % (staleness + 1)];
         ended = 0;

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "slow_parts.h"
@@ -259,7 +260,7 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
     return all;
 }
 
-/* Without random draws: the factor on the time of the slowest worker that is waited for. */
+/* Factor on the time of the slowest worker that is waited for, if there are no random draws. */
 static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;
@@ -286,6 +287,8 @@ double hm__slow_order(struct hm_slow *w, double n, double late, double seconds)
         return steady_order(w, late) * seconds;
     quadrature_fill(w, w->slowness->pause_s / seconds);
     for (size_t i = 0; i < w->node_count; i++) {
+        if (hm__budget_spent("backups"))
+            break;
         double done = 0;
         for (size_t g = 0; late == 0 && g < w->class_count; g++)
             if (w->counts[g] > 0)

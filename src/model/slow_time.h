@@ -29,8 +29,8 @@ double hm__slow_async(const struct hm_slow *slow, double n, double seconds, doub
  * Mean seconds of an iteration of all n workers when the fastest is never more than `staleness`
  * iterations ahead of the slowest: iteration c of worker i ends at
  *     x_i(c) = max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c).
- * The recursion runs on random draws with a fixed seed. Staleness 0 equals hm__slow_order. A
- * staleness above HM_SLOW_STALENESS is treated as HM_SLOW_STALENESS.
+ * The recursion runs on random draws with a fixed seed. With staleness 0, the result equals that of
+ * hm__slow_order. A staleness above HM_SLOW_STALENESS is treated as HM_SLOW_STALENESS.
  */
 int hm__slow_stale(struct hm_slow *slow, double n, double staleness, double seconds, double extra,
                    double *ret_seconds, struct hm_err *err);

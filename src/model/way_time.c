@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "slow_time.h"
@@ -152,7 +153,7 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Computing seconds of a worker, if it had the cluster's nominal speed. */
+/* Seconds that a worker would compute at the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
@@ -247,6 +248,9 @@ static int pace_eval(struct hm_stragglers *p, const struct pace_request *request
 
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n, seconds;
+        int spent = hm__budget_check("max_n", err);
+        if (spent)
+            return spent;
         if (i > 0 && i + 1 < count && n > exact && n < step * points[before].n)
             continue;
         int rc = pace_seconds_at(p, request, points, i, &seconds, err);

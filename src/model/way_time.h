@@ -10,8 +10,8 @@
 enum { HM_WAY_STEPS = 2 };
 
 /*
- * Expected times of a cluster whose workers have different or varying speeds. It caches results and
- * is not thread-safe.
+ * Straggler table: expected times of a cluster whose workers have different or varying speeds. The
+ * table caches results and is not thread-safe.
  */
 struct hm_stragglers;
 

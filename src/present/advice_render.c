@@ -10,7 +10,7 @@
 #include "err.h"
 #include "names.h"
 
-/* A named quantity of a candidate; NaN means that it is unknown. */
+/* A quantity of a candidate with its name; NaN means that the quantity is unknown. */
 struct candidate_column {
     const char *name;
     double value;

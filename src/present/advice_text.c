@@ -1,6 +1,6 @@
 /*
- * Renders an advice as text for people: the algorithm and the number of workers, how certain this
- * is, why the other candidates lose, and the run that would help most.
+ * Renders an advice as text for people: the algorithm and the number of workers, how certain the
+ * choice is, why the other candidates are worse, and the run that would help most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -80,8 +80,8 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * The smallest number of workers m above `above` on which the algorithm never reaches the target
- * loss; INFINITY: there is none.
+ * Returns the smallest number of workers above `above` on which the algorithm never reaches the
+ * target loss; INFINITY if there is none.
  */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {
@@ -96,7 +96,8 @@ static double advice_next_never(const struct hm_advice *a, const char *algorithm
 }
 
 /*
- * Adds the candidates that never reach the target loss, by algorithm: "cocoa on 32, 64; gd on 16".
+ * Adds the candidates that never reach the target loss, by algorithm, such as "cocoa on 32, 64; gd
+ * on 16".
  */
 static void advice_say_never(struct hm_text *out, const struct hm_advice *a)
 {

@@ -1,4 +1,4 @@
-/* Phrases about an advice, which are shared by its text and by the report of a study. */
+/* Phrases about an advice that both its text and the report of a study use. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a
         hm__text_addf(out, " of %s", hm__show_time(c->iteration_s, time));
 }
 
-/* Adds the limits of the question: "after 60 s", "for $5.00", or both. */
+/* Adds the limits of the question, such as "after 60 s", "for $5.00", or both. */
 static void advice_add_limits(struct hm_text *out, const struct hm_advice *a, const char *time_word)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
@@ -111,14 +111,17 @@ void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct 
         hm__text_add(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
 }
 
-/* Writes a ratio with three digits (two decimals below 10): 1.72, 0.60, 12.5. */
+/* Writes a ratio with three digits, but with two decimals if it is below 10: 1.72, 0.60, 12.5. */
 static const char *advice_show_ratio(double ratio, char *text)
 {
     snprintf(text, HM_SHOWN, ratio < 9.995 ? "%.2f" : "%.3g", ratio);
     return text;
 }
 
-/* If a ratio favours the candidate, adds a phrase such as ", although each takes 0.80x as long". */
+/*
+ * If the ratio is in favour of the candidate, adds a phrase such as ", although each takes 0.80x as
+ * long".
+ */
 static void advice_add_although(struct hm_text *out, double ratio, const char *before,
                                 const char *after)
 {

@@ -1,15 +1,15 @@
 /*
  * Renders an answer as text for people: first the number of workers, then what limits the speed,
- * then what would change the answer. This file also has the functions that all text renderers
- * share: wrapped lines, labels, notes.
+ * then what would change the answer. This file also contains the functions for wrapped lines,
+ * labels and notes, which all text renderers use.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "answer_headline.h"
 #include "format.h"
 #include "names.h"
-#include "render.h"
 
 enum { LABEL_COLUMNS = 15, NARROWEST = 40 };
 
@@ -102,64 +102,10 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
         hm__render_line(out, style, i ? "" : "note", notes[i]);
 }
 
-static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
-                               const struct hm_point *p)
-{
-    char number[HM_SHOWN], reference[HM_SHOWN] = "one";
-
-    if (a->reference != 1)
-        snprintf(reference, sizeof(reference), "%.0f", a->reference);
-    if (p->n == a->reference)
-        return;
-    if (p->speedup >= 1)
-        hm__text_addf(out, ", %sx faster than %s", hm__show_number(p->speedup, number), reference);
-    else
-        hm__text_addf(out, ", %sx slower than %s", hm__show_number(1 / p->speedup, number),
-                      reference);
-}
-
-/* Adds a phrase such as "9 workers: 12.7 s an iteration, 4.14x faster than one". */
-static void answer_say_point_time(struct hm_text *out, const struct hm_answer *a,
-                                  const struct hm_point *p)
-{
-    char time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
-
-    hm__text_addf(out, "%.0f worker%s", p->n, hm__plural(p->n));
-    if (a->accelerators > 1)
-        hm__text_addf(out, " (%.0f node%s of %.0f)", ceil(p->n / a->accelerators),
-                      hm__plural(ceil(p->n / a->accelerators)), a->accelerators);
-    if (a->way.platform == HM_PLATFORM_SERVER && !a->way.colocated)
-        hm__text_addf(out, " and %.0f server%s", a->way.servers, hm__plural(a->way.servers));
-    hm__text_addf(out, ": %s an iteration", hm__show_time(p->time_s, time));
-    if (p->low_s >= 0)
-        hm__text_addf(out, " (%s to %s)", hm__show_time(p->low_s, low),
-                      hm__show_time(p->high_s, high));
-    answer_say_speedup(out, a, p);
-}
-
-static void answer_say_whole(struct hm_text *out, const struct hm_answer *a,
-                             const struct hm_style *style)
-{
-    const struct hm_point *p = &a->points[a->best];
-    struct hm_text line = {0};
-    char time[HM_SHOWN], money[HM_SHOWN];
-
-    if (a->whole_job) {
-        hm__text_addf(&line, "%.0f iterations: %s", ceil(a->iterations),
-                      hm__show_time(p->total_s, time));
-        if (a->priced)
-            hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
-        hm__render_taken_line(out, style, "whole job", &line);
-    } else if (a->priced) {
-        hm__text_addf(&line, "%s an iteration", hm__show_money(p->cost, money));
-        if (a->scaling == HM_SCALING_WEAK)
-            hm__text_addf(&line, "'s samples at %.0f", a->reference);
-        hm__render_taken_line(out, style, "cost", &line);
-    }
-    hm__text_release(&line);
-}
-
-/* Adds the probability that this n is the best, given how well the runs determine the curve. */
+/*
+ * Adds the probability that the recommended n is the best one, given how well the runs determine
+ * the curve.
+ */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
 {
@@ -197,9 +143,9 @@ static void answer_say_knee(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
     char number[HM_SHOWN];
 
-    if (a->knee >= a->point_count || a->knee == a->best)
+    if (a->knee >= a->point_count || a->knee == a->recommended)
         return;
-    const struct hm_point *k = &a->points[a->knee], *b = &a->points[a->best];
+    const struct hm_point *k = &a->points[a->knee], *b = &a->points[a->recommended];
     double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
     double speed = b->total_s / k->total_s;
     if (speed <= 1)
@@ -262,8 +208,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
     char time[HM_SHOWN], money[HM_SHOWN];
 
-    hm__text_add(&line, lead);
-    answer_say_point_time(&line, a, p);
+    hm__text_addf(&line, "%s%.0f worker%s: ", lead, p->n, hm__plural(p->n));
+    hm__answer_say_time(&line, a, p);
     if (a->whole_job)
         hm__text_addf(&line, "; %s in all", hm__show_time(p->total_s, time));
     if (p->cost >= 0)
@@ -272,17 +218,17 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the points that meet the deadline, the budget, `faster` and `work`, if the question has
- * them.
+ * Adds the points that answer the deadline, the budget, `faster` and `work`, if the question has
+ * these.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
 {
     char lead[64], number[HM_SHOWN];
 
-    if (a->in_deadline < a->point_count && a->in_deadline != a->best)
+    if (a->in_deadline < a->point_count && a->in_deadline != a->recommended)
         answer_say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
-    if (a->in_budget < a->point_count && a->in_budget != a->best)
+    if (a->in_budget < a->point_count && a->in_budget != a->recommended)
         answer_say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
     if (a->faster < a->point_count) {
         snprintf(lead, sizeof(lead),
@@ -344,13 +290,10 @@ static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
 {
     struct hm_text line = {0};
 
-    if (a->status != HM_STATUS_OK || a->best >= a->point_count) {
+    if (a->status != HM_STATUS_OK || a->recommended >= a->point_count)
         hm__text_add(&line, miss_sentence(a));
-    } else {
-        hm__text_add(&line, "Use ");
-        answer_say_point_time(&line, a, &a->points[a->best]);
-        hm__text_add(&line, ".");
-    }
+    else
+        hm__answer_say_recommended(&line, a);
     hm__render_headline(out, style, &line);
 }
 
@@ -400,7 +343,7 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style)
 {
-    size_t at = a->best < a->point_count ? a->best : a->nearest;
+    size_t at = a->recommended < a->point_count ? a->recommended : a->nearest;
     struct hm_text line = {0};
 
     if (a->way.platform != HM_PLATFORM_SERVER || at >= a->point_count)
@@ -418,8 +361,8 @@ static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the ranking of platforms; `widest` is the width of the column of machines, or 0 for no such
- * column.
+ * Adds the ranking of platforms. `widest` is the width of the column of machines; 0 leaves this
+ * column out.
  */
 static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)
@@ -495,10 +438,15 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
         answer_say_point(out, a, style, "one worker", &a->points[a->best], "");
     if (a->status != HM_STATUS_OK)
         answer_say_miss(out, a, style);
-    if (a->best < a->point_count && a->status == HM_STATUS_OK)
-        answer_say_whole(out, a, style);
-    if (a->best < a->point_count && a->status == HM_STATUS_OK)
+    if (a->recommended < a->point_count && a->status == HM_STATUS_OK) {
+        hm__answer_say_iteration(out, a, style);
+        hm__answer_say_whole(out, a, style);
+        hm__answer_say_memory(out, a, style);
         answer_say_sure(out, a, style);
+        hm__answer_say_sheet(out, a, style);
+        hm__answer_say_alternatives(out, a, style);
+        hm__answer_say_best(out, a, style);
+    }
     answer_say_asked(out, a, style);
     answer_say_limit(out, a, style);
     answer_say_servers(out, a, style);

@@ -1,4 +1,7 @@
-/* Renders machines, fabrics and neural networks of the catalog. Unknown figures are "?" or null. */
+/*
+ * Renders machines, fabrics and neural networks of the catalog. An unknown figure is "?" in text
+ * and null in JSON.
+ */
 #include "catalog_render.h"
 
 #include <math.h>

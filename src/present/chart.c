@@ -1,8 +1,8 @@
 /*
  * Renders the curve of an answer as a table, and draws it with characters: speedup against the
  * number of workers n, with the best point and the knee marked, and the time of an iteration split
- * into computing and communicating. A Braille character has two by four dots; without Unicode, a
- * character is one dot.
+ * into computing and communicating. With Unicode, each character is a Braille pattern of two by
+ * four dots; without it, each character is one dot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, NARROWEST = 40 };
 
 /* A raster of dots, and markers that are drawn over it. */
 struct canvas {
-    size_t columns; /* Width in characters. */
+    size_t columns; /* Width of the raster in characters. */
     unsigned char dots[ROWS][COLUMNS_MAX];
     const char *markers[ROWS][COLUMNS_MAX];
     bool unicode, log_x;
@@ -177,7 +177,10 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
     canvas_put(out, c);
 }
 
-/* Chooses the points that get a bar: both ends, the knee, the best, and points between them. */
+/*
+ * Chooses the points for which a bar is drawn: both ends, the knee, the best, and points between
+ * them.
+ */
 static size_t chart_choose_bars(const struct hm_answer *a, size_t *chosen)
 {
     size_t wanted[BARS] = {0, a->knee, a->best, a->best, a->point_count - 1, a->point_count - 1};

@@ -10,7 +10,8 @@
 #include "convergence.h"
 
 /*
- * Writes rows of numbers. Nine digits exceed the accuracy of draws and halve the size of the file.
+ * Writes rows of numbers with nine digits. This is more than the accuracy of the draws, and makes
+ * the file half as long as with all digits.
  */
 static void json_draws(struct hm_json *json, const double *values, size_t count, size_t columns)
 {
@@ -70,8 +71,8 @@ static void json_curves(struct hm_json *json, const struct hm_g *g)
 }
 
 /*
- * Writes the costs of staleness; an unbounded staleness is the text "async", because JSON has no
- * infinity.
+ * Writes the costs of staleness. An unbounded staleness is written as the text "async", because
+ * JSON has no infinity.
  */
 static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
 {
@@ -92,7 +93,7 @@ static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
     hm__json_close(json);
 }
 
-/* Writes the fitted cost of staleness; the key is left out when no stale traces were given. */
+/* Writes the fitted cost of staleness; leaves the key out if there were no stale traces. */
 static void json_staleness(struct hm_json *json, const char *key, const struct hm_g_stale *stale,
                            bool whole)
 {

@@ -1,7 +1,7 @@
 /*
  * Renders g(i, m), the loss after i iterations on m workers, as a gnuplot script: P - P* (loss
  * minus least loss) on a logarithmic axis against iterations. Measured points are joined by thin
- * lines; fitted curves, if the caller passes some, are thick and have bands.
+ * lines; fitted curves, if the caller passes any, are thick lines with bands for their intervals.
  */
 #include <math.h>
 
@@ -9,7 +9,8 @@
 #include "palette.h"
 
 /*
- * Number of different m in the plot of an algorithm that are smaller than m; it selects the colour.
+ * Returns how many different numbers of workers in the plot of an algorithm are smaller than m;
+ * this number selects the colour.
  */
 static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
                         size_t algorithm, double m)
@@ -32,8 +33,8 @@ static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves
 }
 
 /*
- * Writes data blocks of the points above P*, which a logarithmic axis can show; returns the number
- * of points.
+ * Writes the measured points as gnuplot data blocks. Points with a loss of at most P* are left out,
+ * because a logarithmic axis cannot show them. Returns the number of points.
  */
 static size_t plot_measured_data(struct hm_text *out, const struct hm_convergence *c,
                                  size_t algorithm)
@@ -79,8 +80,8 @@ static bool plot_is_measured(const struct hm_g *g, double m, size_t before)
 }
 
 /*
- * Writes the parts of a plot command for the fitted curves, or for their bands; returns the number
- * of parts.
+ * Writes the parts of a gnuplot command `plot` that draw the fitted curves, or their bands. Returns
+ * the number of parts.
  */
 static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
                           const struct hm_plot_curve *curves, size_t count, size_t algorithm,

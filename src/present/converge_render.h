@@ -1,6 +1,6 @@
 /*
- * Renderers of g(i, m), the loss after i iterations on m workers. All functions but the plot append
- * to a text.
+ * Renderers of g(i, m), the loss after i iterations on m workers. All functions except the one for
+ * plots append to a text.
  */
 #ifndef HM_CONVERGE_RENDER_H
 #define HM_CONVERGE_RENDER_H
@@ -12,8 +12,8 @@
 void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, const struct hm_style *style);
 /*
- * Renders JSON. With `whole`, it includes curves, draws and paces, so that hm_convergence_parse can
- * read it.
+ * Renders JSON. If `whole` is true, the JSON includes curves, draws and paces, so that
+ * hm_convergence_parse can read it.
  */
 void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, bool whole);
@@ -25,9 +25,10 @@ size_t hm__g_points(const struct hm_g *g);
 struct hm_plot_curve {
     size_t algorithm; /* Index of the algorithm in the convergence. */
     double m;
-    const double *x, *y;      /* Iterations, and P - P* (loss minus least loss). */
-    const double *low, *high; /* The interval of y, drawn as a band; NULL: no band. */
-    size_t count;             /* Length of each array. */
+    const double *x, *y; /* Iterations, and P - P* (loss minus least loss). */
+    /* The interval of y, drawn as a band; NULL if no band is to be drawn. */
+    const double *low, *high;
+    size_t count; /* Length of each array. */
 };
 
 /*

@@ -118,7 +118,7 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
                   hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
-        /* The value is 0 if the term occurs only in some draws. */
+        /* The value is 0 if the term occurs only in some of the random draws. */
         if (g->form == HM_G_TERMS && p->value == 0)
             continue;
         hm__text_add(out, "  ");
@@ -134,7 +134,8 @@ enum { COSTS_SHOWN = 12 };
 
 /*
  * Whether the text leaves out the k-th cost of staleness. If the cost does not depend on the
- * staleness, one line for each m is enough; a long list is reduced to the costs on the largest m.
+ * staleness, one line for each number of workers is enough. A long list is reduced to the costs on
+ * the largest number of workers.
  */
 static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 {
@@ -148,7 +149,7 @@ static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
     return stale->growth != 0 && stale->cost_count > COSTS_SHOWN && stale->costs[k].m != most;
 }
 
-/* Adds the staleness bounds of a line: "3", "1 to 8" or "async". */
+/* Adds the staleness bounds to which a line applies, such as "3", "1 to 8" or "async". */
 static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {
     double last = stale->costs[k].staleness;
@@ -236,7 +237,10 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
         }
 }
 
-/* Adds a summary of the errors, such as "cocoa+: inside 0.11, 128 from 1..64 0.07". */
+/*
+ * Adds a summary of the errors for left-out numbers of workers, such as "cocoa+: inside 0.11, 128
+ * from 1..64 0.07".
+ */
 static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
                                 const struct hm_style *style)
 {
@@ -289,7 +293,7 @@ static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *
     }
 }
 
-/* Adds the notes of the fit and those of the held-out check in one block. */
+/* Adds the notes of the fit and those of the check on held-out traces in one block. */
 static void convergence_add_notes(struct hm_text *out, const struct hm_convergence *c,
                                   const struct hm_holdout *h, const struct hm_style *style)
 {

@@ -74,7 +74,10 @@ static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
     hm__json_close(json);
 }
 
-/* The source of the times; plan uses the same names for the provenance of its answers. */
+/*
+ * Returns the source of the times. The verb plan uses the same names for the provenance of its
+ * answers.
+ */
 static const char *fit_provenance(const struct hm_fit *fit)
 {
     if (!fit->from_sheet)
@@ -94,6 +97,7 @@ static void fit_json(struct hm_text *out, const struct hm_fit *fit,
     hm__json_put_bool(&json, "chosen", fit->chosen);
     hm__json_put_bool(&json, "weak", fit->weak);
     hm__json_put_bool(&json, "relative", fit->relative);
+    hm__json_put_text(&json, "unit", fit->unit ? fit->unit : "iteration");
     hm__json_put_number(&json, "run_count", (double)fit->run_count);
     hm__json_put_number(&json, "failed_count", (double)fit->failed);
     hm__json_put_number(&json, "configuration_count", (double)fit->configurations);
@@ -127,8 +131,8 @@ static void fit_csv(struct hm_text *out, const struct hm_prediction *p, size_t c
 }
 
 /*
- * Writes a data block of the runs of the predicted configuration, or, with `elsewhere`, of all
- * other runs; returns the number of runs.
+ * Writes a gnuplot data block of runs and returns their number. If `elsewhere` is false, these are
+ * the runs of the predicted configuration, otherwise all other runs.
  */
 static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
                         bool elsewhere)
@@ -165,8 +169,11 @@ static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct 
                       "set key right top\nset xlabel 'workers'\nset logscale x 2\n"
                       "set yrange [0:*]\nset title ");
     hm__gnuplot_quote(out, fit->source ? fit->source : "the specification sheet");
-    hm__text_addf(out, " noenhanced\nset ylabel '%s'\nplot ",
-                  fit->relative ? "time, in that of the reference" : "seconds of an iteration");
+    hm__text_addf(out, " noenhanced\nset ylabel '%s%s'\nplot ",
+                  fit->relative ? "time, in that of the reference"
+                  : fit->unit   ? "seconds of one "
+                                : "seconds of an iteration",
+                  fit->unit ? fit->unit : "");
     if (fit->intervals)
         hm__text_addf(out,
                       "$fit using 1:3:4 with filledcurves lc rgb '#d5e4f1' "

@@ -5,8 +5,8 @@
 #include "fit_render.h"
 
 /*
- * Writes a time; if the runs give only speedups, writes it as a multiple of the time of the
- * reference.
+ * Writes a time. If the runs give only speedups, writes the time as a multiple of the reference
+ * time.
  */
 static const char *fit_show_time(const struct hm_fit *fit, double seconds, char *text)
 {
@@ -154,16 +154,29 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
+/* Writes what a time is of: " an iteration", or " a sample, 5650 samples/s". */
+static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
+{
+    if (fit->relative)
+        return " of the reference's time";
+    if (!fit->unit)
+        return " an iteration";
+    if (fit->unit[0] == 'e')
+        return " an epoch";
+    snprintf(text, room, " a %s, %.4g %ss/s", fit->unit, 1 / seconds, fit->unit);
+    return text;
+}
+
 /* Adds a sentence about the prediction, if there is only one. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {
     struct hm_text line = {0};
-    char time[HM_SHOWN], range[HM_SHOWN_RANGE];
+    char time[HM_SHOWN], range[HM_SHOWN_RANGE], unit[60];
 
     hm__text_addf(&line, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
                   fit_show_time(fit, p->time_s, time),
-                  fit->relative ? " of the reference's time" : " an iteration");
+                  fit_show_unit(fit, p->time_s, unit, sizeof(unit)));
     if (fit->intervals)
         hm__text_addf(&line, ", %s (%g %%)", fit_show_range(fit, p->low_s, p->high_s, range),
                       100 * fit->level);
@@ -172,6 +185,13 @@ static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                       p->n > fit->n_max ? "beyond" : "below");
     hm__text_add(&line, ".");
     hm__render_taken(out, style, &line, 2);
+    if (p->n > fit->one_node && !fit->from_sheet) {
+        hm__text_addf(&line,
+                      "No run left its node of %g workers: the cost of the network between "
+                      "nodes is a guess.",
+                      fit->one_node);
+        hm__render_taken(out, style, &line, 2);
+    }
 }
 
 void hm__render_fit_text(struct hm_text *out, const struct hm_fit *fit,

@@ -57,13 +57,13 @@ const char *hm__show_range(const char *(*show)(double value, char *text), double
     return text;
 }
 
-/* A unit that is used for values of at least `from`, with its size and its name. */
+/* A unit with its size in the base unit and its name; it is used for values of at least `from`. */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* Writes a value in the unit of the first row whose `from` is at most the value. */
+/* Writes a value with the first unit in `scales` whose `from` is at most the value. */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];
@@ -126,12 +126,30 @@ const char *hm__show_flops(double flops, char *text)
     return show_scaled(flops, scales, text);
 }
 
+const char *hm__show_grouped(double value, char *text)
+{
+    char digits[HM_SHOWN];
+
+    if (!(value >= 999.5 && value < 1e15))
+        return hm__show_number(value, text);
+    size_t count = (size_t)snprintf(digits, sizeof(digits), "%.0f", value), used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
 const char *hm__show_money(double amount, char *text)
 {
+    char grouped[HM_SHOWN];
+
     if (amount >= 1e12)
         snprintf(text, HM_SHOWN, "$%.3g", amount);
-    else if (amount >= 1000)
-        snprintf(text, HM_SHOWN, "$%.0f", amount);
+    else if (amount >= 999.995)
+        snprintf(text, HM_SHOWN, "$%.40s", hm__show_grouped(amount, grouped));
     else if (amount >= 0.995 || amount == 0)
         snprintf(text, HM_SHOWN, "$%.2f", amount);
     else
@@ -162,8 +180,8 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
 }
 
 /*
- * Escapes text. XML forbids most control characters; they and bytes that are not UTF-8 become
- * U+FFFD.
+ * Escapes a text for XML. Most control characters, which XML forbids, and bytes that are not UTF-8
+ * become U+FFFD.
  */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

@@ -16,12 +16,14 @@ enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
  */
 /* Formats a number with three significant digits, such as 12.7 or 1024. */
 const char *hm__show_number(double value, char *text);
-/* Formats a count such as 9.4 or 128; it is rounded to a whole number from 99.5 on. */
+/* Formats a count such as 9.4 or 128. A count of 99.5 or more is rounded to a whole number. */
 const char *hm__show_count(double value, char *text);
 /* Formats a loss, such as "0.12" or "3.1e-4". */
 const char *hm__show_loss(double value, char *text);
 /* Formats a time, such as "12.7 s", "3.20 ms" or "5.4 h". */
 const char *hm__show_time(double seconds, char *text);
+/* Formats a number of 1000 or more with commas between the thousands, such as "12,345". */
+const char *hm__show_grouped(double value, char *text);
 /* Formats an amount of money, such as "$12.30" or "$0.0042". */
 const char *hm__show_money(double amount, char *text);
 /* Formats a size of memory, such as "14.9 GiB". */
@@ -33,16 +35,17 @@ const char *hm__show_byte_rate(double bytes_per_s, char *text);
 /* Formats a rate of computing, such as "312 Tflop/s". */
 const char *hm__show_flops(double flops, char *text);
 /*
- * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]; empty if an end is not
- * finite (unknown).
+ * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]. The text is empty if an
+ * end of the range is not finite (unknown).
  */
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
-/* The plural ending of a counted noun: "" for one, "s" for any other number. */
+/* Returns the plural ending of a counted noun: "" for one, "s" for any other number. */
 const char *hm__plural(double count);
 
 /*
- * Opens the JSON object of an answer: one member on each line, and "howmany" (the version) first.
+ * Opens the JSON object of an answer, with one member on each line. The first member is "howmany",
+ * the version.
  */
 void hm__json_open_answer(struct hm_json *json);
 /* Closes the JSON object of an answer and ends its line. */
@@ -55,7 +58,7 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value);
 /* Escapes text for XML and HTML, between tags or inside quotes; adds nothing for NULL. */
 void hm__xml_text(struct hm_text *out, const char *text);
 
-/* Adds a field of CSV, in quotes if it needs them; the field is empty for NULL. */
+/* Adds a field of CSV, in quotes if necessary; NULL adds an empty field. */
 void hm__csv_text(struct hm_text *out, const char *text);
 /* Adds a comma and a number; the field is empty when the number is not finite. */
 void hm__csv_number(struct hm_text *out, double value);

@@ -23,7 +23,7 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    /* gnuplot would run a name that begins with "|" as a command. */
+    /* gnuplot treats an output name that begins with "|" as a command to run. */
     if (file && file[0] == '|') {
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
@@ -53,7 +53,8 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
         double compute = p->compute_s < p->time_s ? p->compute_s : p->time_s;
-        hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", p->n, p->speedup, compute, p->time_s);
+        hm__text_addf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", p->n, p->speedup, compute,
+                      p->time_s, p->low_s, p->high_s);
     }
     hm__text_add(out, "EOD\n");
 }
@@ -100,22 +101,28 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the seconds of computing and communicating; over a wide range of n, their shares of an
- * iteration.
+ * Plots the seconds of computing and communicating. If the range of n is wide, plots their shares
+ * of an iteration instead.
  */
-static void plot_step(struct hm_text *out, bool wide)
+static void plot_step(struct hm_text *out, const struct hm_answer *a, bool wide)
 {
+    bool band = !wide && a->point_count > 0 && a->points[0].low_s > 0;
+
     if (wide)
         hm__text_add(out, "set yrange [0:100]\nset key right bottom opaque\n"
                           "set ylabel 'share of an iteration, %'\n"
                           "plot $curve using 1:(100) with filledcurves y1=0 lc rgb '#e8a15b' "
                           "title 'communicate', $curve using 1:(100*$3/$4) with filledcurves y1=0 "
-                          "lc rgb '#4f8fc0' title 'compute'\n");
+                          "lc rgb '#4f8fc0' title 'compute'");
     else
         hm__text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
                           "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
                           "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
-                          "lc rgb '#4f8fc0' title 'compute'\n");
+                          "lc rgb '#4f8fc0' title 'compute'");
+    if (band)
+        hm__text_add(out, ", $curve using 1:5 with lines dt 2 lc rgb '#555555' title 'interval', "
+                          "$curve using 1:6 with lines dt 2 lc rgb '#555555' notitle");
+    hm__text_add(out, "\n");
 }
 
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
@@ -142,7 +149,7 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const cha
     }
     hm__text_add(out, "\n");
     plot_speedup(out, a);
-    plot_step(out, wide);
+    plot_step(out, a, wide);
     hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;
 }

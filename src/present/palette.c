@@ -1,5 +1,5 @@
 /*
- * The palette is that of Okabe and Ito with two more colours. The colours are darkened for a white
+ * The palette of Okabe and Ito with two additional colours. The colours are darkened for a white
  * background, so that lines have a contrast of at least 3 to 1. Charts also use different shapes of
  * points, so that no information depends on colour alone.
  */

@@ -50,7 +50,10 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
 enum { OTHERS_SHOWN = 5 };
 
-/* Adds the candidates after the best that do not fail: "3 workers 8.38 min; 2 workers 12.8 min". */
+/*
+ * Adds the candidates other than the best that do not fail, such as "3 workers 8.38 min; 2 workers
+ * 12.8 min".
+ */
 static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
     size_t said = 0, more = 0;
@@ -94,7 +97,10 @@ static void recommendation_say_failed(struct hm_text *out, const struct hm_recom
         hm__text_addf(out, "; %zu more", more);
 }
 
-/* Adds the proposed run: "a run of 3 workers with batch 6400, latency 20.0 ms: why". */
+/*
+ * Adds the proposed run and the reason for it, such as "a run of 3 workers with batch 6400, latency
+ * 20.0 ms: why".
+ */
 static void recommendation_say_next(struct hm_text *out, const struct hm_recommendation *r)
 {
     char shown[HM_SHOWN];
@@ -119,9 +125,7 @@ static void recommendation_say_next(struct hm_text *out, const struct hm_recomme
 
 static void recommendation_say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
-    if (r->sure > 0.99)
-        hm__text_add(out, "the best with more than 99 %");
-    else if (isfinite(r->sure))
+    if (isfinite(r->sure))
         hm__text_addf(out, "the best with %.0f %%", 100 * r->sure);
 }
 

@@ -20,7 +20,9 @@ struct hm_style hm__style_or_default(const struct hm_style *style)
     return own;
 }
 
-/* A named quantity of a point; a negative value or NaN means that it is unknown. */
+/*
+ * A quantity of a point with its name; a negative value or NaN means that the quantity is unknown.
+ */
 struct point_field {
     const char *name;
     double value;
@@ -29,10 +31,11 @@ struct point_field {
 /*
  * Every point has POINT_FIELDS quantities; point_extra_fields adds at most POINT_EXTRA_FIELDS more.
  */
-enum { POINT_FIELDS = 15, POINT_EXTRA_FIELDS = 2 };
+enum { POINT_FIELDS = 18, POINT_EXTRA_FIELDS = 2 };
 
 /* Lists the quantities of a point in the order of JSON keys and CSV columns. */
-static void point_list_fields(const struct hm_point *p, struct point_field fields[POINT_FIELDS])
+static void point_list_fields(const struct hm_answer *a, const struct hm_point *p,
+                              struct point_field fields[POINT_FIELDS])
 {
     const struct point_field all[POINT_FIELDS] = {{"n", p->n},
                                                   {"nodes", p->nodes},
@@ -46,8 +49,11 @@ static void point_list_fields(const struct hm_point *p, struct point_field field
                                                   {"speedup", p->speedup},
                                                   {"efficiency", p->efficiency},
                                                   {"total_s", p->total_s},
+                                                  {"node_s", p->nodes * p->total_s},
                                                   {"cost", p->cost},
                                                   {"memory_bytes", p->memory_bytes},
+                                                  {"memory_limit_bytes", a->memory_bytes},
+                                                  {"micro_batch", p->micro_batch},
                                                   {"imbalance", p->imbalance}};
 
     memcpy(fields, all, sizeof(all));
@@ -76,7 +82,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
     size_t extra_count = point_extra_fields(a, p, extra);
 
-    point_list_fields(p, fields);
+    point_list_fields(a, p, fields);
     hm__json_open(json, key, HM_JSON_OBJECT);
     for (size_t i = 0; i < POINT_FIELDS; i++)
         hm__json_put_known(json, fields[i].name, fields[i].value);
@@ -88,7 +94,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* Writes the point at an index, or null if the answer has no such point. */
+/* Writes the point with the given index; writes null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -155,12 +161,14 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points that the question asks for, and the nearest miss if no point meets the limits.
+ * Writes the points that the question asks for. If no point meets the limits, writes the one that
+ * misses them least.
  */
 static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 {
     bool work = a->missed && strcmp(a->missed, "work") == 0;
 
+    json_point_at(json, "recommended", a, a->points, a->recommended);
     json_point_at(json, "best", a, a->points, a->best);
     json_point_at(json, "knee", a, a->points, a->knee);
     json_point_at(json, "in_deadline", a, a->points, a->in_deadline);
@@ -172,14 +180,44 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_known(json, "nearest_gap", a->missed ? a->nearest_gap : NAN);
 }
 
+/* Writes the three alternatives; each is null if no price is known. */
+static void json_alternatives(struct hm_json *json, const struct hm_answer *a)
+{
+    hm__json_open(json, "alternatives", HM_JSON_OBJECT);
+    json_point_at(json, "cheapest", a, a->points, a->cheapest);
+    json_point_at(json, "balanced", a, a->points, a->balanced);
+    json_point_at(json, "fastest", a, a->points, a->fastest);
+    hm__json_close(json);
+}
+
+/* Writes the runs that would narrow the interval of a plan without runs. */
+static void json_advised(struct hm_json *json, const struct hm_answer *a)
+{
+    bool any = a->advised_count > 0;
+
+    hm__json_put_text(json, "sheet_kind", a->sheet_kind);
+    hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
+    hm__json_open(json, "n", HM_JSON_LIST);
+    for (size_t i = 0; i < a->advised_count; i++)
+        hm__json_put_number(json, NULL, a->advised_n[i]);
+    hm__json_close(json);
+    hm__json_put_known(json, "run_s", any ? a->advised_run_s : NAN);
+    hm__json_put_known(json, "within", any ? a->advised_within : NAN);
+    hm__json_close(json);
+}
+
 /*
- * Writes what surrounds the best n: the plateau, the ceiling of the search, and the certainty of
- * the answer.
+ * Writes the plateau around the best n, the ceiling of the search, and the certainty of the answer.
  */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
     bool fitted = a->level > 0, best = a->best < a->point_count;
 
+    json_alternatives(json, a);
+    hm__json_put_known(json, "slack", a->slack);
+    hm__json_put_known(json, "knee_hours", a->knee_hours);
+    if (a->way.platform == HM_PLATFORM_JOB)
+        hm__json_put_known(json, "samples_per_s", a->samples_per_s);
     hm__json_open(json, "plateau", HM_JSON_OBJECT);
     hm__json_put_known(json, "from", best ? a->plateau_from : NAN);
     hm__json_put_known(json, "to", best ? a->plateau_to : NAN);
@@ -194,6 +232,7 @@ static void json_around_best(struct hm_json *json, const struct hm_answer *a)
     json_positive(json, "level", a->level);
     hm__json_put_known(json, "n_low", fitted ? a->n_low : NAN);
     hm__json_put_known(json, "n_high", fitted ? a->n_high : NAN);
+    json_advised(json, a);
 }
 
 static void json_limit(struct hm_json *json, const struct hm_answer *a)
@@ -242,7 +281,10 @@ static void json_ranking(struct hm_json *json, const struct hm_answer *a)
     hm__json_close(json);
 }
 
-/* Writes the points with the given indices; without indices, the first `count` points. */
+/*
+ * Writes the points with the given indices; if there are no indices, writes the first `count`
+ * points.
+ */
 static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)
 {
@@ -295,7 +337,7 @@ static void csv_header(struct hm_text *out, const struct hm_answer *a)
     struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
     size_t extra_count = point_extra_fields(a, &none, extra);
 
-    point_list_fields(&none, fields);
+    point_list_fields(a, &none, fields);
     for (size_t k = 0; k < POINT_FIELDS; k++)
         hm__text_addf(out, "%s,", fields[k].name);
     hm__text_add(out, "scheme,fits");
@@ -313,7 +355,7 @@ static void answer_csv(struct hm_text *out, const struct hm_answer *a)
         const struct hm_point *p = &a->points[i];
         struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
         size_t extra_count = point_extra_fields(a, p, extra);
-        point_list_fields(p, fields);
+        point_list_fields(a, p, fields);
         for (size_t k = 0; k < POINT_FIELDS; k++)
             csv_known(out, fields[k].value, ",");
         hm__text_addf(out, "%s,%s", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),

@@ -31,7 +31,7 @@ void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, doub
  */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);
-/* Adds a line "label   text", wrapped to the width; the text stays in its column. */
+/* Adds a line "label   text", wrapped to the width; continued lines are aligned with the text. */
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text);
 /* Adds the notes of an answer, one after another; only the first line has the label "note". */
@@ -39,9 +39,9 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
                       const struct hm_style *style);
 
 /*
- * These functions work like hm__render_wrapped (with the end of the line) and hm__render_line, for
- * a text that was built piece by piece. They release `text`; if its memory ran out, `out` is marked
- * as failed too.
+ * The following functions work like hm__render_wrapped (but also end the line) and hm__render_line,
+ * for a text that was built piece by piece. They release `text`. If memory ran out while it was
+ * built, `out` is marked as failed too.
  */
 void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
                       size_t indent);
@@ -52,7 +52,8 @@ void hm__render_headline(struct hm_text *out, const struct hm_style *style, stru
 /* Adds one cell of a table, `width` columns wide: a short text is padded, a long one is cut. */
 void hm__render_cell(struct hm_text *out, const char *text, size_t width);
 /*
- * Returns the escape sequence that switches bold or dim type on or off; it is empty without colour.
+ * Returns the escape sequence that switches bold or dim type on or off; an empty text if the style
+ * has no colour.
  */
 const char *hm__render_bold(const struct hm_style *style, bool on);
 const char *hm__render_dim(const struct hm_style *style, bool on);
@@ -61,7 +62,10 @@ const char *hm__render_dim(const struct hm_style *style, bool on);
  * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
  */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
-/* Adds the gnuplot commands that choose terminal and output by the ending of the file name. */
+/*
+ * Adds the gnuplot commands that set terminal and output file; the ending of the file name selects
+ * the terminal.
+ */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
 

@@ -1,7 +1,7 @@
 /*
  * Renders stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its
  * column and its JSON key. `more` is a flat JSON object of further columns; its members are written
- * beside the others.
+ * after the other columns.
  */
 #include "stored_render.h"
 
@@ -16,7 +16,7 @@
 
 enum { CELL_SIZE = 64, CELL_WIDEST = 24 };
 
-/* Columns between the id, which is written first, and `more`, which is written last. */
+/* COLUMN_FIRST and COLUMN_END delimit the columns between the id and `more`. */
 enum { COLUMN_FIRST = 1, COLUMN_END = HM_STORE_COLUMNS - 1 };
 
 static bool column_is_text(size_t k)
@@ -49,7 +49,7 @@ static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Writes a cell of the table, which is empty when the value is unknown; long texts are cut. */
+/* Returns the text of a table cell. It is empty if the value is unknown; long texts are cut. */
 static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
 {
     if (!stored_has(run, k))
@@ -62,8 +62,8 @@ static const char *stored_cell(const struct hm_stored *run, size_t k, char text[
 }
 
 /*
- * Whether the table shows column k. Columns of little interest are left out; hm__render_stored
- * shows them.
+ * Whether the table of runs shows column k. Columns of little interest are shown only by
+ * hm__render_stored.
  */
 static bool column_in_table(size_t k)
 {
@@ -152,7 +152,10 @@ static void json_samples(struct hm_json *json, const struct hm_stored *run)
     hm__json_close(json);
 }
 
-/* Copies the members of `more`, which is a JSON object such as {"a":1}, into the open object. */
+/*
+ * Copies the members of `more`, a JSON object such as {"a":1}, into the JSON object that is being
+ * written.
+ */
 static void json_more(struct hm_json *json, const char *more)
 {
     struct hm_text members = {0};
@@ -222,7 +225,9 @@ static const char *json_next_member(const char *at, const char **name, size_t *n
     return end;
 }
 
-/* Largest number of different members of `more` in the CSV; further members are left out. */
+/*
+ * Largest number of different names in `more` that become columns of the CSV; others are left out.
+ */
 enum { MORE_MAX = 256 };
 
 struct member_names {
@@ -257,7 +262,7 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     }
 }
 
-/* Adds a JSON value as a field of CSV; a text loses its quotes and its escapes. */
+/* Adds a JSON value as a field of CSV. A JSON string is written without its quotes and escapes. */
 static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {
     struct hm_text plain = {0};

@@ -6,8 +6,8 @@
 #include "text.h"
 
 /*
- * Renders a table with the columns that at least one of the runs has. style may be NULL for the
- * defaults.
+ * Renders a table with the columns for which at least one run has a value. If style is NULL, the
+ * default style is used.
  */
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style);
@@ -15,7 +15,10 @@ void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, 
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run);
 /* Renders one run as a JSON object without a line break, with its samples if it has any. */
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
-/* Renders runs as CSV with the columns that at least one run has, including members of `more`. */
+/*
+ * Renders runs as CSV with the columns for which at least one run has a value, including the
+ * members of `more`.
+ */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Draws the charts of a study. The time of a point is the number of its iteration, multiplied by
- * the measured seconds of one iteration on the same number of workers; no model is evaluated here.
+ * Draws the charts of a study. The time of a point is its iteration times the measured seconds of
+ * an iteration on the same number of workers; no model is evaluated here.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
     return memory;
 }
 
-/* Writes the label "name, m = 8" into the arena of the page; NULL when memory ran out. */
+/* Writes a label such as "name, m = 8" into the arena of the page; NULL if memory runs out. */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
@@ -44,8 +44,8 @@ static void page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 }
 
 /*
- * Adds a collapsed table of at most about ROWS_SHOWN points of each curve, including the last
- * point.
+ * Adds a collapsed table of the curves. It has at most about ROWS_SHOWN points of each curve,
+ * including the last one.
  */
 static void page_add_points(struct hm_text *out, const struct hm_svg_chart *chart,
                             const char *x_name, const char *const *labels)
@@ -87,7 +87,10 @@ static double *curve_losses(struct hm_page *page, const struct hm_convergence *c
     return y;
 }
 
-/* Number of different m of the algorithm that are smaller than m; it selects colour and shape. */
+/*
+ * Returns how many different numbers of workers of the algorithm are smaller than m; this number
+ * selects colour and shape.
+ */
 static size_t curve_rank(const struct hm_g *g, double m)
 {
     size_t rank = 0;
@@ -175,8 +178,8 @@ static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
 }
 
 /*
- * Finds the trace of the best-ranked m that has both a trace and a measured time; NULL: there is
- * none.
+ * Finds the trace of the best-ranked number of workers that has both a trace and a measured time;
+ * NULL if there is none.
  */
 static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
                                                 const struct hm_advice *a, const struct hm_g *g,
@@ -214,8 +217,8 @@ static bool series_add_times(struct hm_page *page, const struct hm_convergence *
 }
 
 /*
- * Colour and shape of an algorithm: its rank in the advice, so that an algorithm looks the same in
- * all charts.
+ * Returns the number that selects colour and shape of an algorithm. It is the algorithm's rank in
+ * the advice, so that the algorithm looks the same in all charts.
  */
 static size_t algorithm_look(const struct hm_advice *a, const char *algorithm)
 {
@@ -266,7 +269,8 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /*
- * Finds the candidate of an algorithm with the smallest m above `above`; NULL after the last one.
+ * Finds the candidate of an algorithm with the smallest number of workers above `above`; NULL if
+ * there is none.
  */
 static const struct hm_candidate *candidate_next(const struct hm_advice *a, const char *algorithm,
                                                  double above)
@@ -307,7 +311,10 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
     return true;
 }
 
-/* This chart has no table of its own: the table of all candidates follows it. */
+/*
+ * Adds the chart of candidates. It has no table of its own, because the table of all candidates
+ * follows it.
+ */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 {
     struct hm_svg_series *series = page_alloc(page, a->candidate_count, sizeof(*series));
@@ -344,7 +351,7 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
     page_end_figure(page);
 }
 
-/* This chart has no table of its own: the table of checks precedes it. */
+/* Adds the chart of checks. It has no table of its own, because the table of checks precedes it. */
 void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
 {
     struct hm_svg_series *series = page_alloc(page, s->check_count, sizeof(*series));

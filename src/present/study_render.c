@@ -1,7 +1,7 @@
 /*
  * Renders the report of a study: one HTML file that loads no other files. The advice comes first,
- * then the runs and fits that it is based on. The same study gives the same bytes, whenever and
- * wherever it is rendered.
+ * then the runs and fits that it is based on. The report of a study always has the same bytes, at
+ * any time and on any machine.
  */
 #include "study_render.h"
 
@@ -56,7 +56,10 @@ static const char *show_known_loss(double loss, char *text)
     return isfinite(loss) ? hm__show_loss(loss, text) : "";
 }
 
-/* Adds escaped text; a word joiner after the minus sign of 1e-4 keeps the number on one line. */
+/*
+ * Adds escaped text. A word joiner is inserted after the minus sign of numbers such as 1e-4, so
+ * that they are not split over two lines.
+ */
 static void study_add_sentence(struct hm_text *out, const char *text)
 {
     struct hm_text joined = {0};
@@ -163,7 +166,7 @@ static void study_add_candidate(struct hm_text *out, const struct hm_advice *a,
 
 /*
  * Adds a table of all candidates, or of the best candidate of each algorithm with the reason why it
- * loses.
+ * is worse than the first.
  */
 static void study_add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {

@@ -8,12 +8,15 @@
 /* The HTML report while it is being written. */
 struct hm_page {
     struct hm_text *out;
-    struct hm_arena *arena; /* Owns the arrays that charts need. */
+    struct hm_arena *arena; /* Owns the arrays of the charts. */
     size_t charts;          /* Number of charts written so far. */
     bool failed;            /* True if memory ran out. */
 };
 
-/* Begins a table. `columns` ends with NULL; a name that begins with "*" is a column of numbers. */
+/*
+ * Begins a table. The list `columns` ends with NULL; a name that begins with "*" is a column of
+ * numbers.
+ */
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns);
 /* Begins a row; its first cell is the heading `head`. */
 void hm__table_row(struct hm_text *out, const char *head);
@@ -23,7 +26,7 @@ void hm__table_number(struct hm_text *out, const char *text);
 void hm__table_row_end(struct hm_text *out);
 void hm__table_end(struct hm_text *out);
 
-/* Each function adds a chart; it adds nothing when there is no point to draw. */
+/* Each of the following functions adds a chart; if there is no point to draw, it adds nothing. */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *advice);
 void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *convergence,
                           size_t algorithm);

@@ -1,5 +1,5 @@
 /*
- * Draws charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; type
+ * Draws charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; text
  * of 14 units remains legible on a phone. Labels that would touch the previous label are left out.
  */
 #include "svg.h"
@@ -16,7 +16,7 @@ enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
 struct axis {
     enum hm_scale scale;
     double low, high; /* Range of the values on the axis. */
-    double from, to;  /* Range of the axis in units of the drawing. */
+    double from, to;  /* Positions of the ends of the axis, in units of the drawing. */
 };
 
 static bool axis_shows(const struct axis *a, double value)
@@ -46,7 +46,9 @@ static void axis_widen(struct axis *a, double value)
     a->high = fmax(a->high, value);
 }
 
-/* Adds a margin around the points; a linear axis starts at 0 when 0 is near. */
+/*
+ * Widens the range of the axis by a margin. If 0 is close to the range, a linear axis starts at 0.
+ */
 static void axis_pad(struct axis *a)
 {
     if (a->scale != HM_SCALE_LINEAR) {
@@ -66,10 +68,7 @@ static bool point_is_drawn(const struct axis *x, const struct axis *y,
     return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/*
- * Finds the ranges of the axes that contain all points and error bars; false when there is no
- * point.
- */
+/* Finds the ranges of both axes from all points and error bars; false if there is no point. */
 static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
@@ -121,8 +120,8 @@ static size_t axis_linear_ticks(const struct axis *a, double *ticks)
 }
 
 /*
- * Sets ticks at powers of a base; if there are more than `most`, only at every second, third, …
- * power.
+ * Sets ticks at the powers of a base. If there would be more than `most` ticks, only every second,
+ * third, … power gets one.
  */
 static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
 {
@@ -223,7 +222,10 @@ static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
         "m0 4.5l4.2 -7.2h-8.4z",                                        /* triangle, upside down */
         "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* cross */
     };
-    /* The shapes are shifted after each round of colours, so that combinations repeat later. */
+    /*
+     * The shapes are shifted after each round of colours, so that the same colour gets different
+     * shapes.
+     */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
     hm__text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
@@ -287,8 +289,8 @@ static double svg_legend_width(const char *name)
 }
 
 /*
- * Adds the names of the series in rows below the drawing; returns the number of rows. With out NULL
- * it only counts the rows.
+ * Adds the names of the series in rows below the drawing and returns the number of rows. If out is
+ * NULL, only counts the rows.
  */
 static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {

@@ -11,21 +11,21 @@ enum hm_scale { HM_SCALE_LINEAR, HM_SCALE_LOG, HM_SCALE_LOG2 };
  * on a logarithmic scale) are left out.
  */
 struct hm_svg_series {
-    const char *name; /* Name in the legend; NULL: no entry. */
+    const char *name; /* Name of the series in the legend; NULL if it has no entry there. */
     size_t look;      /* Index that selects colour and shape. */
     const double *x, *y;
-    const double *low, *high; /* Ends of the error bars; NULL: no bars. */
+    const double *low, *high; /* Ends of the error bars; NULL if there are no bars. */
     size_t count;
-    bool line; /* True: join the points by lines. */
+    bool line; /* True if the points are joined by lines. */
 };
 
 struct hm_svg_chart {
-    size_t number; /* Number of the chart in its page, which makes element ids unique. */
+    size_t number; /* Number of the chart on its page; it makes the ids of elements unique. */
     const char *title, *description;
     const char *x_label, *y_label;
     enum hm_scale x_scale, y_scale;
-    bool diagonal; /* True: use the same range for both axes, and draw the line x = y. */
-    /* True: shift each series sideways a little, so that error bars do not overlap. */
+    bool diagonal; /* True if both axes have the same range and the line x = y is drawn. */
+    /* True if each series is shifted sideways a little, so that error bars do not overlap. */
     bool apart;
     const struct hm_svg_series *series;
     size_t count;

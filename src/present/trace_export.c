@@ -11,8 +11,8 @@ const char hm__export_trace_header[] =
     "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness\n";
 
 /*
- * Writes the staleness of a run as text: a number, "async", or nothing for a run without stale
- * gradients.
+ * Returns the staleness of a run as text: a number, "async", or an empty text if the run has no
+ * stale gradients.
  */
 static const char *staleness_text(const struct hm_stored *run, char text[40], struct hm_text *out)
 {

@@ -1,6 +1,6 @@
 /*
- * The verb advise: which algorithm to use on how many workers, for a target loss, a time limit or a
- * budget.
+ * The verb advise: finds which algorithm to use on how many workers, for a target loss, a time
+ * limit or a budget.
  */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,11 @@ struct hm_advise_request {
     int goal;
     struct hm_numbers m;
     struct hm_documents times, jobs;
-    struct hm_job_fields job; /* Fields on, network and set; the job is taken from each of `jobs`
-                                 in turn. */
+    /*
+     * The fields `on`, `network` and `set`. The job is not set here; each one of `jobs` is used in
+     * turn.
+     */
+    struct hm_job_fields job;
     double price, switch_cost;
     bool adaptive, all, json, csv;
 };
@@ -96,7 +99,7 @@ struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s; /* Money per second of one worker; NaN: unknown. */
+    double price_per_s; /* Price of a worker in money per second; NaN if unknown. */
     struct hm_advice *advice;
 };
 
@@ -145,8 +148,8 @@ static int split_source(struct hm_call *call, const struct advice_parts *p,
 }
 
 /*
- * Times whose algorithm has no name apply to all algorithms. At least one of the times must belong
- * to an algorithm with traces.
+ * Checks the algorithms to which times belong. Times without the name of an algorithm apply to all
+ * algorithms; at least one of the times must belong to an algorithm with traces.
  */
 static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
                        struct hm_err *err)
@@ -167,7 +170,7 @@ static int check_times(const struct advice_parts *p, const char *file, struct hm
     return HM_E_NAME;
 }
 
-/* Adds times from a table: a table with iterations holds traces; any other table holds runs. */
+/* Adds times from a table. If the table has iterations, its rows are traces, otherwise runs. */
 static int add_times(struct hm_call *call, const struct hm_advise_request *r,
                      const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
 {
@@ -242,7 +245,10 @@ static int load_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc;
 }
 
-/* Without the field `price`, the price of a worker is that of the machine in `on`. */
+/*
+ * Finds the price of a worker. If the field `price` is not given, it is the price of the machine in
+ * the field `on`.
+ */
 static int load_price(struct hm_call *call, const struct hm_advise_request *r,
                       struct advice_parts *p, struct hm_err *err)
 {

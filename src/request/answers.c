@@ -69,23 +69,84 @@ static const struct hm_member point[] = {
     NUMBER("speedup", "times faster than at the reference"),
     NUMBER("efficiency", "speedup per worker"),
     NUMBER("total_s", "seconds of what total_of says"),
+    NUMBER("node_s", "node-seconds of what total_of says"),
     KNOWN("cost", "money of what total_of says"),
-    KNOWN("memory_bytes", "memory of one worker"),
+    KNOWN("memory_bytes", "memory that one worker needs"),
+    KNOWN("memory_limit_bytes", "memory that one worker has"),
+    KNOWN("micro_batch", "samples of one forward pass of a worker"),
     KNOWN("imbalance", "edges of the fullest worker over the mean, of a graph"),
     KNOWN_TEXT("scheme", "the all-reduce that was chosen"),
     BOOL("fits", "whether it fits in memory"),
     MAYBE(NUMBER, "wait_s", NULL, "part of compute_s that waits for slower workers"),
     MAYBE(NUMBER, "server_share", NULL, "share of the iteration in which servers' links are busy"),
+    MAYBE(TEXT, "what", NULL, "transformers: the change that makes the layout fit"),
+    MAYBE(TEXT, "machine", NULL, "transformers: name of the machine"),
+    MAYBE(NUMBER, "tokens_per_s", NULL, "transformers: tokens of all workers"),
+    MAYBE(NUMBER, "tokens_per_s_per_worker", NULL, "transformers: tokens of one worker"),
+    MAYBE(NUMBER, "mfu", NULL, "transformers: model flop over the peak with 16 bits"),
+    MAYBE(NUMBER, "hfu", NULL, "transformers: as mfu, with recomputation"),
+    MAYBE(NUMBER, "goodput", NULL, "transformers: share of the time that failures leave"),
+    MAYBE(NUMBER, "memory_limit_bytes", NULL, "transformers: memory that a job may use"),
+    MAYBE(OBJECT, "layout", "layout", "transformers: the layout"),
+    MAYBE(OBJECT, "memory", "layout_memory", "transformers: memory by part"),
+    MAYBE(OBJECT, "parts", "layout_parts", "transformers: the step by part"),
+};
+
+static const struct hm_member layout[] = {
+    NUMBER("tensor", "degree of tensor parallelism"),
+    NUMBER("pipeline", "stages of the pipeline"),
+    NUMBER("interleave", "chunks of layers per stage"),
+    NUMBER("context", "degree of context parallelism"),
+    NUMBER("expert", "degree of expert parallelism"),
+    NUMBER("data", "degree of data parallelism"),
+    NUMBER("micro_batch", "sequences of one forward pass"),
+    NUMBER("micro_batches", "micro-batches of one step"),
+    NUMBER("zero", "ZeRO stage"),
+    TEXT("shard_within", "all or node"),
+    BOOL("sequence_parallel", "whether tokens of norms are split too"),
+    TEXT("recompute", "what the backward pass computes again"),
+};
+static const struct hm_member layout_memory[] = {
+    NUMBER("weights_bytes", "weights"),
+    NUMBER("gradients_bytes", "gradients"),
+    NUMBER("optimizer_bytes", "optimizer"),
+    NUMBER("activations_bytes", "activations"),
+    NUMBER("logits_bytes", "logits"),
+    NUMBER("buffers_bytes", "buffers"),
+    NUMBER("margin_bytes", "fragmentation and fixed cost"),
+};
+static const struct hm_member layout_parts[] = {
+    NUMBER("compute_s", "layers: device and host"),
+    NUMBER("matmul_s", "part of compute_s: matrix products"),
+    NUMBER("attention_s", "part of compute_s: attention cores"),
+    NUMBER("traffic_s", "part of compute_s: operations limited by memory bandwidth"),
+    NUMBER("host_s", "part of compute_s: waiting for the host"),
+    NUMBER("head_s", "output head and embedding"),
+    NUMBER("tensor_s", "tensor parallelism"),
+    NUMBER("expert_s", "expert parallelism"),
+    NUMBER("context_s", "context parallelism"),
+    NUMBER("bubble_s", "pipeline bubble"),
+    NUMBER("message_s", "messages between stages"),
+    NUMBER("data_s", "data parallelism"),
+    NUMBER("optimizer_s", "optimizer"),
+    NUMBER("other_s", "fixed cost and jitter"),
 };
 
 static const struct hm_member range_of_n[] = {KNOWN("from", "workers"), KNOWN("to", "workers")};
 static const struct hm_member beyond[] = {KNOWN("n", "a better n above the ceiling"),
                                           KNOWN("speedup", "its speedup")};
+static const struct hm_member alternatives[] = {
+    KNOWN_OBJECT("cheapest", "point", "the least cost"),
+    KNOWN_OBJECT("balanced", "point", "the least weighted sum of time and cost"),
+    KNOWN_OBJECT("fastest", "point", "the fewest workers within `slack` of the least time")};
+static const struct hm_member advised[] = {
+    NUMBERS("n", "workers of each run"), KNOWN("run_s", "seconds of each run"),
+    KNOWN("within", "half the width of the interval after them, relative to the time")};
 static const struct hm_member limit[] = {TEXT("kind", "what limits the speedup"),
                                          KNOWN("share", "its share of the iteration"),
                                          KNOWN_TEXT("why", "a phrase")};
 static const struct hm_member help[] = {
-    TEXT("what", "the change"), NUMBER("n", "best workers then"),
+    TEXT("what", "the change"), NUMBER("n", "recommended workers then"),
     NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),
     NUMBER("gain", "times faster than the answer")};
 
@@ -126,9 +187,10 @@ static const struct hm_member plan[] = {
     TEXT("scaling", "strong or weak"),
     TEXT("total_of", "what total_s and cost are of: job, iteration or reference-iteration"),
     NUMBER("reference", "workers that speedups are relative to"),
-    KNOWN("iterations", "iterations of the job at the best n"),
+    KNOWN("iterations", "iterations of the job at the recommended n"),
     KNOWN("alpha", "weight of a second in a balance"),
     KNOWN("beta", "weight of a unit of money in a balance"),
+    KNOWN_OBJECT("recommended", "point", "the fewest workers within `slack` of the best"),
     KNOWN_OBJECT("best", "point", "the best point"),
     KNOWN_OBJECT("knee", "point", "where speedup squared over n is largest"),
     KNOWN_OBJECT("in_deadline", "point", "the cheapest that meets the deadline"),
@@ -138,6 +200,9 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("missed", "which limit nothing meets"),
     KNOWN_OBJECT("nearest", "point", "the nearest miss"),
     KNOWN("nearest_gap", "times over the limit"),
+    OBJECT("alternatives", "alternatives", "three choices, if prices are known"),
+    NUMBER("slack", "share by which the recommended point may be worse than the best"),
+    KNOWN("knee_hours", "machine-hours of the recommended point over those of the knee"),
     OBJECT("plateau", "range_of_n", "n within 5 % of the best time"),
     BOOL("at_ceiling", "the best n is the largest considered"),
     OBJECT("beyond", "beyond", "what lies above the ceiling"),
@@ -146,12 +211,25 @@ static const struct hm_member plan[] = {
     KNOWN("level", "probability of the intervals"),
     KNOWN("n_low", "least n that may be the best"),
     KNOWN("n_high", "largest n that may be the best"),
+    KNOWN_TEXT("sheet_kind", "without runs: measurements that the intervals are taken from"),
+    OBJECT("advised_runs", "advised", "without runs: the runs that would narrow the intervals"),
     OBJECT("limit", "limit", "what limits the speedup"),
     LIST("help", "help", "what would help"),
     LIST("ranking", "rank", "candidates, best first"),
     NOTES,
     LIST("pareto", "point", "points that no other beats in time and cost"),
     LIST("curve", "point", "every n"),
+    MAYBE(TEXT, "transformer", NULL, "name of the transformer that is trained"),
+    MAYBE(NUMBER, "parameters", NULL, "its parameters"),
+    MAYBE(NUMBER, "active_parameters", NULL, "parameters that process one token"),
+    MAYBE(NUMBER, "flop_per_token", NULL, "model flop of one token, forward and backward"),
+    MAYBE(TEXT, "flop_counting", NULL, "how flop are counted"),
+    MAYBE(NUMBER, "sequence", NULL, "tokens of one sequence"),
+    MAYBE(NUMBER, "batch", NULL, "sequences of one step"),
+    MAYBE(NUMBER, "tokens", NULL, "tokens of the job"),
+    MAYBE(NUMBER, "candidates", NULL, "layouts that were evaluated"),
+    MAYBE(LIST, "runners", "point", "other layouts within 5 %"),
+    MAYBE(LIST, "hints", "point", "changes that make the layout fit, fastest first"),
     WAY,
 };
 
@@ -199,6 +277,7 @@ static const struct hm_member fit[] = {
     BOOL("chosen", "terms were chosen"),
     BOOL("weak", "runs of weak scaling"),
     BOOL("relative", "times are relative to one worker"),
+    TEXT("unit", "what the times are of: iteration, sample, token or epoch"),
     NUMBER("run_count", "runs used"),
     NUMBER("failed_count", "runs that failed"),
     NUMBER("configuration_count", "different configurations"),
@@ -253,7 +332,7 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* The object has further members: the quantities of the question, in SI units. */
+/* This object has further members, which are the quantities of the question, in SI units. */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,
@@ -490,6 +569,24 @@ static const struct hm_member runs_page[] = {
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
                                          NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+static const struct hm_member import_item[] = {TEXT("what", "what was taken or left out"),
+                                               KNOWN("count", "how many of them")};
+static const struct hm_member import_file[] = {
+    TEXT("file", "name of the file"),
+    TEXT("format", "its format, as the field `as` names it"),
+    TEXT("title", "what people call such a file"),
+    BOOL("partial", "whether the file is cut short or damaged"),
+    BOOL("needs_n", "whether the number of workers is missing"),
+    LIST("taken", "import_item", "what was taken"),
+    LIST("left_out", "import_item", "what was left out"),
+    NOTES,
+    MAYBE(ANY, "facts", NULL, "the values of the file, by format"),
+    MAYBE(ANY, "runs", NULL, "rows of runs"),
+    MAYBE(ANY, "traces", NULL, "rows of traces"),
+    KNOWN_TEXT("document_kind", "network, cluster or job; null: there is no document"),
+    KNOWN_TEXT("document", "the document, YAML"),
+};
+static const struct hm_member import[] = {VERSION, LIST("files", "import_file", "the files")};
 static const struct hm_member problem[] = {
     TEXT("type", "kind of problem"),
     TEXT("title", "a phrase"),
@@ -510,10 +607,15 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(point),
     SCHEMA(range_of_n),
     SCHEMA(beyond),
+    SCHEMA(alternatives),
+    SCHEMA(advised),
     SCHEMA(limit),
     SCHEMA(help),
     SCHEMA(rank),
     SCHEMA(plan),
+    SCHEMA(layout),
+    SCHEMA(layout_memory),
+    SCHEMA(layout_parts),
     SCHEMA(term),
     SCHEMA(prediction),
     SCHEMA(residual),
@@ -548,5 +650,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     {"run", run, sizeof(run) / sizeof(run[0]), true},
     SCHEMA(runs_page),
     SCHEMA(added),
+    SCHEMA(import_item),
+    SCHEMA(import_file),
+    SCHEMA(import),
     SCHEMA(problem),
     {NULL, NULL, 0, false}};

@@ -16,8 +16,8 @@ static const char kinds[] = "machines fabrics networks accelerators";
  */
 
 /*
- * Counts a neural network of the catalog; *ret_counts is NULL if the input shape is missing and a
- * job must give it.
+ * Counts the parameters and operations of a neural network of the catalog. *ret_counts is NULL if
+ * the catalog does not give the input shape, so that a job must give it.
  */
 static int count_network(const struct hm_catalog *catalog, const char *name,
                          struct hm_job **ret_job, struct hm_counts **ret_counts, struct hm_err *err)
@@ -73,7 +73,10 @@ static int put_fabric(const struct hm_catalog *catalog, const char *name, struct
     return rc;
 }
 
-/* Writes a machine; if `whole` is true, every figure is on a line of its own. */
+/*
+ * Writes a machine as JSON if json is not NULL; otherwise as text, on one line or, if `whole` is
+ * true, with each figure on a line of its own.
+ */
 static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const char *name, struct hm_json *json, struct hm_text *out, bool whole,
                        struct hm_err *err)
@@ -240,7 +243,7 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    /* The error of hm_catalog_machine suggests a similar name. */
+    /* If hm_catalog_machine fails, its error suggests a similar name. */
     if (r->kind < 0 && hm_catalog_machine(catalog, r->name, &none, err))
         return HM_E_NAME;
     char kind[32] = "";
@@ -325,7 +328,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a SkyPilot vms.csv");
         return HM_E_MISSING;
     }
-    /* Hardware data come from the built-in catalog, not from an earlier import. */
+    /* The hardware data come from the built-in catalog, so that an earlier import has no effect. */
     int rc = hm_catalog_new(&built_in, err);
     if (rc)
         return rc;

@@ -1,5 +1,5 @@
 /*
- * The verb converge: learn how the loss depends on iterations and workers, and show how good the
+ * The verb converge: learns how the loss depends on iterations and workers, and shows how good the
  * fit is.
  */
 #include <math.h>
@@ -50,7 +50,7 @@ static const struct hm_request_field fields[] = {
 /* ---- prediction of traces that were held out ---------------------------------------------------
  */
 
-/* Reads the field leave_out: a number of workers, or "each", which gives 0. */
+/* Reads the field leave_out: a number of workers, or the word "each", for which *ret_m is 0. */
 static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
 {
     size_t used = hm__number_read(text, ret_m);

@@ -1,4 +1,4 @@
-/* The verb design: choose the few runs that are worth making. */
+/* The verb design: chooses the few runs that are most useful. */
 #include <math.h>
 #include <string.h>
 
@@ -185,8 +185,8 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
  */
 
 /*
- * Reads the budget: a cost in the units of the cost formula, machine time, or money if the machine
- * has a price.
+ * Reads the budget, which is a cost in the units of the cost formula, machine time, or, if the
+ * machine has a price, money.
  */
 static int read_budget(const struct hm_design_request *r, const struct hm_loaded_job *job,
                        double *ret_budget, struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
- * Reading the fields of a request. Each kind of field has a reader for text, as on the command
- * line, and a reader for a tree, as in JSON and YAML bodies. A scalar of a tree is read as text, so
+ * Reads the fields of a request. Each kind of field has a reader for text, as on the command line,
+ * and a reader for a tree, as in JSON and YAML bodies. A scalar in a tree is read as text, so that
  * both readers accept the same units and ranges.
  */
 #include <math.h>
@@ -25,13 +25,13 @@ int hm__request_fail(struct hm_err *err, const char *field, int code, const char
     return code;
 }
 
-/* Returns the address of the member of the struct that belongs to a field. */
+/* Returns the address of the member into which a field is read. */
 static void *member_of(const struct hm_request_field *field, void *values)
 {
     return (char *)values + field->offset;
 }
 
-/* Makes room for one more item of a growing list in the arena; NULL when out of memory. */
+/* Makes room for one more item of a growing list in the arena; NULL if memory runs out. */
 static void *list_grow(struct hm_arena *arena, void *items, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -79,7 +79,7 @@ static int check_range(const struct hm_request_field *f, const char *text, doubl
                             text, f->least);
 }
 
-/* Adds the name of the field to an error that occurred while reading a quantity. */
+/* Adds the name of the field to an error that a reader of quantities has set. */
 static int place_error(const struct hm_request_field *f, struct hm_err *err, int code)
 {
     hm__err_field(err, f->name);
@@ -95,10 +95,10 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     size_t used = hm__signed_read(text, &value);
     bool bare = used > 0 && text[used] == '\0';
 
-    /* hm__quantity_parse accepts no sign, so the range of a negative number is reported here. */
+    /* hm__quantity_parse accepts no sign, so a negative number is reported here as out of range. */
     if (f->least >= 0 && bare && value < 0)
         return check_range(f, text, value, err);
-    if (f->least < 0) { /* The number may have any sign, but no unit. */
+    if (f->least < 0) { /* A field that may be negative has no unit. */
         if (!bare)
             return hm__request_fail(err, f->name, HM_E_TYPE, "'%.80s' is not a number", text);
     } else {
@@ -213,7 +213,7 @@ static void choices_add(struct hm_choices *choices, int index)
  */
 
 /*
- * Calls take for each piece between commas. If `nested` is true, commas inside parentheses do not
+ * Calls `take` for each piece between commas. If `nested` is true, commas inside parentheses do not
  * separate pieces.
  */
 static int each_piece(struct hm_arena *arena, const struct hm_request_field *f, void *member,
@@ -261,7 +261,7 @@ static int choices_take(struct hm_arena *arena, const struct hm_request_field *f
 {
     struct hm_choices *c = member;
     char name[64];
-    int index;
+    int index = 0;
 
     (void)arena;
     if (f->flags & HM_REQUEST_ALL && strcmp(piece, "all") == 0) {
@@ -307,7 +307,7 @@ static int pair_add(struct hm_arena *arena, const struct hm_request_field *f, vo
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-/* Returns the unit of a quantity of runs, given its name. */
+/* Returns the unit of a quantity that columns of runs may contain, such as "latency". */
 static struct hm_dim place_unit(const char *name)
 {
     if (strcmp(name, "latency") == 0)
@@ -320,8 +320,8 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
 {
     double value;
     size_t used = hm__number_read(text, &value);
-    bool bare = used > 0 && text[used] == '\0'; /* A number without a unit is in SI units, as in a
-                                                   column of runs. */
+    /* A number without a unit is in SI units, as in a column of runs. */
+    bool bare = used > 0 && text[used] == '\0';
 
     if (place->count == HM_PLACE_MAX)
         return hm__request_fail(err, f->name, HM_E_LIMIT, "more than %d quantities", HM_PLACE_MAX);
@@ -339,7 +339,10 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
     return 0;
 }
 
-/* Reads one quantity: "64" is n, and "size=1" has a name. */
+/*
+ * Reads one quantity of a configuration: "64" is the number of workers n; other quantities have a
+ * name, such as "size=1".
+ */
 static int place_take(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       char *piece, struct hm_err *err)
 {
@@ -487,7 +490,10 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *f,
     }
 }
 
-/* Reads a document from a value of a body: a text is the contents, a map or a list is the tree. */
+/*
+ * Reads a document from a field of a JSON or YAML body. If the field is a string, it is the
+ * contents of the document; if it is a map or a list, it is the parsed document.
+ */
 static int read_document(struct hm_arena *arena, const struct hm_request_field *f, void *values,
                          struct hm_value *value, struct hm_err *err)
 {
@@ -527,8 +533,8 @@ static int fail_type(const struct hm_request_field *f, const struct hm_value *va
 }
 
 /*
- * Reads an object such as {"batch": 256} as the pair batch=256; a list of values is joined by
- * commas.
+ * Reads an object such as {"batch": 256} as the text "batch=256"; the items of a list of values are
+ * joined by commas.
  */
 static int read_pairs(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       const struct hm_value *map, struct hm_err *err)
@@ -569,7 +575,7 @@ static int read_place(const struct hm_request_field *f, struct hm_place *place,
     return rc;
 }
 
-/* Reads a list of numbers; a text in the list may be a range. */
+/* Reads a list of numbers; an item that is a text may be a range, such as "1..8". */
 static int read_numbers(struct hm_arena *arena, const struct hm_request_field *f,
                         struct hm_numbers *numbers, const struct hm_value *list, struct hm_err *err)
 {

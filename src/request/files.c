@@ -1,13 +1,15 @@
 /*
- * Access to files of this machine. This is the only source file of the module that names functions
- * which open files.
+ * Opens files on this machine. All functions of src/request that open files are in this source
+ * file.
  */
 #include "files.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "readers.h"
+#include "source.h"
 
 static int local_read(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
 {
@@ -19,16 +21,33 @@ static bool local_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+static bool local_is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool local_is_foreign(const struct hm_import_from *from)
+{
+    return hm__import_recognise(from) != NULL;
+}
+
 const struct hm_files *hm_local_files(void)
 {
     static const struct hm_files local = {
         .read = local_read,
+        .read_table = hm__source_read_all,
         .runs = hm_runs_load,
         .traces = hm_traces_load,
         .convergence = hm_convergence_load,
         .graph = hm_graph_load,
         .prices = hm_catalog_import,
         .exists = local_exists,
+        .is_folder = local_is_folder,
+        .import = hm__import_new,
+        .is_foreign = local_is_foreign,
+        .walk = hm__import_walk,
     };
 
     return &local;

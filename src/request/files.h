@@ -3,10 +3,13 @@
 #define HM_FILES_H
 
 #include "howmany_request.h"
+#include "import.h"
 
 struct hm_files {
-    /* Reads the whole contents of a specification; "-" is standard input. */
+    /* Reads the whole contents of a specification file; the path "-" is standard input. */
     int (*read)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+    /* Reads the whole contents of a table, plain or gzip; the path "-" is standard input. */
+    int (*read_table)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
     int (*runs)(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
     int (*traces)(const char *const *paths, size_t count, const struct hm_traces_settings *settings,
                   struct hm_traces **ret_traces, struct hm_err *err);
@@ -17,6 +20,13 @@ struct hm_files {
     int (*prices)(const struct hm_catalog *catalog, const char *path, const char *region, bool spot,
                   struct hm_import *ret_import, struct hm_err *err);
     bool (*exists)(const char *path);
+    bool (*is_folder)(const char *path);
+    /* Reads a file of another tool; says whether a file is one; visits all files of a folder. */
+    int (*import)(const struct hm_import_from *from, struct hm_imported **ret_import,
+                  struct hm_err *err);
+    bool (*is_foreign)(const struct hm_import_from *from);
+    int (*walk)(const char *path, int (*visit)(void *data, const char *file, struct hm_err *err),
+                void *data, struct hm_err *err);
 };
 
 #endif

@@ -1,4 +1,6 @@
-/* The verb graph: how a graph is split among workers, and how the split limits the speedup. */
+/*
+ * The verb graph: shows how a graph is split among workers, and how the split limits the speedup.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -140,8 +142,8 @@ static int split_each(const struct hm_graph_request *r, const struct hm_graph *g
 }
 
 /*
- * Makes all splits that the request names. If it names `all`, splits that are not possible here are
- * left out.
+ * Makes all splits that the request names. If the request names "all", splits that are not possible
+ * on this machine or for this graph are left out.
  */
 static int split_all(const struct hm_graph_request *r, const struct hm_graph *g,
                      const struct hm_choices *splits, const struct hm_numbers *n,

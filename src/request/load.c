@@ -1,14 +1,17 @@
-/* Loading a job and the machines that it runs on. */
+/* Loads a job and the machines that it runs on. */
 #include "load.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
 #include "files.h"
+#include "load_import.h"
 #include "readers.h"
 
 /*
- * Reads the contents of a document that only has a name; the caller frees them with hm_text_free.
+ * Reads the contents of a document of which only the name is given; the caller frees them with
+ * hm_text_free.
  */
 static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
                       size_t *ret_length, struct hm_err *err)
@@ -48,7 +51,7 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
-/* Makes an empty job, whose fields all come from the field `set`. */
+/* Makes an empty job; all its keys come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
     struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
@@ -76,7 +79,12 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                            .closed = !call->context->files,
                            .timed = timed};
     int rc = job_overrides(call, f, &spec, err);
-    if (rc == 0 && !d->text && !d->tree) {
+    bool foreign = rc == 0 && hm__is_foreign(call, d);
+    if (foreign) {
+        rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
+        spec.text = file;
+        spec.source = "the imported job"; /* YAML, whatever the name of the file is. */
+    } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
     }
@@ -164,9 +172,81 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
         rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
     hm_text_free(text);
     if (rc == 0 && file)
-        (*ret_cluster)->name = machine->name; /* A ranking shows the file name, to distinguish
-                                                 clusters. */
+        /* The ranking shows the name of the file, so that clusters can be distinguished. */
+        (*ret_cluster)->name = machine->name;
     return rc;
+}
+
+/* One key that a machine in the field `on` keeps from the cluster of the job. */
+struct kept_key {
+    enum hm_cluster_key key;
+    const char *name;
+    bool has; /* The machine gives the key itself. */
+};
+
+/*
+ * Lists the names of the keys that the job gives and that the machine has (`has` is true) or does
+ * not have; `text` gets "price and network".
+ */
+static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
+                      char *text, size_t room)
+{
+    const char *names[8];
+    size_t listed = 0, used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if ((given & (unsigned)keys[i].key) && keys[i].has == has)
+            names[listed++] = keys[i].name;
+    text[0] = '\0';
+    for (size_t i = 0; i < listed && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 < listed ? ", "
+                                                  : " and ",
+                                 names[i]);
+}
+
+/*
+ * Keeps the keys of the job's cluster that do not describe the machine itself, unless the machine
+ * has a value of its own, and notes both.
+ */
+static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, struct hm_cluster *c,
+                         struct hm_err *err)
+{
+    const struct hm_slowness *slow = &c->slowness;
+    const struct kept_key keys[] = {
+        {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0},
+        {HM_CLUSTER_PRICE, "price", c->node.price_per_s >= 0},
+        {HM_CLUSTER_NETWORK, "network", c->network.bandwidth_bytes_per_s > 0},
+        {HM_CLUSTER_EFFICIENCY, "efficiency", c->node.efficiency > 0},
+        {HM_CLUSTER_STRAGGLERS, "stragglers",
+         slow->spread > 0 || slow->chance > 0 || slow->slow_nodes > 0 || slow->speed_count > 0},
+    };
+    enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+    char kept[128], replaced[128];
+
+    if (!keys[0].has && (job->given & HM_CLUSTER_MAX_NODES))
+        c->max_nodes = job->max_nodes;
+    if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))
+        c->node.price_per_s = job->node.price_per_s;
+    if (!keys[2].has && (job->given & HM_CLUSTER_NETWORK)) {
+        c->network = job->network;
+        c->fabric = job->fabric;
+    }
+    if (!keys[3].has && (job->given & HM_CLUSTER_EFFICIENCY))
+        c->node.efficiency = job->node.efficiency;
+    if (!keys[4].has && (job->given & HM_CLUSTER_STRAGGLERS)) {
+        c->slowness = job->slowness;
+        c->slowness.per_node = c->node.accelerators;
+    }
+    list_keys(keys, KEYS, job->given, false, kept, sizeof(kept));
+    list_keys(keys, KEYS, job->given, true, replaced, sizeof(replaced));
+    if (!kept[0] && !replaced[0])
+        return 0;
+    c->note = hm__arena_printf(call->arena, "%s%s%s%s%s", kept[0] ? "kept from the job: " : "",
+                               kept, kept[0] && replaced[0] ? "; " : "",
+                               replaced[0] ? "replaced by the machine's own: " : "", replaced);
+    return c->note ? 0 : hm__fail_nomem(err);
 }
 
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
@@ -182,6 +262,8 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
     for (size_t i = 0; rc == 0 && i < f->on.count; i++) {
         rc = hm__load_machine(call, f, &f->on.items[i], &job->clusters[i], err);
         job->cluster_count += rc == 0;
+        if (rc == 0 && job->job->has_cluster)
+            rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
     }
     return rc;
 }

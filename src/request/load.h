@@ -1,7 +1,7 @@
 /*
- * Loading that several verbs share: a job with its machines, runs, traces, and fits of convergence.
- * The data come from contents in the request, from files if the context allows them, or from the
- * store.
+ * Functions that several verbs use to load a job with its machines, runs, traces, and fits of
+ * convergence. The data come from contents in the request, from files if the context allows them,
+ * or from the store.
  */
 #ifndef HM_LOAD_H
 #define HM_LOAD_H
@@ -24,36 +24,43 @@ enum { HM_MACHINES_MAX = 64 };
 /* A job and its machines. Zero-initialise; release with hm__loaded_job_release. */
 struct hm_loaded_job {
     struct hm_job *job;
-    struct hm_cluster *clusters[HM_MACHINES_MAX]; /* Clusters that replace that of the job. */
+    /* Clusters that replace the cluster of the job. */
+    struct hm_cluster *clusters[HM_MACHINES_MAX];
     size_t cluster_count;
 };
 
 /*
- * Load the job and every machine of the field `on`. If `timed` is true, runs give the times, so the
- * job may be missing. The field `network` changes the machines of `on`, or the cluster of the job
- * if `on` is empty.
+ * Load the job and every machine in the field `on`. If `timed` is true, the times come from runs,
+ * so the job may be missing. The field `network` changes the machines in `on`, or the cluster of
+ * the job if `on` is empty.
  */
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *fields, bool timed,
                  struct hm_loaded_job *ret_job, struct hm_err *err);
-/* Load one machine, given by its name, a file or contents. */
+/* Load one machine, which is given by its name, as a file or as contents. */
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
-/* Whether a name in `on` is that of a cluster file, not of a machine of the catalog. */
+/* Whether a name in the field `on` is a cluster file, not a machine of the catalog. */
 bool hm__is_cluster_file(const char *name);
 void hm__loaded_job_release(struct hm_loaded_job *job);
-/* Returns the first cluster of `on`, or else the cluster of the job, or NULL if there is none. */
+/*
+ * Returns the first cluster in the field `on`; if there is none, the cluster of the job; otherwise
+ * NULL.
+ */
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);
 /*
- * Check that on, network and set come with a job and, if one_machine is true, that `on` has at most
- * one machine.
+ * Check that the fields `on`, `network` and `set` are given only together with a job and, if
+ * one_machine is true, that `on` has at most one machine.
  */
 int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, struct hm_err *err);
 
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-/* Whether a name is that of a store: postgresql://... or a file that ends in .db or .sqlite. */
+/*
+ * Whether a name is the address of a store: postgresql://... or a file whose name ends in .db or
+ * .sqlite.
+ */
 bool hm__is_store(const char *name);
 
 /*
@@ -68,7 +75,7 @@ struct hm_trace_fields {
     struct hm_documents traces;
     const char *record;
     struct hm_texts where, algorithms, terms;
-    double best; /* Least loss P* that can be reached; NaN: not given. */
+    double best; /* Least loss P* that can be reached; NaN if it is not given. */
     const char *measure;
     bool epochs;
     double level, seed;
@@ -79,10 +86,10 @@ struct hm_loaded_traces {
     struct hm_traces *traces;           /* The traces; NULL if a stored fit was given. */
     struct hm_convergence *convergence; /* The fit; set by hm__load_convergence. */
     struct hm_converge_settings settings;
-    const char *fit; /* Name of the stored fit; NULL: traces were fitted. */
+    const char *fit; /* Name of the stored fit; NULL if traces were fitted. */
 };
 
-/* Load a stored fit, if the only document is one; otherwise load traces and fit them. */
+/* Load a stored fit if it is the only document; otherwise load traces and fit them. */
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *fields,
                          struct hm_loaded_traces *ret_loaded, struct hm_err *err);
 /* Load a stored fit from one document. */
@@ -98,11 +105,24 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  */
 
 /*
- * Open the store that `record` names (NULL: the default one), and close it with the result `rc` of
- * the work on it. For a caller without files, error messages do not show the address of the store.
+ * Open the store that `record` names (NULL: the default store), and close it. When it is closed,
+ * `rc` is the result of the work on the store. If the caller has no access to files, error messages
+ * do not show the address of the store.
  */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);
 void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err);
+
+/* A receiver of batches of runs that adds them through the context, which may use one writer thread
+ * for many requests. */
+struct hm_call_sink {
+    const struct hm_store_access *access;
+    const char *record;
+};
+
+int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
+                       struct hm_err *err);
+/* The function `add` of a struct hm_run_sink whose data is a struct hm_call_sink. */
+int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err);
 
 #endif

@@ -1,10 +1,11 @@
-/* Loading runs, traces and fits of convergence, and opening the store. */
+/* Loads runs, traces and fits of convergence, and opens the store. */
 #include <math.h>
 #include <string.h>
 
 #include "err.h"
 #include "files.h"
 #include "load.h"
+#include "load_import.h"
 #include "readers.h"
 #include "row_values.h"
 
@@ -59,7 +60,8 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
 {
     struct hm_store_filter filter = {.where = where ? where->items : NULL,
                                      .where_count = where ? where->count : 0,
-                                     .sort = "id"}; /* The oldest runs come first. */
+                                     /* Runs are read in the order in which they were added. */
+                                     .sort = "id"};
     size_t most = call->context->limits.runs;
     int64_t count = 0;
     int rc = hm_store_count(store, &filter, &count, err);
@@ -84,7 +86,8 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     if (rc == 0)
         rc = read_stored_runs(call, store, where, ret_runs, err);
     if (rc == 0 && !call->context->files)
-        (*ret_runs)->source = "the store"; /* A caller without files must not see the address. */
+        /* The address of the store is hidden from a caller without access to files. */
+        (*ret_runs)->source = "the store";
     hm__call_store_close(call, store, rc, err);
     return rc;
 }
@@ -98,6 +101,8 @@ int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struc
         return load_stored_runs(call, d->name, where, ret_runs, err);
     if (d->tree)
         rc = hm__runs_read(d->tree, d->name, ret_runs, err);
+    else if (hm__is_foreign(call, d))
+        rc = hm__load_foreign_runs(call, d, ret_runs, err);
     else if (d->text)
         rc = hm_runs_parse(d->text, d->length, d->name, ret_runs, err);
     else if (call->context->files)
@@ -142,11 +147,23 @@ int hm__load_fit(struct hm_call *call, const struct hm_document *d,
     return fail_file("fit", d->name, err);
 }
 
-/* Loads traces from several files, or from one document with contents. */
+/* Whether a document is a folder, whose files are imported. */
+static bool is_trace_folder(struct hm_call *call, const struct hm_document *d)
+{
+    return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
+}
+
+/* Loads traces from several files, or from one document that has contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err)
 {
+    bool foreign = false;
+    for (size_t i = 0; i < documents->count; i++)
+        foreign |= hm__is_foreign(call, &documents->items[i]) ||
+                   is_trace_folder(call, &documents->items[i]);
+    if (foreign)
+        return hm__load_foreign_traces(call, documents, settings, ret_traces, err);
     if (documents->count == 1)
         return hm__load_trace_table(call, &documents->items[0], settings, ret_traces, err);
     const char **paths = hm__arena_alloc(call->arena, documents->count, sizeof(*paths));
@@ -166,7 +183,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
                               const char *record, struct hm_traces **ret_traces, struct hm_err *err)
 {
-    /* The oldest runs come first. */
+    /* Traces are read in the order in which they were added. */
     struct hm_store_filter filter = {
         .where = f->where.items, .where_count = f->where.count, .sort = "id"};
     struct hm_store *store = NULL;
@@ -198,7 +215,10 @@ static bool is_listed(const struct hm_texts *texts, const char *text)
     return false;
 }
 
-/* Keeps the traces of the algorithms that the request names; each name must be that of a trace. */
+/*
+ * Keeps the traces of the algorithms that the request names. It is an error if a named algorithm
+ * has no trace.
+ */
 static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
                            struct hm_err *err)
 {
@@ -252,18 +272,23 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
     return rc;
 }
 
-/* Whether the only document is a stored fit: a file .json, or an object with algorithms. */
-static bool is_fit(const struct hm_trace_fields *f)
+/*
+ * Whether the only document is a stored fit: a .json file, or a JSON object with the key
+ * "algorithms".
+ */
+static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
 {
     const struct hm_document *d = f->traces.count == 1 ? &f->traces.items[0] : NULL;
 
     if (!d)
         return false;
     return d->tree ? d->tree->kind == HM_VALUE_MAP && hm__value_get(d->tree, "algorithms")
-                   : hm__text_ends(d->name, ".json");
+                   : hm__text_ends(d->name, ".json") && !hm__is_foreign(call, d);
 }
 
-/* Refuses fields that would change how a stored fit was made from its traces. */
+/*
+ * Refuses fields that have no effect on a stored fit, because they concern how traces are fitted.
+ */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
     const char *given = !isnan(f->best)  ? "best"
@@ -289,7 +314,7 @@ int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
                                        .best = isnan(f->best) ? 0 : f->best,
                                        .level = isnan(f->level) ? 0 : f->level,
                                        .seed = f->seed};
-    if (is_fit(f)) {
+    if (is_fit(call, f)) {
         loaded->fit = f->traces.items[0].name;
         int rc = check_fit(f, err);
         return rc ? rc : hm__load_fit(call, &f->traces.items[0], &loaded->convergence, err);

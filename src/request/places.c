@@ -1,4 +1,7 @@
-/* Where a fit predicts: the quantities of a target, and the numbers of workers without one. */
+/*
+ * Lists the configurations that a fit predicts: the quantities of a target, and, if the target
+ * gives no number of workers, default numbers of workers.
+ */
 #include <math.h>
 #include <string.h>
 

@@ -1,10 +1,11 @@
 /*
- * The verb plan: how many machines, how long, how much and why; from a model, from runs, or from
- * both.
+ * The verb plan: computes how many machines to use, how long the job takes, what it costs, and what
+ * limits the speed; from a model, from runs, or from both.
  */
 #include "plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -87,6 +88,21 @@ static const struct hm_request_field fields[] = {
     HM_ROW_POSITIVE(T, max_n, "max_n", 'n', HM_DIM_NONE, "question", "N",
                     "most workers to consider (default: the cluster's, else 1024, or 64 for a "
                     "graph)"),
+    {.name = "n",
+     .kind = HM_REQUEST_NUMBERS,
+     .offset = offsetof(T, n),
+     .group = "question",
+     .argument = "LIST",
+     .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
+             "exactly this "
+             "many, also if memory does not suffice"},
+    {.name = "slack",
+     .kind = HM_REQUEST_NUMBER,
+     .offset = offsetof(T, slack),
+     .group = "question",
+     .argument = "SHARE",
+     .help = "recommend the fewest workers within this share of the best, such as 10% (default "
+             "5%)"},
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
@@ -103,6 +119,15 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_SCREEN,
      .group = "output",
      .help = "parameters, flop and bytes of the network, layer by layer"},
+    HM_ROW_FLAG(T, explain_layout, "explain_layout", 0, "output",
+                "for a transformer: which ranks form which groups on which nodes"),
+    {.name = "emit",
+     .kind = HM_REQUEST_CHOICE,
+     .offset = offsetof(T, emit),
+     .group = "output",
+     .argument = "NAME",
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
+     .help = "for a transformer: flags or a file that run the layout"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -133,6 +158,13 @@ static void plan_release(struct plan_parts *p)
     hm__loaded_job_release(&p->job);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
 static void set_question(const struct hm_plan_request *r, struct hm_question *q)
 {
     q->goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal);
@@ -144,6 +176,11 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->work = isnan(r->work) ? q->work : r->work;
     q->max_n = isnan(r->max_n) ? q->max_n : r->max_n;
     q->reference = isnan(r->reference) ? q->reference : r->reference;
+    q->slack = isnan(r->slack) ? q->slack : r->slack;
+    if (r->n.count > 0)
+        qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
+    q->n = r->n.values;
+    q->n_count = r->n.count;
     q->weak = r->weak;
 }
 
@@ -171,23 +208,27 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 }
 
 /*
- * Estimates how many vertices and edges are assigned to workers by all splits of the job's graph,
- * for n = 1 to `most`. METIS refines a split several times.
+ * Estimates the work of splitting the job's graph for n = 1 to `most`, as the number of vertices
+ * and edges that are assigned to workers in all splits. METIS refines a split several times, and
+ * HDRF compares all workers for each edge.
  */
 static double split_work(const struct hm_job *job, double most)
 {
     double trials = hm_split_is_random(job->split) ? job->trials : 1;
-    double passes = job->split == HM_SPLIT_METIS ? 20 : 1;
+    double counts = fmin(most, job->graph->vertices);
+    double passes = job->split == HM_SPLIT_METIS  ? 20
+                    : job->split == HM_SPLIT_HDRF ? fmax(counts / 2, 1)
+                                                  : 1;
 
-    return (job->graph->vertices + job->graph->edges) * trials * passes *
-           fmin(most, job->graph->vertices);
+    return (job->graph->vertices + job->graph->edges) * trials * passes * counts;
 }
 
-/* Refuse a graph whose splits would take longer than the context allows. */
+/* Refuses a graph if its splits would take more work than the context allows. */
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    double n = most > 0 ? most : 64; /* A plan without a limit considers up to 64 workers. */
+    /* Without a limit, a plan of a graph considers up to 64 workers. */
+    double n = most > 0 ? most : 64;
 
     if (!job->graph || !(context->limits.split_work > 0) ||
         !(split_work(job, n) > context->limits.split_work))
@@ -205,10 +246,10 @@ static int check_graph(const struct hm_context *context, const struct hm_job *jo
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
 {
-    double most = q->max_n > 0 ? q->max_n : 0;
+    double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
     size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(q->max_n > 0) && i < count; i++) {
+    for (size_t i = 0; !(most > 0) && i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
@@ -219,7 +260,10 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                             context->limits.max_n);
 }
 
-/* Fits the runs. The fit replaces the model of the job, or corrects it. */
+/*
+ * Fits the runs. If there is a job, the fit corrects its model; otherwise the fit replaces the
+ * model.
+ */
 static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                     struct hm_question *q, struct hm_err *err)
 {
@@ -298,6 +342,16 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
+/* Refuses fields that only apply to transformers. */
+static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *field = r->emit >= 0 ? "emit" : r->explain_layout ? "explain_layout" : NULL;
+
+    return field ? hm__request_fail(err, field, HM_E_CONFLICT,
+                                    "this needs a job that trains a transformer")
+                 : 0;
+}
+
 static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                       struct hm_err *err)
 {
@@ -317,6 +371,10 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     question.way_count = p->ways.count;
     if (rc == 0)
         rc = hm__load_job(call, &r->job, r->runs.name && !r->job.job.name, &p->job, err);
+    if (rc == 0 && p->job.job->large)
+        return 0;
+    if (rc == 0)
+        rc = check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -327,15 +385,33 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
+/* Whether the name of a document is that of a table of runs. */
+static bool names_table(const struct hm_document *d)
+{
+    static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
+
+    for (size_t i = 0; d->name && i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (hm__text_ends(d->name, endings[i]))
+            return true;
+    return false;
+}
+
 static int plan_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
-    const struct hm_plan_request *r = values;
+    struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
-    int rc = check_request(r, err);
 
+    /* `plan runs.csv` means a plan from these runs. */
+    if (names_table(&r->job.job) && !r->runs.name) {
+        r->runs = r->job.job;
+        r->job.job = (struct hm_document){0};
+    }
+    int rc = check_request(r, err);
     if (rc == 0)
         rc = solve_plan(r, call, &p, err);
-    if (rc == 0)
+    if (rc == 0 && p.job.job->large)
+        rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);
     return rc;

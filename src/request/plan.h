@@ -7,8 +7,11 @@
 /* The fields of plan that describe platforms and consistencies. */
 struct hm_platform_fields {
     struct hm_choices platform, consistency;
-    double staleness, servers, backups; /* Bound of the staleness, numbers of servers and of backup
-                                           workers; NaN: not given. */
+    /*
+     * Bound of the staleness, number of servers, and number of backup workers; each is NaN if it is
+     * not given.
+     */
+    double staleness, servers, backups;
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -21,8 +24,10 @@ struct hm_plan_request {
     struct hm_texts where, terms;
     double level;
     int goal;
-    double alpha, beta, deadline, budget, faster, work, max_n, reference;
-    bool weak;
+    double alpha, beta, deadline, budget, faster, work, max_n, reference, slack;
+    struct hm_numbers n;
+    bool weak, explain_layout;
+    int emit; /* Index of enum hm_large_emit; -1: not given. */
     bool table, layers, no_chart, json, csv;
     const char *plot;
 };
@@ -35,10 +40,14 @@ struct hm_plan_ways {
 };
 
 /*
- * Make the list of platforms to compare from the fields: platforms, consistencies and the cost of
- * staleness.
+ * Make the list of platforms to compare from the fields for platforms, consistencies and the cost
+ * of staleness.
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
+
+/* Plan a job that trains a transformer, and add the answer to the call. */
+int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
+                   const struct hm_loaded_job *loaded, struct hm_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Makes the list of platforms that a plan compares from its fields. If the field `consistency` is
- * missing and all platforms are asked for, all consistencies are compared; otherwise the other
- * fields imply one consistency.
+ * Makes the list of platforms that a plan compares from the fields of the request. If the field
+ * `consistency` is missing and the request asks for all platforms, all consistencies are compared;
+ * otherwise the consistency follows from the other fields.
  */
 #include <math.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static bool has_choice(const struct hm_choices *choices, int index)
 }
 
 /*
- * The choices of the field `platform` begin with all-reduce, but the enum begins with
- * HM_PLATFORM_JOB.
+ * Whether the request names a platform. The choices of the field `platform` begin with all-reduce,
+ * but the enum begins with HM_PLATFORM_JOB.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
@@ -44,7 +44,10 @@ static bool has_stale_cost(const struct hm_platform_fields *f)
     return !isnan(f->stale_cost.value) || f->stale_cost.from.name;
 }
 
-/* Returns the first given field that applies only to parameter servers; NULL: none is given. */
+/*
+ * Returns the name of the first given field that applies only to parameter servers; NULL if there
+ * is none.
+ */
 static const char *server_field(const struct hm_platform_fields *f)
 {
     return f->consistency.count   ? "consistency"
@@ -125,7 +128,8 @@ static const char *algorithm_name(const void *context, size_t i)
 }
 
 /*
- * Finds the algorithm of that name or, without a name, the only one that has traces with staleness.
+ * Finds the algorithm with the given name; if name is NULL, the only algorithm that has traces with
+ * staleness.
  */
 static int find_algorithm(const struct hm_convergence *c, const char *name, size_t *ret_index,
                           struct hm_err *err)
@@ -162,7 +166,8 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
 }
 
 /*
- * Sets the cost factors of platforms with staleness. It is an error if the fit knows none of them.
+ * Sets the cost factors of the platforms with staleness. It is an error if the fit gives none of
+ * these factors.
  */
 static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
                       struct hm_err *err)
@@ -190,8 +195,8 @@ static int take_costs(const struct hm_convergence *c, size_t algorithm, struct h
 }
 
 /*
- * Reads the costs of staleness from a fit, given as ALGORITHM=FILE or as a document with an
- * algorithm.
+ * Reads the costs of staleness from a fit of convergence, which is given as ALGORITHM=FILE or as a
+ * document that names an algorithm.
  */
 static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
                           struct hm_plan_ways *w, struct hm_err *err)

@@ -1,4 +1,4 @@
-/* The verb recommend: how many workers to use, based on measured runs. */
+/* The verb recommend: finds how many workers to use, based on measured runs. */
 #include <math.h>
 #include <string.h>
 
@@ -89,8 +89,8 @@ static int place_add(struct hm_place *place, const char *field, const char *name
 }
 
 /*
- * Reads a value. Latency and bandwidth have their units; other quantities are read as in a column
- * of runs.
+ * Reads the value of a quantity. Latency and bandwidth may have their units; other quantities are
+ * read as in a column of runs.
  */
 static int value_read(const char *name, const char *text, double *ret_value, struct hm_err *err)
 {

@@ -1,12 +1,13 @@
 /*
- * The public functions of requests: setting fields, reading a body, checking limits, running and
- * replying.
+ * The public functions of requests: they set fields, read a body, check limits, run the verb, and
+ * make the reply.
  */
 #include "request.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "files.h"
 
@@ -30,7 +31,10 @@ const struct hm_verb *hm__verb_find(const char *name)
     return NULL;
 }
 
-/* Compares names; a dash equals an underscore, because the command line writes max-n for max_n. */
+/*
+ * Compares the name of a field with the name that the user wrote. A dash equals an underscore,
+ * because the command line has --max-n for max_n.
+ */
 static bool is_name(const char *name, const char *written)
 {
     while (*name && (*name == *written || (*name == '_' && *written == '-'))) {
@@ -62,7 +66,8 @@ static const char *field_name(const void *context, size_t i)
 }
 
 /*
- * Finds the field of that name; otherwise returns NULL with an error that suggests a similar name.
+ * Finds the field with a name. If there is none, returns NULL with an error that suggests a similar
+ * name.
  */
 static const struct hm_request_field *find_field(struct hm_request *r, const char *name,
                                                  struct hm_err *err)
@@ -162,10 +167,14 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
     return f ? hm__field_read(r->arena, f, r->values, value, err) : HM_E_KEY;
 }
 
-/* Whether the body is the main document itself instead of an object of fields. */
-static bool is_bare(const struct hm_verb *verb, const struct hm_value *root)
+/* Whether the body is the main document itself instead of an object of fields. If the main document
+ * was set before, the body is an object of fields. */
+static bool is_bare(const struct hm_request *r, const struct hm_value *root)
 {
-    if (!verb->bare)
+    const struct hm_verb *verb = r->verb;
+
+    if (!verb->bare || hm__request_given(r, verb->operand) ||
+        (verb->table && hm__request_given(r, verb->table)))
         return false;
     const struct hm_request_field *operand = hm__verb_field(verb, verb->operand);
     if (root->kind == HM_VALUE_LIST)
@@ -188,7 +197,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
         rc = hm__json_parse(r->arena, text, length, source ? source : "request.json", &root, err);
     if (rc)
         return rc;
-    if (is_bare(r->verb, root))
+    if (is_bare(r, root))
         return read_member(r, r->verb->operand, root, err);
     if (root->kind != HM_VALUE_MAP)
         return hm__request_fail(err, "", HM_E_TYPE, "the body is not an object");
@@ -200,7 +209,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Returns the number of elements of a field that is a list; 0 for other fields. */
+/* Returns the number of elements of a list field; 0 for any other kind of field. */
 static size_t list_length(const struct hm_request_field *f, const void *values)
 {
     const void *member = (const char *)values + f->offset;
@@ -220,7 +229,7 @@ static size_t list_length(const struct hm_request_field *f, const void *values)
     }
 }
 
-/* Refuses fields that the context does not allow, and lists that are too long. */
+/* Refuses fields that the context does not allow, and lists that are longer than it allows. */
 static int check_context(const struct hm_request *r, const struct hm_context *c, struct hm_err *err)
 {
     for (size_t i = 0; i < r->verb->field_count; i++) {
@@ -292,15 +301,12 @@ static int make_reply(struct hm_call *call, struct hm_reply **ret_reply, struct 
     return 0;
 }
 
-int hm_request_run(struct hm_request *r, const struct hm_context *context,
-                   struct hm_reply **ret_reply, struct hm_err *err)
+static int request_answer(struct hm_request *r, const struct hm_context *context,
+                          struct hm_reply **ret_reply, struct hm_err *err)
 {
-    static const struct hm_context nothing;
-    struct hm_call call = {.context = context ? context : &nothing};
-
-    if (!r || !ret_reply)
-        return hm__fail(err, HM_E_MISSING, "a request and a place for the reply are needed");
+    struct hm_call call = {.context = context};
     int rc = check_context(r, call.context, err);
+
     if (rc == 0 && !(call.arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0)
@@ -313,6 +319,40 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
     if (rc == 0)
         rc = make_reply(&call, ret_reply, err);
     call_release(&call);
+    return rc;
+}
+
+int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
+{
+    rc = hm__budget_result(rc, err);
+    if (rc == HM_E_BUDGET && err && err->field[0] && hm__verb_field(verb, err->field))
+        hm__err_at(err, "request", 0);
+    return rc;
+}
+
+int hm_request_run(struct hm_request *r, const struct hm_context *context,
+                   struct hm_reply **ret_reply, struct hm_err *err)
+{
+    static const struct hm_context nothing;
+    const struct hm_context *c = context ? context : &nothing;
+
+    if (!r || !ret_reply)
+        return hm__fail(err, HM_E_MISSING, "a request and a place for the reply are needed");
+    struct hm_reply *reply = NULL;
+    struct hm_budget budget = {.seconds = c->limits.seconds,
+                               .bytes = c->limits.bytes,
+                               .cancelled = c->cancelled,
+                               .data = c->cancelled_data};
+    bool limited = budget.seconds > 0 || budget.bytes > 0 || budget.cancelled;
+    if (limited)
+        hm__budget_enter(&budget);
+    int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
+    if (limited)
+        hm__budget_leave(&budget);
+    if (rc)
+        hm_reply_free(reply);
+    else
+        *ret_reply = reply;
     return rc;
 }
 

@@ -274,7 +274,7 @@ static void export_one(struct hm_text *out, enum export_form form, const struct 
     }
 }
 
-/* Exports runs page by page, one line for each run or sample. */
+/* Exports runs page by page, with one or more lines for each run. */
 static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
                         enum export_form form, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* The verbs runs add and import, and those for named documents of the store. */
+/* The verbs runs add and runs import, and the verbs for named documents of the store. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,26 +12,17 @@
 /* ---- the writer --------------------------------------------------------------------------------
  */
 
-/*
- * Receives batches of runs and adds them through the context, which may use one writer thread for
- * many requests.
- */
-struct call_sink {
-    const struct hm_store_access *access;
-    const char *record;
-};
-
-static int call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
+int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
 {
-    const struct call_sink *sink = data;
+    const struct hm_call_sink *sink = data;
 
     return sink->access->add(sink->access->data, sink->record, batch, err);
 }
 
-static int open_sink(struct hm_call *call, struct call_sink *sink, const char *record,
-                     struct hm_err *err)
+int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
+                       struct hm_err *err)
 {
-    *sink = (struct call_sink){call->context->store, record};
+    *sink = (struct hm_call_sink){call->context->store, record};
     call->from_store = true;
     if (sink->access)
         return 0;
@@ -85,7 +76,9 @@ static const struct hm_request_field add_fields[] = {
 
 #undef T
 
-/* Makes a tree of one row, so that names and units have the same meaning as in tables. */
+/*
+ * Makes a table with one row, so that names and units have the same meaning as in tables of runs.
+ */
 static int make_row(struct hm_call *call, const struct hm_runs_add_request *r,
                     struct hm_value *ret_row, struct hm_err *err)
 {
@@ -121,19 +114,19 @@ static int add_run(const void *values, struct hm_call *call, struct hm_err *err)
     struct hm_added added = {0};
     struct hm_runs *runs = NULL;
     struct hm_value row;
-    struct call_sink writer;
+    struct hm_call_sink writer;
 
     if (r->value.count == 0) {
         hm__request_fail(err, "value", HM_E_MISSING, "no value is given");
         hm__err_hint(err, "give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
         return HM_E_MISSING;
     }
-    int rc = open_sink(call, &writer, r->record, err);
+    int rc = hm__call_sink_open(call, &writer, r->record, err);
     if (rc == 0)
         rc = make_row(call, r, &row, err);
     if (rc == 0)
         rc = hm__runs_read(&row, "runs add", &runs, err);
-    const struct hm_run_sink sink = {&writer, call_sink_add};
+    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     if (rc == 0)
         rc = hm__table_add_runs(&sink, runs, NULL, &added, err);
     if (rc == 0 && r->json)
@@ -189,10 +182,10 @@ struct import_counts {
     size_t runs, traces;
 };
 
-/* Imports one table: a table with iterations holds traces; any other table holds runs. */
-static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
-                        const struct hm_document *d, const struct hm_run_sink *sink,
-                        struct import_counts *done, struct hm_err *err)
+/* Imports one table. If the table has iterations, its rows are traces, otherwise runs. */
+static int import_document(struct hm_call *call, const struct hm_runs_import_request *r,
+                           const struct hm_document *d, const struct hm_run_sink *sink,
+                           struct import_counts *done, struct hm_err *err)
 {
     struct hm_err not_traces = {0};
     struct hm_traces *traces = NULL;
@@ -215,22 +208,43 @@ static int import_table(struct hm_call *call, const struct hm_runs_import_reques
     return rc;
 }
 
+/* Imports a table. Standard input can be read only once, so its contents are read here. */
+static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
+                        const struct hm_document *d, const struct hm_run_sink *sink,
+                        struct import_counts *done, struct hm_err *err)
+{
+    struct hm_document whole = *d;
+    char *text = NULL;
+    int rc = 0;
+
+    if (call->context->files && !d->text && !d->tree && strcmp(d->name, "-") == 0) {
+        rc = call->context->files->read_table(d->name, &text, &whole.length, err);
+        whole.text = text;
+    }
+    if (rc == 0)
+        rc = import_document(call, r, &whole, sink, done, err);
+    hm_text_free(text);
+    return rc;
+}
+
 static int import_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
     const struct hm_runs_import_request *r = values;
     struct import_counts done = {0};
-    struct call_sink writer;
+    struct hm_call_sink writer;
 
     if (r->runs.count == 0) {
         hm__request_fail(err, "runs", HM_E_MISSING, "no table is given");
         hm__err_hint(err, "give a table of runs or traces, CSV or JSON lines");
         return HM_E_MISSING;
     }
-    /* With several tables, rows of different tables would get the same keys. */
+    /*
+     * With several tables, rows of different tables would get the same key, which must be unique.
+     */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
-    int rc = open_sink(call, &writer, r->record, err);
-    const struct hm_run_sink sink = {&writer, call_sink_add};
+    int rc = hm__call_sink_open(call, &writer, r->record, err);
+    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     for (size_t k = 0; rc == 0 && k < r->runs.count; k++)
         rc = import_table(call, r, &r->runs.items[k], &sink, &done, err);
     if (rc == 0 && r->json)
@@ -341,7 +355,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* The output of a list of documents, as text or JSON. */
+/* The output of a list of documents while it is written, as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

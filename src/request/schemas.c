@@ -1,4 +1,4 @@
-/* JSON Schema, made from the tables of fields and of answers. */
+/* Writes JSON Schema from the tables of fields and of answers. */
 #include "schemas.h"
 
 #include <math.h>
@@ -67,8 +67,8 @@ static void put_document(struct hm_json *json, const struct hm_request_field *f)
 }
 
 /*
- * Writes the allowed range of a field. Only plain numbers have one, because a quantity such as "6h"
- * is a text.
+ * Writes the allowed range of a field. Only plain numbers have a range, because a quantity such as
+ * "6h" is a text.
  */
 static void put_range(struct hm_json *json, const struct hm_request_field *f)
 {

@@ -12,11 +12,11 @@ enum hm_member_kind {
     HM_MEMBER_NUMBER,
     HM_MEMBER_TEXT,
     HM_MEMBER_BOOL,
-    HM_MEMBER_OBJECT,  /* An object of the schema `of`. */
-    HM_MEMBER_LIST,    /* A list of objects of the schema `of`. */
-    HM_MEMBER_NUMBERS, /* A list of numbers. */
-    HM_MEMBER_TEXTS,   /* A list of texts. */
-    HM_MEMBER_ANY,     /* Numbers, texts or objects of any shape. */
+    HM_MEMBER_OBJECT,  /* The member is an object of the schema `of`. */
+    HM_MEMBER_LIST,    /* The member is a list of objects of the schema `of`. */
+    HM_MEMBER_NUMBERS, /* The member is a list of numbers. */
+    HM_MEMBER_TEXTS,   /* The member is a list of texts. */
+    HM_MEMBER_ANY,     /* The member may be a number, a text or an object of any shape. */
 };
 
 /* One member of a JSON object. */
@@ -24,8 +24,8 @@ struct hm_member {
     const char *name;
     enum hm_member_kind kind;
     const char *of;
-    bool nullable; /* The value may be null. */
-    bool optional; /* The member may be missing. */
+    bool nullable; /* True if the value may be null. */
+    bool optional; /* True if the member may be missing. */
     const char *help;
 };
 
@@ -33,23 +33,26 @@ struct hm_answer_schema {
     const char *name;
     const struct hm_member *members;
     size_t count;
-    bool open; /* Objects may have further members. */
+    bool open; /* True if the objects may have further members. */
 };
 
 /* All schemas of answers. The last entry has no name. */
 extern const struct hm_answer_schema hm__answer_schemas[];
 const struct hm_answer_schema *hm__answer_schema(const char *name);
 
-/* Write all schemas of answers as members of the object that is open in `json`. */
+/* Write all schemas of answers as members of the JSON object that is being written. */
 void hm__answer_schemas_json(struct hm_json *json);
 
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Write the schema of a field as members of the object that is open in `json`. */
+/* Write the schema of a field as members of the JSON object that is being written. */
 void hm__field_schema_json(struct hm_json *json, const struct hm_request_field *field);
 
-/* Check a JSON value against a schema of answers; the error names the member. */
+/*
+ * Check a JSON value against the schema of an answer; an error names the member that does not
+ * match.
+ */
 int hm__schema_check(const struct hm_value *value, const char *schema, struct hm_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rows of the field tables that converge and advise share. */
+/* Macros for rows of field tables that both converge and advise have. */
 #ifndef HM_REQUEST_TRACES_H
 #define HM_REQUEST_TRACES_H
 

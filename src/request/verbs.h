@@ -1,4 +1,4 @@
-/* Rows of field tables that several verbs share, and the verbs themselves. */
+/* Declares the verbs, and macros for rows of field tables that several verbs share. */
 #ifndef HM_VERBS_H
 #define HM_VERBS_H
 
@@ -10,9 +10,10 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_converge, hm__verb_advise, hm__verb_graph, hm__verb_catalog_list,
     hm__verb_catalog_show, hm__verb_catalog_import, hm__verb_runs_list, hm__verb_runs_show,
     hm__verb_runs_add, hm__verb_runs_import, hm__verb_runs_export, hm__verb_runs_delete,
-    hm__verb_documents_put, hm__verb_documents_get, hm__verb_documents_list;
+    hm__verb_runs_check, hm__verb_runs_recover, hm__verb_documents_put, hm__verb_documents_get,
+    hm__verb_documents_list, hm__verb_import;
 
-/* Up to this number, a double holds every whole number. */
+/* Largest seed, 2^53 - 1; a double represents every whole number up to this one exactly. */
 static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])

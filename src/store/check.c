@@ -60,7 +60,7 @@ static int two_digits(const char *digits)
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* Whether a text in the form of a time is a date and time that exist. */
+/* Whether the date and time in a text exist; the form of the text was checked before. */
 static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

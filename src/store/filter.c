@@ -1,7 +1,7 @@
 /*
  * Parses conditions such as "n>=4" and writes them as SQL. The name is looked up in the list of
  * columns, and the SQL contains the name from that list; any other name is a key of `more` and is
- * bound as a parameter. A run without a value does not match, whatever the operator is.
+ * bound as a parameter. A run that has no value of that name never matches.
  */
 #include "filter.h"
 

@@ -24,9 +24,10 @@ void hm__statement_release(struct hm_statement *s);
 
 /* How the database should find the runs that match a filter. */
 enum hm_where {
-    HM_WHERE_ANY,   /* The database chooses how. */
-    HM_WHERE_WALK,  /* Runs are read in the order of the sort column's index, and each is tested. */
-    HM_WHERE_PROBE, /* Write only conditions that an index other than the sort column's can find. */
+    HM_WHERE_ANY,  /* The database chooses the way itself. */
+    HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */
+    /* The statement has only the conditions that an index other than the sort column's can find. */
+    HM_WHERE_PROBE,
 };
 
 /*

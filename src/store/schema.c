@@ -52,7 +52,8 @@ static const char CREATE_RUNS[] =
 
 /*
  * Version 1: costs, other columns and samples of runs, so that a store holds traces too; documents;
- * unique keys, so that a run can be sent twice; an index for each column that runs can be sorted by.
+ * unique keys, so that a run that is sent twice is stored once; an index for each column that runs
+ * can be sorted by.
  */
 static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "ALTER TABLE runs ADD COLUMN cost double precision;"
@@ -186,7 +187,8 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
-    rc = read_version(store, &version, err); /* Another program may have migrated the store. */
+    /* Read the version again, because another program may have migrated the store meanwhile. */
+    rc = read_version(store, &version, err);
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)
             rc = apply_step(store, &steps[i], err);

@@ -19,8 +19,8 @@ struct hm_sql_value {
     const char *text; /* Borrowed; UTF-8, ends with NUL. */
 };
 
-/* Called with each row, whose texts are valid during the call. A result other than 0 stops the
- * query, which returns that code. */
+/* A function that is called with each row. The texts of the row are valid only during the call. A
+ * result other than 0 stops the query, which returns that code. */
 typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t count,
                        struct hm_err *err);
 
@@ -37,14 +37,20 @@ struct hm_sql {
                  size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                  struct hm_err *err);
 
-    const char *begin_write; /* Begins a transaction that excludes other writers. */
-    const char *begin_read;  /* Begins a transaction that sees one state of the data. */
-    const char *has_meta;    /* A query that returns 1 if the table meta exists, and 0 otherwise. */
-    const char *id_type;     /* Type of the id of a row; an id is never reused. */
-    const char *text_type;   /* Type of a text column that is compared byte by byte. */
-    const char *packed;      /* Clause that ends the definition of a table found only by its key. */
-    const char *index_id; /* Text after the columns of an index that orders equal values by id. */
-    const char *plain;    /* Prefix that keeps the index of a column from being used, or "". */
+    /* Queries that return the text "ok" or a list of damages; NULL if the database has none. */
+    const char *verify, *verify_quick;
+    const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
+    /* Statement that begins a transaction which sees one state of the data. */
+    const char *begin_read;
+    const char *has_meta;  /* A query that returns 1 if the table meta exists, and 0 otherwise. */
+    const char *id_type;   /* SQL type of the id of a row; an id is never reused. */
+    const char *text_type; /* SQL type of a text column that is compared byte by byte. */
+    /* Clause at the end of the definition of a table whose rows are found only by their key. */
+    const char *packed;
+    /* Text that follows the columns of an index, so that equal values are ordered by id. */
+    const char *index_id;
+    /* Prefix of a column name that prevents the use of the column's index; "" if not needed. */
+    const char *plain;
     /* Condition that compares a key of `more` with a number; contains {key}, {op}, {number} and
      * {text}. */
     const char *more_number;

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "sql.h"
@@ -21,6 +23,7 @@ enum {
     STATEMENTS = 24,  /* Number of compiled statements in the cache. */
     LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
     PAGE_BYTES = 4096,
+    CHECK_EVERY = 4000, /* Number of SQLite's instructions between two checks of the budget. */
 };
 
 struct statement {
@@ -36,6 +39,7 @@ struct sqlite {
     struct statement statements[STATEMENTS];
     unsigned long clock; /* Number of uses of cached statements. */
     bool failed_before;  /* The file could not be opened. */
+    bool read_only;      /* There is no permission to write the file or its folder. */
 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -70,6 +74,8 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_TOOBIG)
         return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
+    if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
+        return hm__budget_check("runs", err);
     if (known)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
     if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
@@ -198,6 +204,8 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
     int code, rc = 0, count = sqlite3_column_count(s->compiled);
 
     while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
+        if ((rc = hm__budget_check("runs", err)))
+            break;
         for (int i = 0; i < count && i < CELLS; i++)
             cells[i] = read_cell(s->compiled, i);
         rc = row ? row(context, cells, (size_t)count, err) : 0;
@@ -244,7 +252,7 @@ static void close_file(void *connection)
     for (size_t i = 0; i < STATEMENTS; i++)
         drop_statement(&c->statements[i]);
     /* Update the statistics of the query planner; a failure does not matter. */
-    if (c->db && !c->failed_before)
+    if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
     sqlite3_close(c->db);
     hm__free(c);
@@ -282,16 +290,71 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, WAIT_MS);
 }
 
-static int configure_file(struct sqlite *c, struct hm_err *err)
+/* SQLite calls this function during a long statement; if it returns 1, the statement ends. */
+static int is_over_budget(void *unused)
+{
+    (void)unused;
+    return hm__budget_spent("runs");
+}
+
+/* Whether a file can be read, but it or its folder cannot be written. */
+static bool is_write_protected(const char *where)
+{
+    const char *slash = strrchr(where, '/');
+    struct hm_text folder = {0};
+
+    if (slash)
+        hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
+    bool writable = access(where, W_OK) == 0 && !folder.failed &&
+                    access(folder.data ? folder.data : ".", W_OK) == 0;
+    hm__text_release(&folder);
+    return !writable && access(where, R_OK) == 0;
+}
+
+/* Opens a file without permission to write. A write-ahead log needs a writable folder, so the file
+ * is opened as one that does not change; this is right if there is no log with further data. */
+static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
+{
+    struct hm_text name = {0};
+    struct stat log;
+
+    hm__text_addf(&name, "%s-wal", where);
+    bool logged = !name.failed && stat(name.data, &log) == 0 && log.st_size > 0;
+    hm__text_release(&name);
+    if (logged)
+        return hm__fail(err, HM_E_IO,
+                        "cannot use the store: no permission to write, and its log must be written "
+                        "back first");
+    hm__text_add(&name, "file:");
+    for (const char *at = where; *at; at++)
+        hm__text_addf(&name, strchr("%?#", *at) ? "%%%02x" : "%c", (unsigned char)*at);
+    hm__text_add(&name, "?immutable=1");
+    if (name.failed)
+        return hm__fail_nomem(err);
+    sqlite3_close(c->db);
+    c->db = NULL;
+    int code = sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    hm__text_release(&name);
+    c->read_only = true;
+    if (code)
+        return sqlite_fail(c, code, err);
+    return sqlite_exec(c, "SELECT count(*) FROM sqlite_master; PRAGMA trusted_schema=OFF", err);
+}
+
+static int configure_file(struct sqlite *c, const char *where, struct hm_err *err)
 {
     char pragmas[256];
 
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
+    sqlite3_progress_handler(c->db, CHECK_EVERY, is_over_budget, NULL);
     /* Opening a database does not read the file, but this query does. */
-    int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", err);
-    if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
-        rc = sqlite_fail(c, SQLITE_READONLY, err);
+    struct hm_err why = {0};
+    int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
+    if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
+        return open_read_only(c, where, err);
+    if (rc && err)
+        *err = why;
     if (rc == 0)
         rc = enable_wal(c, err);
     snprintf(pragmas, sizeof(pragmas),
@@ -323,7 +386,7 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-        rc = code ? sqlite_fail(c, code, err) : configure_file(c, err);
+        rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
     }
     if (rc) {
         hm__err_at(err, where, 0);
@@ -343,6 +406,8 @@ const struct hm_sql hm__sqlite = {
     .close = close_file,
     .exec = sqlite_exec,
     .query = sqlite_query,
+    .verify = "PRAGMA integrity_check(1)",
+    .verify_quick = "PRAGMA quick_check(1)",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",

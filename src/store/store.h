@@ -29,8 +29,15 @@ int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sq
  * commit. */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
-/* Called with each run, whose texts are valid during the call. A result other than 0 stops the
- * query, which returns that code. */
+/* Looks for damage, which is HM_E_IO. If `quick`, the time grows only with the size of the file:
+ * indexes and samples are not compared with the runs, and *ret_runs is not set. Otherwise *ret_runs
+ * is the number of runs. */
+int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
+/* Finds the largest id of a run; *ret_id is unchanged if there is no run. */
+int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err);
+
+/* A function that is called with each run. The texts of the run are valid only during the call. A
+ * result other than 0 stops the query, which returns that code. */
 typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
 /* Visits the runs that match a filter, inside a transaction that the caller has begun;

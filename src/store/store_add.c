@@ -1,6 +1,7 @@
 /*
- * Adds runs, all in one transaction. A run whose key exists already is not an error and is not
- * added again, so a client that received no answer can send its runs again.
+ * Adds runs, all in one transaction. If a run has the same key and the same contents as a stored
+ * one, it is not added again, so a client that received no answer can send its runs again. The same
+ * key with other contents is an error.
  */
 #include <string.h>
 
@@ -13,7 +14,8 @@
 #include "text.h"
 
 enum {
-    CELLS = HM_STORE_COLUMNS, /* Values of a run: all columns except id, and sample_count. */
+    /* Number of values of a run: all columns except id, and sample_count. */
+    CELLS = HM_STORE_COLUMNS,
     SAMPLE_CELLS = 6,
     AT_ONCE = 64, /* Number of samples that one statement inserts. */
 };
@@ -91,10 +93,103 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
     return rc;
 }
 
+/* ---- runs that are stored already --------------------------------------------------------------
+ */
+
+/* A run to add, and the stored run with the same key. */
+struct known_run {
+    const struct hm_sql_value *cells; /* Values of the run to add, as write_insert orders them. */
+    const struct hm_stored *run;
+    int64_t id;
+    size_t samples; /* Number of samples that were compared. */
+    bool differs;
+};
+
+static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_value *b)
+{
+    if (a->null || b->null)
+        return a->null == b->null;
+    if (a->kind == HM_SQL_TEXT || b->kind == HM_SQL_TEXT)
+        return a->kind == b->kind && strcmp(a->text, b->text) == 0;
+    double x = a->kind == HM_SQL_INTEGER ? (double)a->integer : a->real;
+    double y = b->kind == HM_SQL_INTEGER ? (double)b->integer : b->real;
+    return x == y;
+}
+
+/* Compares the columns of a stored run: cells are the id, all other columns, and sample_count. The
+ * time at which a run was made is not compared, because it is the time of adding by default. */
+static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
+                           struct hm_err *err)
+{
+    struct known_run *k = context;
+
+    (void)err;
+    k->id = cells[0].integer;
+    for (size_t i = 1; i < count; i++)
+        if (i == HM_STORE_COLUMNS ||
+            hm__store_columns[i].offset != offsetof(struct hm_stored, made_at))
+            k->differs = k->differs || !value_is_same(&cells[i], &k->cells[i - 1]);
+    return 0;
+}
+
+static bool number_is_same(const struct hm_sql_value *cell, double number)
+{
+    struct hm_sql_value value = hm__sql_real(number);
+
+    return value_is_same(cell, &value);
+}
+
+static int compare_sample(void *context, const struct hm_sql_value *cells, size_t count,
+                          struct hm_err *err)
+{
+    struct known_run *k = context;
+    const struct hm_stored_sample *s = &k->run->samples[k->samples];
+
+    (void)count;
+    (void)err;
+    if (k->samples++ >= k->run->sample_count || !number_is_same(&cells[0], s->iteration) ||
+        !number_is_same(&cells[1], s->seconds) || !number_is_same(&cells[2], s->elapsed_s) ||
+        !number_is_same(&cells[3], s->loss))
+        k->differs = true;
+    return 0;
+}
+
+/* Checks that the stored run with the key of `run` has the same contents, and returns its id. */
+static int check_known(struct adding *a, const struct hm_stored *run,
+                       const struct hm_sql_value *cells, int64_t *ret_id, struct hm_err *err)
+{
+    struct known_run k = {.cells = cells, .run = run};
+    struct hm_sql_value key = hm__sql_text(run->key);
+    struct hm_text sql = {0};
+
+    for (size_t i = 0; i < HM_STORE_COLUMNS; i++)
+        hm__text_addf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", hm__store_columns[i].name);
+    hm__text_add(&sql, ", sample_count FROM runs WHERE \"key\" = $1");
+    int rc = sql.failed
+                 ? hm__fail_nomem(err)
+                 : hm__store_query(a->store, sql.data, &key, 1, compare_columns, &k, NULL, err);
+    hm__text_release(&sql);
+    struct hm_sql_value id = hm__sql_integer(k.id);
+    if (rc == 0 && !k.differs && run->sample_count > 0)
+        rc = hm__store_query(a->store,
+                             "SELECT iteration, seconds, elapsed_s, loss FROM samples "
+                             "WHERE run_id = $1 ORDER BY position",
+                             &id, 1, compare_sample, &k, NULL, err);
+    if (rc == 0 && k.differs) {
+        rc = hm__fail(err, HM_E_CONFLICT, "the key '%.80s' is used by a run with other contents",
+                      run->key);
+        hm__err_field(err, "key");
+        hm__err_at(err, "store", 0);
+        hm__err_hint(err, "give each run its own key; run %lld has this one", (long long)k.id);
+    }
+    *ret_id = k.id;
+    return rc;
+}
+
 static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_id,
                    struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS], key = hm__sql_text(run->key);
+    struct hm_sql_value cells[CELLS];
     int64_t id = 0;
 
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
@@ -113,8 +208,7 @@ static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_i
         a->added++;
         rc = run->sample_count ? add_samples(a, id, run, err) : 0;
     } else if (rc == 0) {
-        rc =
-            hm__store_number(a->store, "SELECT id FROM runs WHERE \"key\" = $1", &key, 1, &id, err);
+        rc = check_known(a, run, cells, &id, err);
     }
     *ret_id = id;
     return rc;

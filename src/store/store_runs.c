@@ -16,7 +16,8 @@ struct run_visit {
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    bool few; /* Few runs match: find them by other indexes, then sort them. */
+    /* Few runs match the filter, so they are found by other indexes and then sorted. */
+    bool few;
 };
 
 static int visit_row(void *context, const struct hm_sql_value *cells, size_t count,

@@ -79,7 +79,7 @@ static uint64_t hash_run(const struct hm_stored *run)
     uint64_t sum = 0xcbf29ce484222325u;
     char number[40];
 
-    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* Hash all columns but the id. */
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* Hash all columns except the id. */
         const struct hm_store_column *c = &hm__store_columns[k];
         const char *text = number;
         if (c->kind == HM_STORE_TEXT)
@@ -149,7 +149,7 @@ static void write_key(char text[KEY_BYTES], const char *given, size_t number, co
         snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-/* Checks a given key, after which there must be room for a hyphen and a number. */
+/* Checks the key that the caller gives; it must leave room for a hyphen and a number. */
 static int check_key(const char *key, struct hm_err *err)
 {
     if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
@@ -296,6 +296,12 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
     }
     if (rc == 0 && runs->relative) {
         rc = hm__fail(err, HM_E_TYPE, "a store keeps seconds, and these runs have speedups only");
+        hm__err_at(err, runs->source, 0);
+    }
+    if (rc == 0 && runs->unit) {
+        rc = hm__fail(err, HM_E_TYPE,
+                      "a store keeps seconds of an iteration, and these are of a %s", runs->unit);
+        hm__err_hint(err, "a column batch converts them");
         hm__err_at(err, runs->source, 0);
     }
     if (rc == 0)

@@ -1,6 +1,6 @@
 /*
  * Adds tables of runs and traces to a store. Each row gets a key made of its values, so that a
- * table that is added twice is in the store once.
+ * table that is added twice is stored only once.
  */
 #ifndef HM_TABLE_ADD_H
 #define HM_TABLE_ADD_H

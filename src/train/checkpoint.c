@@ -206,7 +206,10 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
         snprintf(writer.path, sizeof(writer.path), "%s", path);
     snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
              writer.path);
-    writer.file = fopen(writer.temporary, "wb");
+    /* An old file of this name is replaced, and a link that another user has made is not followed.
+     */
+    if (unlink(writer.temporary) == 0 || errno == ENOENT)
+        writer.file = fopen(writer.temporary, "wbx");
     if (!writer.file)
         rc = writer_fail(&writer, err);
     else
@@ -343,8 +346,8 @@ static int reader_expect(struct checkpoint_reader *reader, const char *name, con
 }
 
 /*
- * Read one line of the list of arrays, which must equal `ours`. The checksum is correct, so a
- * different line means that the checkpoint is of a run with other settings.
+ * Read the line that describes one array; the line must equal `ours`. The checksum is correct, so a
+ * different line means that the checkpoint is from a run with other settings.
  */
 static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
                                struct hm_err *err)

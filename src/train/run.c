@@ -118,8 +118,8 @@ const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches,
         batches->epoch = epoch;
     }
     /*
-     * Ranks round with different offsets, so that the total size over all ranks is nearly the same
-     * for all mini-batches.
+     * Ranks round the bounds of a mini-batch with different offsets, so that the total size over
+     * all ranks is nearly the same for all mini-batches.
      */
     double phase = (double)run->comm->rank / run->comm->size;
     size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);

@@ -116,7 +116,7 @@ struct hm_segment {
     /* Total and computation time in seconds, each the maximum over the ranks. */
     double seconds, compute_s;
     double bytes, flop; /* Bytes sent and operations done, summed over all ranks. */
-    /* The members below are for parameter servers; otherwise 0. */
+    /* The members below apply to parameter servers; without servers they are 0. */
     double wait_s; /* Seconds of waiting for w, mean over the workers. */
     /* Number of reads of w by all workers, and the sum of their staleness in clocks. */
     double reads, staleness;
@@ -150,9 +150,7 @@ const struct hm_algorithm *hm__algorithm_find(const char *name);
 
 /* ---- for algorithms ------------------------------------------------------------------------- */
 
-/*
- * Random generator of this rank for this iteration; `use` (0..15) selects one of several streams.
- */
+/* Returns the random generator of this rank for this iteration; `use` (0..15) selects a stream. */
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 
 /*

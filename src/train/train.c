@@ -194,7 +194,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
                                             const struct hm_segment *since,
                                             const struct hm_train_totals *totals)
 {
-    /* At least 1, since a resumed run is evaluated before its first iteration. */
+    /* The divisor is at least 1, since a resumed run is evaluated before its first iteration. */
     double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
@@ -208,7 +208,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
         .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
-        /* Without reads of w this is 0 / 0, which is NAN. */
+        /* If w was never read, the staleness is 0 / 0, which is NAN. */
         .staleness = since->staleness / since->reads,
         .dropped = since->reads > 0 ? since->dropped : NAN,
     };

@@ -9,14 +9,14 @@
 #include "run.h"
 #include "usages.h"
 
-/* Stopping criteria; a limit of 0 is not set. */
+/* Stopping criteria; a criterion of 0 is not used. */
 struct hm_train_limits {
     double iterations;
     double within_s;
-    double suboptimality; /* Limit of P(w) - best. */
-    double gap;           /* Limit of the duality gap P(w) - D(alpha). */
+    double suboptimality; /* Stop when P(w) - best is at most this value. */
+    double gap;           /* Stop when the duality gap P(w) - D(alpha) is at most this value. */
     double best;          /* P*, the minimum of the objective; NAN: unknown. */
-    /* Limit of the largest change of a belief-propagation message in an iteration. */
+    /* Stop when no message of belief propagation changed by more than this in an iteration. */
     double change;
 };
 
@@ -50,7 +50,7 @@ struct hm_trace_point {
     double test_error;
     double samples_per_s;
     double bytes, flop; /* Bytes sent and operations: mean per iteration, summed over all ranks. */
-    /* The members up to `dropped` are for parameter servers; otherwise NAN. */
+    /* The members up to `dropped` apply to parameter servers; without servers they are NAN. */
     double wait_s;    /* Seconds per iteration that a worker waits for w; mean over the workers. */
     double staleness; /* Mean number of clocks by which w was stale when it was read. */
     double dropped;   /* Number of gradients dropped since the last evaluation. */

@@ -23,20 +23,21 @@ int hm__check_array(const void *array, size_t count, const char *name, struct hm
 int hm__check_range(const char *field, double value, double min, double max, struct hm_err *err);
 /* Check that a number is finite, above min, and at most max. */
 int hm__check_above(const char *field, double value, double min, double max, struct hm_err *err);
-/* As hm__check_range; the number must also be whole. */
+/* Same as hm__check_range, but the number must also be whole. */
 int hm__check_whole(const char *field, double value, double min, double max, struct hm_err *err);
-/* Check that a value is one of an enumeration: 0 to count - 1. */
+/* Check that a value belongs to an enumeration with the values 0 to count - 1. */
 int hm__check_enum(const char *field, int value, int count, struct hm_err *err);
-/* As hm__check_enum, for the format of a rendered result. */
+/* Check that a format is a value of enum hm_format. */
 int hm__check_format(enum hm_format format, struct hm_err *err);
 
 /*
- * As hm_cluster_check; the error adds `prefix`, such as "cluster.", before the name of the field.
+ * Same as hm_cluster_check, but the error has `prefix`, such as "cluster.", before the name of the
+ * field.
  */
 int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, struct hm_err *err);
 /*
- * Check a network: it must have layers with an input shape, or totals. For each layer, the fields
- * that its kind reads are checked.
+ * Check a network: it must have layers with an input shape, or total parameters and flop. For each
+ * layer, the fields that its kind reads are checked.
  */
 int hm__network_check(const struct hm_network *network, const char *source, struct hm_err *err);
 /* Check that a graph can be split. */
@@ -47,7 +48,7 @@ int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
  * Check that a fit comes from hm_fit_new; a struct that the caller filled in has no internal data.
  */
 int hm__fit_check(const struct hm_fit *fit, struct hm_err *err);
-/* As hm_traces_check; if need_loss is false, losses may be NaN. */
+/* Same as hm_traces_check, but losses may be NaN if need_loss is false. */
 int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_err *err);
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
@@ -58,7 +59,7 @@ void hm__cluster_init(struct hm_cluster *cluster);
 void hm__job_init(struct hm_job *job, void *memory);
 /* If a job has a network and no communication, assume the best all-reduce of gradients. */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
-/* Returns the line of a row in its file; 0 if lines are unknown. */
+/* Returns the line of a row of the table in its file; 0 if lines are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);
 
 #endif

@@ -84,7 +84,7 @@ static int check_numbers(const struct cluster_number *numbers, size_t count, con
     return rc;
 }
 
-/* Checks a factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
+/* Checks the factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
 static int check_factor(const char *name, double value, bool needed, const char *prefix,
                         struct hm_err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * Data of howmany_advise.h: names and numbers of parameters of the forms of g(i, m), and freeing.
+ * Functions for the structs of howmany_advise.h: the name and the number of parameters of each form
+ * of the loss curve g(i, m), and freeing.
  */
 #include "convergence.h"
 
@@ -22,7 +23,7 @@ size_t hm__g_form_size(enum hm_g_form form)
     return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
 }
 
-/* Paces that are part of a convergence have no memory of their own, so nothing is freed. */
+/* A struct hm_paces that is part of a convergence has no memory of its own, so nothing is freed. */
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)

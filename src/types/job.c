@@ -87,7 +87,7 @@ static void release_formula(void *formula)
     hm_formula_free(formula);
 }
 
-/* Compiles a formula over n and the quantities of a job; without a text, there is no formula. */
+/* Compiles a formula over n and the quantities of a job; if text is NULL, so is the formula. */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
 {
@@ -119,7 +119,7 @@ int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *er
                          err);
 }
 
-/* Copies the communication steps, except an assumed one, and adds room for one more. */
+/* Copies the communication steps, unless they were only assumed, and adds room for one more. */
 static struct hm_transfer *add_step(struct hm_job *job)
 {
     size_t kept = job->communicate_assumed ? 0 : job->communicate_count;
@@ -215,9 +215,10 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
     struct hm_cluster copy = *cluster;
     const size_t count = cluster->slowness.speed_count;
     double *speeds = hm__arena_alloc(job->memory, count, sizeof(*speeds));
-    const char *const from[] = {cluster->name, cluster->fabric, cluster->title, cluster->source,
-                                cluster->date};
-    const char **to[] = {&copy.name, &copy.fabric, &copy.title, &copy.source, &copy.date};
+    const char *const from[] = {cluster->name,   cluster->fabric, cluster->title,
+                                cluster->source, cluster->date,   cluster->note};
+    const char **to[] = {&copy.name,   &copy.fabric, &copy.title,
+                         &copy.source, &copy.date,   &copy.note};
     rc = speeds ? 0 : hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < sizeof(to) / sizeof(to[0]); i++)
         rc = set_text(job, from[i], to[i], err);
@@ -272,6 +273,9 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     int rc = hm__check_enum("scaling", (int)j->scaling, HM_SCALING_WEAK + 1, err);
 
     if (rc == 0)
+        rc = isnan(j->micro_batch) ? 0
+                                   : hm__check_whole("micro_batch", j->micro_batch, 0, 1e15, err);
+    if (rc == 0)
         rc = hm__check_enum("optimizer", (int)j->optimizer, HM_OPTIMIZER_ADAM + 1, err);
     if (rc == 0)
         rc = hm__check_enum("overlap", (int)j->overlap, HM_OVERLAP_AUTO + 1, err);
@@ -282,7 +286,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* Refuses formulas of hm_formula_new, because their variables are not those of a job. */
+/* Refuses formulas from hm_formula_new, because their variables are not those of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))
@@ -363,11 +367,14 @@ static int fail_parts(int code, const char *field, const char *message, const ch
     return code;
 }
 
-/* Checks fields of a job that need or exclude each other. */
+/* Checks fields of a job that require or exclude each other. */
 static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;
 
+    if (j->large)
+        return fail_parts(HM_E_CONFLICT, "network", "a transformer is planned by layouts",
+                          "only plan accepts it", err);
     if (!j->compute && !j->network && !j->graph)
         return fail_parts(HM_E_MISSING, "compute", "the job has no compute, network or graph",
                           "set one of them, so that an iteration has something to compute", err);

@@ -1,6 +1,6 @@
 /*
  * A pairwise Markov random field as read from a file: variables with a few states each, and
- * non-negative potentials of one and of two variables,
+ * non-negative potentials phi of one variable and psi of two variables:
  *
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b).
  */
@@ -15,15 +15,17 @@ struct hm_markov {
     const char *name; /* Name of the file. */
     size_t variables;
     uint32_t *states;     /* Number of states of each variable, 1 to HM_MARKOV_STATES. */
-    size_t *unary_places; /* Offsets into unary: one per variable, and the end. */
-    double *unary; /* Potentials phi of single variables; the largest value of each variable is
-                      1. */
+    size_t *unary_places; /* Offsets into unary: the beginning of each variable, and the end of
+                             the last variable. */
+    double *unary; /* Potentials phi of single variables, scaled so that the largest potential of
+                      each variable is 1. */
     size_t edges;
-    uint32_t *ends; /* Two variables per edge, the smaller first. Edges are in ascending order and
-                       unique. */
-    size_t *table_places; /* Offsets into tables: one per edge, and the end. */
-    double *tables; /* Potentials psi of edges, row by row: the second variable changes fastest; the
-                       largest value of each edge is 1. */
+    uint32_t *ends; /* Two variables per edge, the smaller one first. The edges are in ascending
+                       order, without repeats. */
+    size_t *table_places; /* Offsets into tables: the beginning of each edge, and the end of the
+                             last edge. */
+    double *tables;   /* Potentials psi of edges, row by row (the second variable changes fastest),
+                         scaled so that the largest potential of each edge is 1. */
     double log_scale; /* Logarithm of the product of all factors by which phi and psi were
                          divided. */
     void *memory;     /* Owns all memory of this struct. */

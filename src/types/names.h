@@ -1,6 +1,6 @@
 /*
- * Names of the public enumerations that have no public function for them. Each enumeration has one
- * table of names; commands, readers and renderers all use it.
+ * Names of the public enumerations for which no public function returns a name. Each enumeration
+ * has one table of names; commands, readers and renderers all use it.
  *
  * Functions whose names end in _name return "?" for a value outside the enumeration.
  */
@@ -15,7 +15,8 @@ const char *hm__status_name(enum hm_status status); /* Returns "ok", "no-speedup
 const char *hm__goal_name(enum hm_goal goal); /* Returns "auto", "time", "cost" or "balance". */
 const char *hm__scaling_name(enum hm_scaling scaling); /* Returns "strong" or "weak". */
 const char *hm__errors_name(enum hm_errors errors);    /* Returns "auto", "equal" or "relative". */
-const char *hm__recommend_way_name(enum hm_recommend_way way); /* Returns "rows", "fit", ... */
+const char *hm__recommend_way_name(enum hm_recommend_way way); /* Returns "rows", "fit", "model"
+                                                                  or "none". */
 const char *hm__advise_why_name(enum hm_advise_why why); /* Returns "best", "iterations", ... */
 
 /* Names of enum hm_recipe_kind, in the order of the enumeration; ends with NULL. */

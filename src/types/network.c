@@ -53,8 +53,8 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 }
 
 /*
- * A residual layer has one branch, and a second one if it has a shortcut; a concat has at least
- * one.
+ * A residual layer has one branch, and a second one if it has a shortcut; a concat layer has at
+ * least one branch.
  */
 static int check_branches(const struct hm_layer *l, struct hm_err *err)
 {

@@ -15,7 +15,7 @@
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
 struct hm_notes {
-    struct hm_arena *arena; /* Owns the list and its texts. */
+    struct hm_arena *arena; /* Arena that owns the list and its texts. */
     const char ***list;     /* Address of the field `notes` of the result; *list is NULL before the
                                first note. */
     size_t *count;

@@ -1,4 +1,4 @@
-/* Checking a question. */
+/* Checks of struct hm_question. */
 #include <math.h>
 
 #include "checks.h"
@@ -41,8 +41,8 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 }
 
 /*
- * Weights of 0 give every n the same value. This check also finds a question that was set to zeros
- * instead of HM_QUESTION_INIT.
+ * Two weights of 0 are an error, because they make all numbers of workers equally good. The check
+ * also finds a question that was set to zeros instead of HM_QUESTION_INIT.
  */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {
@@ -57,6 +57,22 @@ static int check_weights(const struct hm_question *q, struct hm_err *err)
     hm__err_hint(err, "set one of them above 0, or both to NaN, as HM_QUESTION_INIT does");
     hm__err_field(err, "alpha");
     return HM_E_RANGE;
+}
+
+/* Checks the list of the numbers of workers to consider: whole, positive and ascending. */
+static int check_numbers(const struct hm_question *q, struct hm_err *err)
+{
+    int rc = hm__check_array(q->n, q->n_count, "n", err);
+
+    for (size_t i = 0; rc == 0 && i < q->n_count; i++) {
+        rc = hm__check_whole("n", q->n[i], 1, 1e6, err);
+        if (rc == 0 && i > 0 && q->n[i] <= q->n[i - 1]) {
+            rc = hm__fail(err, HM_E_RANGE, "%g comes after %g: the numbers must be ascending",
+                          q->n[i], q->n[i - 1]);
+            hm__err_field(err, "n");
+        }
+    }
+    return rc;
 }
 
 int hm_question_check(const struct hm_question *q, struct hm_err *err)
@@ -77,6 +93,10 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
         rc = hm__check_range("faster", q->faster, 1e-6, 1e9, err);
     if (rc == 0 && q->work != 0)
         rc = hm__check_range("work", q->work, 1e-6, 1e9, err);
+    if (rc == 0 && !isnan(q->slack))
+        rc = hm__check_range("slack", q->slack, 0, 1e6, err);
+    if (rc == 0)
+        rc = check_numbers(q, err);
     if (rc == 0)
         rc = check_weights(q, err);
     if (rc == 0 && q->fit)

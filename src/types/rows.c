@@ -40,7 +40,8 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     size_t room = rows->value_room ? rows->value_room : 256;
     while (rows->sparse && room < used + more)
         room *= 2;
-    if (!rows->sparse) /* Dense arrays grow by whole rows, or by one large block. */
+    if (!rows->sparse) /* A dense array doubles for a single row; for several rows it grows by
+                          exactly that number. */
         room = used + (more > rows->features ? more : more + used);
     double *values = hm__realloc(rows->values, room, sizeof(*values));
     if (!values)

@@ -17,7 +17,8 @@ struct hm_rows {
     size_t features;   /* Number of columns. */
     double *values;    /* Dense: count x features values, row by row. Sparse: the values of the
                           entries, row by row. */
-    size_t *starts;    /* Sparse: count + 1 offsets into values and columns; NULL while empty. */
+    size_t *starts;    /* Sparse: count + 1 offsets into values and columns; NULL if there are no
+                          rows yet. */
     uint32_t *columns; /* Sparse: column of each entry, counted from 0, ascending within a row. */
     double *labels;    /* One label per row. */
     size_t row_room, value_room; /* Allocated sizes of the arrays, in rows and in values. */
@@ -25,25 +26,28 @@ struct hm_rows {
 
 /*
  * Add a row and return the array for its values: `features` zeros for dense rows, `entries` values
- * for sparse rows. For sparse rows, *ret_columns is the array for the columns. NULL when out of
- * memory.
+ * for sparse rows. For sparse rows, *ret_columns is the array for the columns. Returns NULL when
+ * out of memory.
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
- * Make room for `count` more rows and, for sparse rows, `entries` more entries; false when out of
- * memory.
+ * Make room for `count` more rows and, for sparse rows, `entries` more entries. Returns false when
+ * out of memory.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*
- * Move each row i to place[i], where place is a permutation. False when out of memory; the rows are
- * then unchanged.
+ * Move each row i to place[i], where place is a permutation. Returns false when out of memory; the
+ * rows are then unchanged.
  */
 bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
-/* Add a copy of row i of `from`, which is sparse if `rows` is; false when out of memory. */
+/*
+ * Add a copy of row i of `from`. Both must be sparse, or both dense. Returns false when out of
+ * memory.
+ */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
-/* Number of entries in all rows. */
+/* Returns the number of entries in all rows. */
 size_t hm__rows_entries(const struct hm_rows *rows);
-/* Number of bytes of the rows, without unused capacity. */
+/* Returns the number of bytes of the rows, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
 /* Remove all rows but keep the memory. */
 void hm__rows_clear(struct hm_rows *rows);

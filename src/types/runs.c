@@ -41,7 +41,7 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 struct column_range {
     const char *name;
     double min;
-    bool above; /* The minimum itself is not allowed. */
+    bool above; /* True if the minimum itself is not allowed. */
 };
 
 static const struct column_range ranges[] = {

@@ -6,7 +6,8 @@
 #include "random.h"
 
 /* Makes these draws independent of other random numbers with the same seed. */
-static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* "slowness" in ASCII. */
+static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* The letters of "slowness" in
+                                                                ASCII. */
 static const int iteration_bits = 40;
 
 bool hm__slowness_drawn(const struct hm_slowness *s)

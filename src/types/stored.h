@@ -14,21 +14,21 @@ struct hm_store_column {
     const char *name; /* Name of the column, and of the field of struct hm_stored. */
     enum hm_store_kind kind;
     size_t offset;     /* Offset of the field in struct hm_stored. */
-    struct hm_dim dim; /* Dimension of the unit, for a number. */
+    struct hm_dim dim; /* Dimension of the unit, if the column holds numbers. */
     double min;
-    bool above; /* The value must be greater than min, not equal to it. */
+    bool above; /* The value must be greater than min; min itself is not allowed. */
     bool whole;
     bool label; /* The column is also part of tables of runs. */
 };
 
 enum { HM_STORE_COLUMNS = 25 };
 
-/* The first column is id, the last one `more`. */
+/* The table of columns; the first one is `id`, the last one is `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* Returns the column of that name, or NULL. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* Returns the name of column i, NULL after the last; for hm__suggest. */
+/* Returns the name of column i, or NULL after the last; for hm__suggest. */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)

@@ -9,15 +9,16 @@
 
 enum hm_symbol_index {
     HM_SYMBOL_N,                /* Number of workers. */
-    HM_SYMBOL_BATCH,            /* Number of samples, as given in the job. */
+    HM_SYMBOL_BATCH,            /* Batch: number of samples of one iteration, as given in the
+                                   job. */
     HM_SYMBOL_PARAMETERS,       /* Number of parameters of the network. */
     HM_SYMBOL_WEIGHT,           /* Bytes of one parameter. */
     HM_SYMBOL_FORWARD,          /* Flop of the forward pass of one sample. */
     HM_SYMBOL_TRAINING,         /* Flop of the forward and backward pass of one sample. */
-    HM_SYMBOL_FLOPS,            /* Flop/s that one worker reaches. */
-    HM_SYMBOL_MEMORY_BANDWIDTH, /* Bytes per second of the memory of one worker. */
-    HM_SYMBOL_BANDWIDTH,        /* Bytes per second of the network between nodes. */
-    HM_SYMBOL_LATENCY,          /* Seconds of latency of the network between nodes. */
+    HM_SYMBOL_FLOPS,            /* Flop per second that one worker reaches. */
+    HM_SYMBOL_MEMORY_BANDWIDTH, /* Memory bandwidth of one worker in bytes per second. */
+    HM_SYMBOL_BANDWIDTH,        /* Bandwidth of the network between nodes in bytes per second. */
+    HM_SYMBOL_LATENCY,          /* Latency of the network between nodes in seconds. */
     HM_SYMBOL_COUNT
 };
 

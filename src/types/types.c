@@ -64,6 +64,8 @@ const char *hm_limit_name(enum hm_limit limit)
         return "imbalance";
     case HM_LIMIT_STRAGGLERS:
         return "stragglers";
+    case HM_LIMIT_SERIAL:
+        return "serial";
     }
     return "?";
 }

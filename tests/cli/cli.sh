@@ -11,11 +11,13 @@ json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter t
 }
 
 # plan: the headline figures
-expect "plan answers fig. 1" 0 "Use 14 workers: 2.62 s an iteration, 3.82x faster than one." howmany plan examples/fig1.yaml
-expect "plan answers fig. 2" 0 "Use 9 workers: 12.7 s an iteration, 4.14x faster than one." howmany plan $fig2
-json "json has the documented shape" '.best.n == 9 and (.curve|length) == 13 and .knee.n == 4 and
+expect "plan answers fig. 1" 0 "Use 9 workers: 2.70 s an iteration, 3.71x faster than one." howmany plan examples/fig1.yaml
+expect "plan answers fig. 2" 0 "Use 8 workers: 13.3 s an iteration, 3.96x faster than one." howmany plan $fig2
+json "json has the documented shape" '.best.n == 9 and .recommended.n == 8 and .slack == 0.05 and
+  .best.low_s < .best.time_s and .best.high_s > .best.time_s and (.curve | map(.low_s != null and .node_s > 0) | all) and
+  (.advised_runs.n|length) == 3 and .advised_runs.within < 0.2 and (.curve|length) == 13 and .knee.n == 4 and
   (.best|has("time_s") and has("speedup") and has("efficiency") and has("cost")) and
-  .limit.kind == "bandwidth" and (.help|length) == 3 and (.pareto|length) > 1' howmany plan $fig2 --json
+  .limit.kind == "bandwidth" and (.help|length) == 2 and (.pareto|length) > 1' howmany plan $fig2 --json
 json "fig. 3 is relative to 50" '.reference == 50 and .scaling == "weak" and
   (.curve[] | select(.n == 100).speedup * 1e5 | round) == 174236' howmany plan examples/fig3-inception.yaml --json
 json "standard input is read" '.best.n == 14' sh -c 'howmany plan - --json <examples/fig1.yaml'
@@ -58,6 +60,8 @@ json "the JSON of a missed deadline has all members" '.status == "unreached" and
 for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany plan $fig2 --plot $work/p.$kind && [ -s $work/p.$kind ]"
 done
+check "with closed standard files plots are written too" sh -c "howmany plan $fig2 --plot $work/closed.png <&- >&- 2>&- && head -c 4 $work/closed.png | grep -q PNG"
+check "a plot shows the interval" grep -q '>interval<' "$work/p.svg"
 check "--plot writes an SVG file" grep -q '<svg' "$work/p.svg"
 check "--plot writes a PNG file" sh -c "head -c 4 $work/p.png | grep -q PNG"
 expect "an unknown ending of --plot is refused" 2 "must end in .svg, .png or .pdf" howmany plan $fig2 --plot "$work/p.gif"
@@ -72,7 +76,7 @@ expect "an option without its value is refused" 2 "--deadline needs a value" how
 expect "a second job is refused" 2 "only one JOB can be given" howmany plan $fig2 $fig2
 expect "a missing job is refused" 2 "no job is given" howmany plan
 expect "a missing file is reported" 2 "No such file" howmany plan nowhere.yaml
-expect "a folder instead of a file is reported" 2 "is a directory" howmany plan examples
+expect "a folder instead of a file is reported" 2 "is a folder" howmany plan examples
 expect "a deadline without a unit is refused" 2 "has no unit" howmany plan $fig2 --deadline 6
 expect "a negative factor is refused" 2 "is not more than 0" howmany plan $fig2 --faster -2x
 expect "an unknown machine gets a suggestion" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge
@@ -116,7 +120,17 @@ echo "hello world" >"$work/text.yaml"
 expect "a YAML file with a plain text is refused" 2 "neither keys and values nor a name" howmany plan "$work/text.yaml" --set compute=10/n --set communicate=none
 json "with --alpha the goal is balance" '.goal == "balance" and .alpha == 1 and .beta > 0' howmany plan examples/gpt2.yaml --alpha 1 --json
 expect "missing memory is reported with the size needed" 1 "a worker there needs" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
-expect "a reference that does not fit is noted" 0 "the reference itself does not fit" howmany plan examples/gpt2.yaml
+expect "a reference that does not fit is noted" 0 "the reference itself does not fit" howmany plan examples/gpt2.yaml --set micro_batch=64
+expect "gradients are accumulated to fit in memory" 0 "in micro-batches of 32: 2 forward passes an iteration" howmany plan examples/gpt2.yaml --n 8
+json "--n restricts the numbers of workers" '[.curve[].n] == [8,16,32]' howmany plan examples/gpt2.yaml --n 32,8,16 --json
+json "--slack 0 recommends the optimum" '.recommended.n == .best.n and .slack == 0' howmany plan examples/fig1.yaml --slack 0 --json
+json "prices give three alternatives" '.alternatives.cheapest.cost <= .alternatives.balanced.cost and .alternatives.fastest.n == .recommended.n' howmany plan examples/gpt2.yaml --json
+expect "--on keeps the job's keys" 0 "kept from the job: max_nodes; replaced by the machine's own: price" howmany plan examples/resnet50.yaml --on p4d.24xlarge
+expect "the part that does not shrink is named" 0 "a part of the computing takes 10 s, which does not shrink" howmany plan - <<<$'compute: 100/n + 10\ncommunicate: none'
+check "a table of runs in place of the job gives the times" sh -c "[ \"\$(howmany plan examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" = \"\$(howmany plan --runs examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" ]"
+expect "a name of an accelerator is found in any case" 0 "x h100" howmany plan examples/resnet50.yaml --on h100 --network 100gbe
+expect "of an unknown network the totals can be given" 2 "give the totals: {parameters: 7e9, forward: 14 Tflop}" howmany plan examples/resnet50.yaml --set network=llama-7b
+expect "names that contain the unknown one are listed" 2 "names that contain it: gpu_1x_gh200" howmany plan examples/resnet50.yaml --on gh200
 sed 's/n: 15/n: 150/' examples/fig1.yaml >"$work/off.yaml"
 expect "an expected figure outside the curve is refused" 2 "n = 150 is not among the workers considered" howmany validate "$work/off.yaml"
 printf 'compute: 1/n\ncommunicate: none\nexpect: [{what: mape, value: 3}]\n' >"$work/mape.yaml"
@@ -249,4 +263,33 @@ check "zsh completion" zsh -n "$work/_howmany"
 howmany completion fish >"$work/c.fish"
 check "fish completion" fish -n "$work/c.fish"
 expect "completion without a shell is refused" 2 "bash, zsh or fish" howmany completion
+
+# ---- hardening
+if [ "$HM_SANITIZE" = none ] && command -v readelf >/dev/null; then
+  readelf -Wh "$HM_PROGRAM" >"$work/elf"
+  readelf -Wld "$HM_PROGRAM" >>"$work/elf"
+  readelf -Ws "$HM_PROGRAM" >>"$work/elf"
+  check "the program is position-independent" grep -q 'Type:.*DYN' "$work/elf"
+  check "its tables of addresses are read-only" grep -q GNU_RELRO "$work/elf"
+  check "all symbols are bound at the start" grep -q 'BIND_NOW\|Flags:.* NOW' "$work/elf"
+  check "stacks have canaries" grep -q __stack_chk_fail "$work/elf"
+  check "string functions are checked" grep -q '__[a-z]*printf_chk' "$work/elf"
+  check "the stack is not executable" sh -c "grep GNU_STACK '$work/elf' | grep -qv RWE"
+fi
+
+# ---- files beside the output
+awk 'BEGIN {print "m,iteration,seconds,loss"; for (m = 1; m <= 4; m *= 2) for (i = 1; i <= 20; i++) printf "%d,%d,%g,%g\n", m, i, i / m, exp(-i / (4 + m)) + 0.01}' >"$work/traces.csv"
+echo precious >"$work/victim"
+ln -s "$work/victim" "$work/saved.json.part"
+expect "a link beside the output is not followed" 0 "" howmany converge "$work/traces.csv" --save "$work/saved.json"
+check "the target of the link is unchanged" grep -qx precious "$work/victim"
+check "the output is complete" grep -q convergence "$work/saved.json"
+expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'true {n}' --n 1 --iteration-regex '((a{200}){200}){200}(b)'
+
+# ---- budgets
+long=(howmany graph --generate random --vertices 1000 --edges 5000 --split random --trials 1000000)
+expect "a time limit ends a request and names the option" 2 "--trials: the request was ended at its time limit of 0.3 s" "${long[@]}" --time-limit 0.3s
+expect "a time limit must be a time" 2 "--time-limit" "${long[@]}" --time-limit 3kg
+expect "a time limit that is not reached changes nothing" 0 "Use 9 workers" howmany plan examples/fig1.yaml --time-limit 10min
+expect "Ctrl-C ends a request" 130 "interrupted" timeout --preserve-status -s INT -k 20 1 "${long[@]}"
 finish

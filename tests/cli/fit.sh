@@ -178,6 +178,10 @@ expect "only failures exit 1" 1 "all runs failed" howmany bench "$work/job {n} 1
 expect "a missing command is reported" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
 expect "a regular expression finds iterations" 0 "2 runs of 2 configurations" \
   howmany bench "printf 'step took 25%s ms\\n' {n}" --n 1,2 --repeat 1 --iteration-regex 'took ([0-9.]+ ms)'
+expect "lines of a framework are iterations" 0 "read from the output of nanoGPT" \
+  howmany bench "printf 'iter 1: loss 2.5, time 25%s.0ms, mfu 1.0%%%%\\n' {n}" --n 1,2 --repeat 1
+howmany bench --shell "echo '{\"iteration\":1,\"seconds\":0.25}' {n} >/dev/null; echo \"{'train_steps_per_second': 2.0}\"; echo '{\"iteration\":1,\"seconds\":0.25}'" --n 1,2 --repeat 1 --record "$work/framework.csv" >/dev/null 2>"$work/framework.err"
+check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c ',0.25,' '$work/framework.csv') = 2 ] && ! grep -q 'output of' '$work/framework.err'"
 expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
@@ -291,6 +295,10 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
+expect "--answers without a folder is refused" 2 "--data DIR" howmany validate --answers
+printf 'n,workers_per_node,seconds\n1,8,1\n2,8,1.02\n4,8,1.05\n8,8,1.09\n' >"$work/node.csv"
+expect "a prediction beyond the node of all runs says so" 0 "No run left its node of 8 workers" \
+  howmany fit "$work/node.csv" --target 32
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best

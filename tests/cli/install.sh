@@ -58,7 +58,7 @@ client() { # LINK OPTIONS…
     [ "$(LD_LIBRARY_PATH=$library "$work/client" examples/fig1.yaml)" = "14 workers" ]
 }
 check "a program against the shared library" client $(pkg-config --libs howmany)
-check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
+check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_ZSTD" = 1 ] && echo -lzstd) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
 examples() { # Build and run each program of examples/c with the installed headers and library.
   local file
   for file in "$prefix"/share/doc/howmany/examples/c/*.c; do
@@ -66,6 +66,7 @@ examples() { # Build and run each program of examples/c with the installed heade
       LD_LIBRARY_PATH=$library "$work/example" >/dev/null || return 1
   done
 }
+check "the guides are installed" test -s "$prefix/share/doc/howmany/docs/plan.md" -a ! -e "$prefix/share/doc/howmany/docs/meson.build"
 check "the examples against the installed library" examples
 if command -v g++ >/dev/null; then
   for header in "$prefix"/include/howmany*.h; do
@@ -73,5 +74,14 @@ if command -v g++ >/dev/null; then
   done
 else
   skip "the headers are C++ too" "g++ is not installed"
+fi
+archive() { # the archive of make dist has the version in its name and the sources inside
+  local version=$(howmany --version | cut -d' ' -f2)
+  tools/make-dist --no-test "$work" && tar -tzf "$work/howmany-$version.tar.gz" >"$work/list" && grep -qx "howmany-$version/meson.build" "$work/list"
+}
+if git rev-parse --verify -q HEAD >/dev/null 2>&1; then
+  check "make dist makes an archive" archive
+else
+  skip "make dist makes an archive" "not a git checkout"
 fi
 finish

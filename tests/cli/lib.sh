@@ -9,7 +9,14 @@ export HOME="$work/home" XDG_DATA_HOME=
 mkdir -p "$HOME"
 number=0 failures=0
 
+# HM_CHECK_TIMES=FILE appends for each check the processor seconds that the script's commands took so far.
+check_time() { # NAME
+  times >"$work/times"
+  echo "$(sed -n 2p "$work/times" | tr 'ms' '  ' | awk '{ printf "%.2f", 60 * $1 + $2 + 60 * $3 + $4 }') $(basename "$0") $1" >>"$HM_CHECK_TIMES"
+}
+
 say() { # CODE NAME: report one test, passed when the code is 0
+  [ -z "${HM_CHECK_TIMES:-}" ] || check_time "$2"
   number=$((number + 1))
   if [ "$1" -eq 0 ]; then
     echo "ok $number - $2"
@@ -72,4 +79,16 @@ torture() { [ "${HM_TORTURE:-0}" != 1 ] || check "$@"; }
 finish() {
   echo "1..$number"
   exit $((failures > 0))
+}
+
+# kill_rank PATTERN RANK: waits for this rank of the MPI run whose command line matches PATTERN, and kills it.
+kill_rank() {
+  wait_for 60 kill_rank_once "$1" "$2"
+}
+kill_rank_once() {
+  local victim
+  for victim in $(pgrep -f "howmany-train.*$1"); do
+    grep -qz "^OMPI_COMM_WORLD_RANK=$2$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim" && return 0
+  done
+  return 1
 }

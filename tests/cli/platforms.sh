@@ -30,7 +30,7 @@ json "even workers have no waiting time" '.curve[0] | has("wait_s") or has("serv
 json "without --platform the answer has no platform" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
 expect "csv has the columns" 0 ",fits,wait_s,server_share,platform,consistency,staleness,servers,backups" howmany plan $straggle --platform server --csv
 check "each line of the CSV has the same number of cells" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
-expect "the ranking names the saturated links" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1
+expect "the ranking names the saturated links" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1 --slack 0
 expect "the help has the options of platforms" 0 "--stale-cost" howmany plan --help
 
 # The cost of staleness from a stored fit: 1.5 m^0.25 with a bound, twice that without.

@@ -26,19 +26,21 @@ anwar=examples/anwar.csv
 r() { howmany recommend "$@"; }
 
 # rows: the published answers
-for case in "64000 0 4" "192 0 1" "64000 60 3" "1280 60 2"; do
+for case in "64000 0 4 1..4" "192 0 1 1..4" "64000 60 3 1..4" "1280 60 2 2..4"; do
   set -- $case
   json "batch $1, $2 ms: $3 workers" ".provenance == \"rows\" and .status == \"ok\" and .best == .candidates[0] and .best.n == $3 and .sure == null" \
-    r $anwar --batch "$1" --latency "$2ms" --json
+    r $anwar --batch "$1" --latency "$2ms" --n "$4" --json
 done
+json "one worker has no network" '.best.n == 1 and .best.time_s == 4' r $anwar --batch 192 --latency 20ms --json
 expect "the provenance is reported" 0 "3 of 44 runs match exactly" r $anwar --batch 64000 --latency 0
 expect "failed runs are reported" 0 "1 worker: out of memory (line 3)" r $anwar --batch 64000 --latency 0
 json "a failed candidate comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
   r $anwar --batch 64000 --latency 0 --json
-expect "candidates without runs at this place are listed" 0 "not run there: 1 worker" r $anwar --batch 1280 --latency 60ms
-json "the most useful next run is named" '.next == {n: 1, batch: 1280, latency: 0.06} and (.next_why | length) > 0' \
-  r $anwar --batch 1280 --latency 60ms --json
-json "a fit chooses the next run" '.provenance == "rows" and .candidates[0].n == 2 and .next.n == 3' r $anwar --batch 6400 --latency 20ms --json
+printf 'n,batch,seconds\n1,10,3\n2,20,4\n' >"$work/two.csv"
+expect "candidates without runs at this place are listed" 0 "not run there: 2 workers" r "$work/two.csv" --batch 10
+json "the most useful next run is named" '.next == {n: 2, batch: 10} and (.next_why | length) > 0' \
+  r "$work/two.csv" --batch 10 --json
+json "the answer does not contradict the fit" '.provenance == "fit" and .candidates[0].n == 3' r $anwar --batch 6400 --latency 20ms --json
 json "the answer has the rows of the table" '.rows == [2, 7, 13, 19] or (.rows | length) == 4' r $anwar --batch 6400 --latency 0 --json
 json "rounding does not matter" '.provenance == "rows"' r $anwar --batch 6400 --latency 0.06s --json
 expect "--all lists all candidates" 0 "90 % interval" r $anwar --batch 6400 --latency 0 --all
@@ -52,7 +54,7 @@ json "the same seed gives the same bytes" '.[0] == .[1]' \
   sh -c "for i in 1 2; do howmany recommend $anwar --batch 12800 --latency 30ms --seed 5 --json; done | jq -s ."
 json "another seed gives the same answer" '.candidates[0].n == 3' r $anwar --batch 12800 --latency 30ms --seed 77 --json
 expect "the probability of the answer is reported" 0 "the best with " r $anwar --batch 12800 --latency 30ms
-expect "an n that cannot be compared is noted" 0 "1 worker cannot be compared: its runs have latency 0 ms only" r $anwar --batch 12800 --latency 30ms
+expect "runs of one worker are compared at every latency" 0 "1 worker 3.58 min" r $anwar --batch 12800 --latency 30ms
 expect "a place beyond the runs is noted" 0 "batch 128000 is outside the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
 json "a larger batch than a failed one counts as failed" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
 json "--n limits the candidates" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json

@@ -77,6 +77,13 @@ printf '{"compute": "1 s", "communicate": "0.1 s * n"}' >"$work/worse.json"
 check "plan: a job without a best n is answered with 200" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")
 cp examples/runs.csv "$work/runs"
 cd "$work" || exit 1
+printf 'iter 0: loss 9.5, time 900.00ms, mfu 1%%\niter 10: loss 8.5, time 100.00ms, mfu 1%%\niter 20: loss 7.5, time 90.00ms, mfu 1%%\n' >files
+same "import: a log of another tool" '/v1/import?set=n%3D4' application/octet-stream files howmany import files --set n=4 --json
+if [ "$HM_ZLIB" = 1 ]; then
+  gzip -c files >files.gz && mv files.gz files
+  same "import: a compressed body" '/v1/import?set=n%3D4' application/gzip files howmany import files --set n=4 --json
+fi
+check "import: a file cannot be named" jq -e '.status == 422 or .status == 400' <(echo '{"files": ["/etc/passwd"]}' | post /v1/import application/json /dev/stdin)
 same "fit: CSV" '/v1/fit?target=64' text/csv runs howmany fit runs --target 64 --json
 jq -n --rawfile runs runs '{runs: $runs, target: {n: 64}, level: "80%", residuals: true}' >ask.json
 same "fit: in JSON" /v1/fit application/json ask.json howmany fit runs --target n=64 --level 80% --residuals --json
@@ -164,13 +171,24 @@ first_line "HTTP/1.1 without a Host gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP
 first_line "HTTP/1.0 needs no Host" 'HTTP/1.[01] 200*' 'GET /healthz HTTP/1.0\r\n\r\n'
 first_line "a body on a GET" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
 first_line "another expectation than 100-continue gets 417" 'HTTP/1.1 417*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: money\r\n\r\n'
-first_line "100-continue" 'HTTP/1.1 100*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n'
+first_line "NUL in the target" 'HTTP/1.1 400*' 'GET /healthz\0x HTTP/1.1\r\nHost: localhost\r\n\r\n'
+first_line "100-continue" 'HTTP/1.1 100*' 'POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n'
 first_line "a POST without a length gets 411" 'HTTP/1.1 4*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\n\r\n'
 first_line "line ends without CR get 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\nHost: a\nX: y\n\n'
 first_line "a CR inside a header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\rZ: z\r\n\r\n'
 first_line "a folded header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n'
 first_line "a NUL in a header gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
 first_line "a space before the colon gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
+
+run python3 tests/http/corpus.py "$port" tests/data/http_corpus.tsv
+echo "# $out"
+say "$code" "each request of the corpus gets its answer"
+
+# ---- rights that the server gives up
+check "no new privileges" grep -qE '^NoNewPrivs:\s+1' "/proc/$pid/status"
+if [ "$HM_SANITIZE" = none ]; then
+  check "system calls are restricted in every thread" test "$(cat /proc/"$pid"/task/*/status | grep -cE '^Seccomp:\s+2')" -eq "$(ls "/proc/$pid/task" | wc -l)"
+fi
 
 # ---- counters and the log
 get "$url/metrics" >"$work/metrics"
@@ -210,8 +228,17 @@ check "401 has a WWW-Authenticate header" grep -qi '^www-authenticate: bearer' <
 problem "with an unknown token" 401 '.detail == "the token is unknown"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
 problem "with a token of another scope" 403 '.hint == "this path needs the scope read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
 check "with a valid token" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
+check "an address in numbers needs no --host" test "$(get -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $reader" -H 'Host: 192.0.2.1:80' "$url/v1/catalog")" = 200
+problem "a Host that is not listed" 403 '.field == "Host" and (.hint | contains("--host"))' -H "Authorization: Bearer $reader" -H 'Host: rebound.example' "$url/v1/catalog"
+problem "an Origin that is not listed" 403 '.field == "Origin"' -H "Authorization: Bearer $reader" -H 'Origin: https://rebound.example' "$url/v1/catalog"
+problem "an opaque Origin" 403 '.field == "Origin"' -H "Authorization: Bearer $reader" -H 'Origin: null' "$url/v1/catalog"
+first_line "a token is checked before the body is read" 'HTTP/1.1 401*' 'POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n'
 check "the health check needs no token" test "$(get "$url/healthz")" = ok
 check "--quiet writes no log" test ! -s "$work/log"
+start --token-file "$work/tokens" --host other.example,good.example --quiet
+check "--host names a server" test "$(get -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $reader" -H 'Host: Good.example:443' -H 'Origin: https://good.example' "$url/v1/catalog")" = 200
+problem "part of a name is another name" 403 '.field == "Host"' -H "Authorization: Bearer $reader" -H 'Host: d.example' "$url/v1/catalog"
+expect "--host needs tokens" 2 "--token-file" howmany serve --listen 127.0.0.1:0 --host good.example
 
 # ---- limits
 start --per-address 3 --quiet
@@ -225,6 +252,7 @@ start --connections 2 --per-address 100 --quiet
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
 wait_for 5 unhealthy
 problem "a connection above the limit gets 503 and a time to retry" 503 '.hint | contains("second")' "$url/healthz"
+check "the connection that waits longest makes room for another one" wait_for 10 healthy
 exec 4>&- 5>&-
 start --workers 1 --queue 0 --quiet
 for k in 1 2 3 4; do
@@ -235,6 +263,40 @@ wait "${asked[@]}"
 check "overload gets 503 at once" grep -qx 503 "$work/busy"
 check "other requests are answered meanwhile" grep -qx 200 "$work/busy"
 check "503 has a Retry-After header" grep -qi '^retry-after: 1' "$work"/busy-*
+
+# ---- budgets
+cat >"$work/long.json" <<'END'
+{"n": "1..100", "size": "0.01..1:100", "budget": 1000, "terms": "1,size/n,ln(n),n,size,size*n,sqrt(n),1/n"}
+END
+long=(--data-binary @"$work/long.json" -H 'Content-Type: application/json')
+start --time-limit 1s --quiet
+problem "a request over its time limit" 503 \
+  '.type == "urn:howmany:problem:budget" and .field == "n" and (.detail | contains("time limit of 1 s"))' "${long[@]}" "$url/v1/design"
+start --memory-limit 1MB --quiet
+problem "a request over its memory limit" 503 \
+  '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"
+start --buffer-limit 100kB --quiet
+{ printf '{"compute": "10 s / n", "communicate": "0.1 s * n", "name": "'; head -c 300000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large.json"
+problem "a body that does not fit in the memory for all bodies" 503 '.type == "urn:howmany:problem:memory"' --data-binary @"$work/large.json" -H 'Content-Type: application/json' "$url/v1/plan"
+problem "an answer that does not fit in the memory for all answers" 503 '.type == "urn:howmany:problem:memory"' -d '{"compute": "10 s / n", "communicate": "0.1 s * n"}' -H 'Content-Type: application/json' "$url/v1/plan?max_n=4000"
+post '/v1/plan' application/yaml "$HM_SOURCE/examples/fig1.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
+check "the memory of refused requests is returned" test "$(cat "$work/status")" = 200
+start --time-limit 10min --workers 2
+for k in 1 2; do
+  curl -s -m 600 "${long[@]}" "$url/v1/design" -o /dev/null &
+  asked[k]=$!
+done
+two_working() { get "$url/metrics" | grep -q '^howmany_http_working 2'; }
+none_working() { get "$url/metrics" | grep -q '^howmany_http_working 0'; }
+check "two long requests run" wait_for 20 two_working
+post '/v1/plan' application/yaml "$HM_SOURCE/examples/alexnet.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
+check "two long requests do not block others" test "$(cat "$work/status")" = 200
+check "they are still running" two_working
+kill "${asked[@]:1:2}"
+wait "${asked[@]:1:2}" 2>/dev/null
+check "work ends when its client is gone" wait_for 20 none_working
+gone_logged() { [ "$(jq -s '[.[] | select(.cut == "gone" or (.path == "/v1/design" and .status == 503))] | length' "$work/log")" = 2 ]; }
+check "the log names requests whose client is gone" wait_for 10 gone_logged
 
 # ---- abuse
 start --quiet --per-address 2000

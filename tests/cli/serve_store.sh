@@ -54,6 +54,7 @@ suite() { # STORE KIND
   for k in 1 2; do
     answers "$kind: an Idempotency-Key adds a run once, request $k" ".added == $((2 - k))" -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
   done
+  problem "$kind: the same Idempotency-Key with another run" 409 '.field == "key" and (.detail | contains("abc-1"))' -d '{"n":3,"seconds":8}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
   answers "$kind: another Idempotency-Key adds another run" '.added == 1' -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abd' "$url/v1/runs"
 
   listed "$kind: a page equals that of the command" "" howmany runs list --json

@@ -67,14 +67,13 @@ if [ "$mpi" ]; then
   }
   check "by hand, with too few ranks" by_hand
   dies() { # RANK NAME PLATFORM…: the run ends, names the rank, and leaves no rank running
-    local rank=$1 name=$2 pid victim code
+    local rank=$1 name=$2 pid code
     shift 2
-    howmany train -p logistic -d sparse:3000x100:0.2 --seed 177 -n 2 -i 100000000 --look-every 1000 "$@" >died.out 2>died.err &
+    rm -f died.out # the iterations of an earlier run are not those of this one
+    timeout 120 howmany train -p logistic -d sparse:3000x100:0.2 --seed 177 -n 2 -i 100000000 --look-every 1000 "$@" >died.out 2>died.err &
     pid=$!
-    wait_for 30 grep -q '"iteration"' died.out
-    for victim in $(pgrep -f 'howmany-train.*seed=177'); do
-      grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
-    done
+    wait_for 60 grep -q '"iteration"' died.out
+    kill_rank seed=177 "$rank" || echo "rank $rank is not there"
     wait $pid
     code=$?
     cat died.err
@@ -87,11 +86,9 @@ if [ "$mpi" ]; then
     rm -f back.ck
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --json | learnt >whole
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --checkpoint back.ck --every 50 --restarts 2 --json >back.out 2>back.err &
-    local pid=$! victim
-    wait_for 30 test -s back.ck
-    for victim in $(pgrep -f 'howmany-train.*seed=178'); do
-      grep -qz "^OMPI_COMM_WORLD_RANK=2$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
-    done
+    local pid=$!
+    wait_for 60 test -s back.ck
+    kill_rank seed=178 2 || echo "rank 2 is not there"
     wait $pid && grep -qx '{"restart":1,"rank":2}' back.out && learnt <back.out | tail -n 1 | cmp - whole
   }
   check "with --restarts it resumes from the checkpoint" comes_back

@@ -153,7 +153,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!api) {
         open_store();
         if (hm_catalog_new(&catalog, &err) ||
-            !(api = api_new(&(struct api_settings){catalog, store, NULL, 1 << 16}, &err)))
+            !(api = api_new(&(struct api_settings){.catalog = catalog,
+                                                   .store = store,
+                                                   .cache_bytes = 1 << 16},
+                            &err)))
             abort();
     }
     if (size > 65536 || !(p.text = calloc(size + 2, 1)))

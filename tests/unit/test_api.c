@@ -14,6 +14,7 @@ static struct http_request post_request(const char *path, const char *query, con
                                  .accept = "",
                                  .authorization = "",
                                  .host = "",
+                                 .origin = "",
                                  .if_none_match = "",
                                  .key = "",
                                  .body = body,

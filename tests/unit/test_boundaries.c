@@ -94,16 +94,24 @@ static void optimizer_states_are_counted(void **state)
     assert_near(dense_at("optimizer: adam\n", 1e9, 4).memory_bytes, 4 * 4000 + 2 * 40, 0);
 }
 
+/* Without micro-batches, all eight samples must fit. */
 static void a_full_memory_fits(void **state)
 {
     (void)state;
-    assert_true(dense_at("optimizer: adam\n", 16320, 1).fits);
-    assert_false(dense_at("optimizer: adam\n", 16319, 1).fits);
-    assert_true(dense_at("optimizer: adam\n", 16321, 1).fits);
-    assert_false(dense_at("", 8319, 1).fits);
-    assert_true(dense_at("", 8320, 1).fits);
-    assert_true(dense_at("", 8160, 2).fits);
-    assert_false(dense_at("", 8159, 2).fits);
+    assert_true(dense_at("optimizer: adam\nmicro_batch: 8\n", 16320, 1).fits);
+    assert_false(dense_at("optimizer: adam\nmicro_batch: 8\n", 16319, 1).fits);
+    assert_true(dense_at("optimizer: adam\nmicro_batch: 8\n", 16321, 1).fits);
+    assert_false(dense_at("micro_batch: 8\n", 8319, 1).fits);
+    assert_true(dense_at("micro_batch: 8\n", 8320, 1).fits);
+    assert_true(dense_at("micro_batch: 8\n", 8160, 2).fits);
+    assert_false(dense_at("micro_batch: 8\n", 8159, 2).fits);
+    /* Otherwise the batch is divided into the fewest equal passes that fit. */
+    struct hm_point p = dense_at("optimizer: adam\n", 16319, 1);
+    assert_true(p.fits);
+    assert_near(p.micro_batch, 4, 0);
+    assert_near(p.memory_bytes, 4 * 4000 + 4 * 40, 0);
+    assert_near(dense_at("optimizer: adam\n", 16000 + 3 * 40, 1).micro_batch, 3, 0);
+    assert_false(dense_at("optimizer: adam\n", 16000 + 39, 1).fits);
 }
 
 /* With n equal to the batch each worker has one sample; with one worker more, one has none. */

@@ -202,11 +202,15 @@ static void faster_is_met_exactly(void **state)
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
-    q.faster *= 1 + 1e-9;
+    q.faster *= 1 + 0.9e-3; /* A thousandth less than asked for counts as reached. */
+    a = ask(job, &q);
+    assert_near(a->points[a->faster].n, 3, 0);
+    hm_answer_free(a);
+    q.faster *= 1 + 0.2e-3;
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 4, 0);
     hm_answer_free(a);
-    q.faster = 61 / (60.0 / 8 + 8) * (1 + 1e-9);
+    q.faster = 61 / (60.0 / 8 + 8) * (1 + 1.1e-3);
     a = ask(job, &q);
     assert_int_equal(a->faster, HM_NONE);
     assert_string_equal(a->missed, "faster");

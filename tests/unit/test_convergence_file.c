@@ -281,6 +281,10 @@ static void lengths_have_limits(void **state)
     s.algorithms[0].curve_count = 2;
     refuse_stored(&s.convergence, "there is no curve for m = 16");
     sample_convergence(&s);
+    s.algorithms[0].curve_count = 2;
+    s.algorithms[0].curves++;
+    refuse_stored(&s.convergence, "there is no curve for m = 1");
+    sample_convergence(&s);
     s.algorithms[0].last = 0;
     refuse_stored(&s.convergence, "last must be more than 0");
     refuse("\"n\":[1,4,16]", "\"n\":[1,4,1e16]", "algorithms.0.n.2", "'1e16' is out of range");

@@ -178,24 +178,32 @@ static void plans_rank_schemes(void **state)
     "cluster: {max_nodes: 8, flops: 1 Tflop/s, network: {bandwidth: 8 Mbit/s, latency: " latency   \
     "}}\n"
 
+/* A plan that recommends the best n itself. */
+static struct hm_request *exact_plan(const char *job)
+{
+    struct hm_request *request = with_document("plan", "job", job);
+
+    assert_int_equal(hm_request_set(request, "slack", "0", NULL), 0);
+    return request;
+}
+
 /* The larger part of the step limits it; at equal parts that is computing. */
 static void limits_are_the_larger_part(void **state)
 {
     (void)state;
-    gives(with_document("plan", "job", small_job), NULL, {"limit.kind", .text = "compute"},
+    gives(exact_plan(small_job), NULL, {"limit.kind", .text = "compute"},
           {"limit.share", 0.5, NULL});
     /* 95/10 + 10 = 19.5 s is the least. */
-    gives(with_document("plan", "job", "compute: 95 s / n\ncommunicate: 1 s * n\n"), NULL,
-          {"best.n", 10, NULL}, {"limit.kind", .text = "communication"},
-          {"limit.share", 10 / 19.5, NULL},
+    gives(exact_plan("compute: 95 s / n\ncommunicate: 1 s * n\n"), NULL, {"best.n", 10, NULL},
+          {"limit.kind", .text = "communication"}, {"limit.share", 10 / 19.5, NULL},
           {"limit.why", .text = "communication by the job's formula"});
     /* On 8 workers a ring takes 14 latencies and sends 7/4 of the megabyte at 1 MB/s: 1.75 s. */
-    gives(with_document("plan", "job", RING("8 s", "1 ms")), NULL, {"best.n", 8, NULL},
+    gives(exact_plan(RING("8 s", "1 ms")), NULL, {"best.n", 8, NULL},
           {"best.latency_s", 0.014, NULL}, {"best.bandwidth_s", 1.75, NULL},
           {"limit.kind", .text = "bandwidth"}, {"limit.share", 1.764 / 2.764, NULL});
-    gives(with_document("plan", "job", RING("40 s", "200 ms")), NULL, {"best.n", 8, NULL},
+    gives(exact_plan(RING("40 s", "200 ms")), NULL, {"best.n", 8, NULL},
           {"best.latency_s", 2.8, NULL}, {"limit.kind", .text = "compute"});
-    gives(with_document("plan", "job", RING("32 s", "200 ms")), NULL, {"best.n", 8, NULL},
+    gives(exact_plan(RING("32 s", "200 ms")), NULL, {"best.n", 8, NULL},
           {"limit.kind", .text = "latency"}, {"limit.share", 4.55 / 8.55, NULL});
 }
 
@@ -587,10 +595,52 @@ static void designs_have_a_budget(void **state)
     run_fails(request, NULL, HM_E_MISSING, "budget", "a machine with a price");
 }
 
+/*
+ * The criterion is the trace of the inverse of X'X, with each term divided by its mean over the
+ * candidates: those of 1 and 1/n are 1 and 25/48. Runs on 1, 2 and 4 workers give
+ * X'X = (3 1.75; 1.75 1.3125), whose determinant is 0.875.
+ */
+static void designs_use_measured_runs(void **state)
+{
+    for (int have = 0; have < 2; have++) {
+        struct hm_request *request = new_request("design");
+        set(request, "n", "1..4");
+        set(request, "terms", "1,1/n");
+        if (have)
+            set_document(request, "have", "n,seconds\n1,101\n2,52\n4,29\n");
+        gives(request, NULL,
+              {"before", have ? (1.3125 + 3 * pow(25. / 48, 2)) / 0.875 : NAN, NULL});
+    }
+    (void)state;
+}
+
+/* A ring of 4 workers sends 6/4 of the 4 MB, at 10 instead of 1 Gbit/s. */
+static void a_network_replaces_that_of_the_job(void **state)
+{
+    struct hm_request *request = with_document("plan", "job", ring_text);
+
+    (void)state;
+    set(request, "max_n", "4");
+    gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.048, NULL});
+    request = with_document("plan", "job", ring_text);
+    set(request, "max_n", "4");
+    set(request, "network", "10gbe");
+    gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
+          {"network", .text = "10gbe"});
+    request = with_document("plan", "job", ring_text);
+    set(request, "max_n", "4");
+    set(request, "network", "10gbe");
+    set(request, "on", "p3.2xlarge");
+    gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
+          {"network", .text = "10gbe"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_answer_their_question),
+        cmocka_unit_test(designs_use_measured_runs),
+        cmocka_unit_test(a_network_replaces_that_of_the_job),
         cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
         cmocka_unit_test(bodies_of_runs_are_no_jobs),

@@ -181,7 +181,11 @@ static void quantities_have_readable_units(void **state)
     assert_string_equal(hm__show_money(12.3, t), "$12.30");
     assert_string_equal(hm__show_money(0.0042, t), "$0.0042");
     assert_string_equal(hm__show_money(0, t), "$0.00");
-    assert_string_equal(hm__show_money(123456, t), "$123456");
+    assert_string_equal(hm__show_money(123456, t), "$123,456");
+    assert_string_equal(hm__show_money(999.9, t), "$999.90");
+    assert_string_equal(hm__show_money(1000, t), "$1,000");
+    assert_string_equal(hm__show_grouped(1234567, t), "1,234,567");
+    assert_string_equal(hm__show_grouped(83.26, t), "83.3");
     assert_string_equal(hm__show_bytes(17179869184.0, t), "16.0 GiB");
     assert_string_equal(hm__show_rate(125e6, t), "1.00 Gbit/s");
     assert_string_equal(hm__show_flops(4.29e12, t), "4.29 Tflop/s");

@@ -266,6 +266,24 @@ static void bare_bodies_are_jobs(void **state)
     hm_reply_free(reply);
 }
 
+/* A body that follows a job is an object of fields, although it has no key `job`. */
+static void bodies_after_a_job_are_fields(void **state)
+{
+    const char yaml[] = "compute: 100 s / n\ncommunicate: 1 s * n\n";
+    const char body[] = "{\"max_n\": 3, \"json\": true}";
+    struct hm_request *request = new_request("plan");
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_request_set_document(request, "job", "job.yaml", yaml, strlen(yaml), &err),
+                     0);
+    assert_int_equal(hm_request_read(request, body, strlen(body), "body.json", &err), 0);
+    struct hm_reply *reply = run(request, NULL);
+    assert_non_null(strstr(reply->text, "\"n\":3,"));
+    assert_null(strstr(reply->text, "\"n\":4,"));
+    hm_reply_free(reply);
+}
+
 static void wrong_bodies_are_refused(void **state)
 {
     (void)state;
@@ -686,6 +704,7 @@ int main(void)
         cmocka_unit_test(long_lists_are_linear),
         cmocka_unit_test(bodies_set_fields),
         cmocka_unit_test(bare_bodies_are_jobs),
+        cmocka_unit_test(bodies_after_a_job_are_fields),
         cmocka_unit_test(wrong_bodies_are_refused),
         cmocka_unit_test(rows_of_a_body_are_runs),
         cmocka_unit_test(no_field_opens_a_file),

@@ -164,7 +164,7 @@ static void a_wrong_run_rejects_its_batch(void **state)
 static void a_key_is_added_once(void **state)
 {
     struct hm_store *store = fresh_store();
-    struct hm_stored runs[] = {some_run(1, 1), some_run(2, 2), some_run(3, 3), some_run(4, 4)};
+    struct hm_stored runs[] = {some_run(1, 1), some_run(2, 2), some_run(1, 1), some_run(4, 4)};
     int64_t ids[4], again[4];
     size_t added;
 
@@ -180,14 +180,45 @@ static void a_key_is_added_once(void **state)
     assert_int_equal(again[1], ids[1]);
     assert_int_not_equal(again[3], ids[3]);
     assert_int_equal(count_where(store, "key=same"), 1);
-    assert_int_equal(count_where(store, "n=3"), 0);
+    assert_int_equal(count_where(store, "n=1"), 1);
+    hm_store_close(store);
+}
+
+/* The same key with other contents is an error, whichever part of the run differs. */
+static void a_key_belongs_to_one_run(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored_sample samples[] = {{1, 1, 1, 0.5}, {2, 1, 2, 0.25}};
+    struct hm_stored first = some_run(4, 4), other;
+
+    (void)state;
+    first.key = "mine";
+    first.samples = samples;
+    first.sample_count = 2;
+    assert_done(hm_store_add(store, &first, 1, NULL, NULL, err));
+    assert_done(hm_store_add(store, &first, 1, NULL, NULL, err));
+    other = first;
+    other.seconds *= 2;
+    assert_refused(hm_store_add(store, &other, 1, NULL, NULL, err), HM_E_CONFLICT, "'mine'");
+    other = first;
+    other.loss = 7;
+    assert_refused(hm_store_add(store, &other, 1, NULL, NULL, err), HM_E_CONFLICT, "'mine'");
+    other = first;
+    other.machine = "another machine";
+    assert_refused(hm_store_add(store, &other, 1, NULL, NULL, err), HM_E_CONFLICT, "'mine'");
+    other = first;
+    other.sample_count = 1;
+    assert_refused(hm_store_add(store, &other, 1, NULL, NULL, err), HM_E_CONFLICT, "'mine'");
+    samples[1].loss = 0.125;
+    assert_refused(hm_store_add(store, &first, 1, NULL, NULL, err), HM_E_CONFLICT, "'mine'");
+    assert_int_equal(count_where(store, NULL), 1);
     hm_store_close(store);
 }
 
 static void batches_are_reported_separately(void **state)
 {
     struct hm_store *store = fresh_store();
-    struct hm_stored first[] = {some_run(1, 1), some_run(2, 2)}, second[] = {some_run(3, 3)};
+    struct hm_stored first[] = {some_run(1, 1), some_run(2, 2)}, second[] = {some_run(2, 2)};
     int64_t one[2], two[1] = {0};
     struct hm_store_batch batches[] = {{first, 2, one, 9}, {second, 1, two, 9}, {NULL, 0, NULL, 9}};
 
@@ -538,6 +569,7 @@ int main(void)
         cmocka_unit_test(random_doubles_are_read_back),
         cmocka_unit_test(a_wrong_run_rejects_its_batch),
         cmocka_unit_test(a_key_is_added_once),
+        cmocka_unit_test(a_key_belongs_to_one_run),
         cmocka_unit_test(batches_are_reported_separately),
         cmocka_unit_test(checks_name_what_is_wrong),
         cmocka_unit_test(conditions_of_every_kind),

@@ -32,6 +32,7 @@ static struct hm_answer *plan(const char *text, const struct hm_way *ways, size_
     struct hm_err err = {0};
 
     q.max_n = max_n;
+    q.slack = 0;
     q.ways = ways;
     q.way_count = count;
     if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
@@ -122,13 +123,13 @@ static void servers_saturate(void **state)
 static void enough_servers_are_found(void **state)
 {
     struct hm_answer *x = plan(weak, &bsp, 1, 64), *y = plan(weak, &async, 1, 64);
-    double n = x->points[x->best].n, s = 1;
+    double n = x->points[x->recommended].n, s = 1;
 
     (void)state;
     while (1 + 2 * (a + fmax(mb, n * mb / s)) > 1.05 * (1 + 2 * (a + mb)))
         s++;
     assert_near(x->servers_enough, s, 0);
-    n = y->points[y->best].n;
+    n = y->points[y->recommended].n;
     for (s = 1; n * mb / s > 1.05 * (1 + 2 * (a + mb));)
         s++;
     assert_near(y->servers_enough, s, 0);

@@ -45,12 +45,13 @@ export function jobText(values: Values): string {
 function ownValues(job: Facts, on: string | undefined, machines: CatalogEntry[]): Record<string, number | undefined> {
   const first = on?.split(',')[0];
   const machine = machines.find((m) => m.name === (first ?? job.machine));
+  // Another machine keeps the job's own values where it has none.
   const own = first ? undefined : job;
   return {
     batch: job.batch,
     bandwidth: own?.bandwidth !== undefined ? own.bandwidth / 1e9 : machine?.bandwidth_bytes_per_s != null ? (8 * machine.bandwidth_bytes_per_s) / 1e9 : undefined,
     latency: own?.latency !== undefined ? own.latency * 1e6 : machine?.latency_s != null ? Number((machine.latency_s * 1e6).toPrecision(6)) : undefined,
-    price: own?.price ?? machine?.price_per_h ?? undefined,
+    price: own?.price ?? machine?.price_per_h ?? job.price ?? undefined,
   };
 }
 

@@ -34,17 +34,47 @@ export function planRequest(values: Values, yaml: string, usable: (key: string) 
   return request;
 }
 
+function speedText(point: Point, reference: number): string {
+  const than = reference === 1 ? 'one' : String(reference);
+  return point.n === reference ? '' : `, ${factor(point.speedup)} as fast as ${than}`;
+}
+
 function pointText(point: Point, reference: number): string {
   const nodes = point.nodes !== point.n && point.nodes > 1 ? ` (${point.nodes} machines)` : '';
-  const than = reference === 1 ? 'one' : String(reference);
-  const speed = point.n === reference ? '' : `, ${factor(point.speedup)} as fast as ${than}`;
-  return `${workers(point.n)}${nodes}: ${time(point.time_s)} an iteration${speed}`;
+  return `${workers(point.n)}${nodes}: ${time(point.time_s)} an iteration${speedText(point, reference)}`;
+}
+
+/** The machines of a point: "10 × p4d.24xlarge (80 GPUs)", or "9 workers". */
+function machinesText(plan: Plan, point: Point): string {
+  if (!plan.machine || /[/]|\.(ya?ml|json)$/.test(plan.machine)) return workers(point.n);
+  const inside = point.nodes === point.n ? '' : ` (${workers(point.n)})`;
+  return `${point.nodes} × ${plan.machine}${inside}`;
+}
+
+/** What a point needs: time and money of the whole job; the rate with weak scaling; otherwise the time of an iteration. */
+function needsText(plan: Plan, point: Point): string {
+  const whole = plan.total_of === 'job';
+  const parts: string[] = [];
+  if (whole) parts.push(time(point.total_s));
+  if (plan.scaling === 'weak' && plan.samples_per_s && point.n === plan.recommended?.n) parts.push(`${count(plan.samples_per_s)} samples/s`);
+  if (!parts.length) parts.push(time(point.time_s) + ' an iteration' + speedText(point, plan.reference));
+  if (whole && point.cost !== null) parts.push(money(point.cost));
+  return parts.join(', ');
+}
+
+/** A recommendation that needs more than twice the machine-hours of the knee says so. */
+function costlyText(plan: Plan): string {
+  const knee = plan.knee;
+  if (!knee || plan.goal !== 'time' || !(plan.knee_hours && plan.knee_hours > 2)) return '';
+  const cost = plan.total_of === 'job' && knee.cost !== null ? ` and ${money(knee.cost)}` : '';
+  return `; that is ${factor(plan.knee_hours)} the machine-hours of ${workers(knee.n)}, which take${knee.n === 1 ? 's' : ''} ${time(plan.total_of === 'job' ? knee.total_s : knee.time_s)}${cost}`;
 }
 
 /** The answer in one sentence. */
 export function headline(plan: Plan): string {
-  if (plan.best) return `Use ${pointText(plan.best, plan.reference)}.`;
   if (plan.status === 'no-speedup') return 'More workers do not help: one is the fastest.';
+  const point = plan.recommended;
+  if (point && plan.status === 'ok') return `Use ${machinesText(plan, point)}: ${needsText(plan, point)}${costlyText(plan)}.`;
   const what = plan.missed === 'memory' ? 'fits in memory' : 'meets the ' + (plan.missed ?? 'limits');
   return `No number of workers ${what}.`;
 }
@@ -61,16 +91,47 @@ const limits: Record<string, string> = {
   communication: 'communication',
   memory: 'memory: a faster number of workers does not fit',
   batch: 'the batch: it has fewer samples than there would be workers',
+  serial: 'computing that does not shrink with more workers',
 };
+
+/** The interval of the recommended point, and the runs that would narrow it. */
+function sureText(plan: Plan, point: Point): string {
+  if (point.low_s === null || point.high_s === null) return '';
+  const total = plan.total_of === 'job' ? point.total_s / point.time_s : 1;
+  const half = (point.high_s - point.low_s) / 2 / point.time_s;
+  const range = `${time(point.low_s * total)} to ${time(point.high_s * total)}${total === 1 ? ' an iteration' : ''} (${percent(plan.level)})`;
+  const from = plan.sheet_kind ? `: the spread of published measurements of ${plan.sheet_kind}` : '';
+  const runs = plan.advised_runs;
+  const narrower = runs.n.length && runs.within !== null ? `. Runs with n = ${runs.n.join(', ')} would make it ±${percent(Math.max(runs.within, 0.01))}` : '';
+  return `about ±${percent(half)}, ${range}${from}${narrower}`;
+}
+
+function memoryText(point: Point): string {
+  if (point.memory_bytes === null || point.memory_limit_bytes === null) return '';
+  const gib = (bytes: number) => plain(bytes / 2 ** 30);
+  return `${gib(point.memory_bytes)} of ${gib(point.memory_limit_bytes)} GiB a worker`;
+}
 
 export function planFacts(plan: Plan): Fact[] {
   const out: Fact[] = [];
   const add = (name: string, text: string) => out.push({ name, text });
-  const best = plan.best;
+  const best = plan.recommended;
   if (plan.machine) add('On', plan.machine);
-  if (best && plan.total_of === 'job')
-    add('Whole job', `${count(plan.iterations)} iterations take ${time(best.total_s)}` + (best.cost === null ? '' : ` and cost ${money(best.cost)}`));
-  else if (best && best.cost !== null) add('Cost', money(best.cost) + ' an iteration');
+  if (best) {
+    const whole = plan.total_of === 'job';
+    if (whole || plan.scaling === 'weak') add('Iteration', time(best.time_s) + speedText(best, plan.reference));
+    const hours = `${plain(best.node_s / 3600)} node-hours` + (best.cost === null ? '' : ` for ${money(best.cost)}`);
+    add(whole ? 'Whole job' : 'Cost', whole ? `${count(plan.iterations)} iterations, ${hours}` : `${hours} an iteration`);
+    const [memory, sure] = [memoryText(best), sureText(plan, best)];
+    if (memory) add('Memory', memory);
+    if (sure) add('How sure', sure);
+  }
+  const { cheapest, balanced, fastest } = plan.alternatives;
+  if (cheapest && balanced && fastest && (cheapest.n !== balanced.n || balanced.n !== fastest.n))
+    for (const [name, point] of [['Cheapest', cheapest], ['Balanced', balanced], ['Fastest', fastest]] as [string, Point][])
+      add(name, `${machinesText(plan, point)}: ${time(point.total_s)}, ${money(point.cost)}`);
+  if (best && plan.best && plan.best.n !== best.n)
+    add('Optimum', `${workers(plan.best.n)}: ${time(plan.total_of === 'job' ? plan.best.total_s : plan.best.time_s)}, for ${factor(plan.best.node_s / best.node_s)} the machine-hours`);
   if (plan.nearest) {
     const over = plan.nearest_gap ? ` (${factor(plan.nearest_gap)} the limit)` : '';
     add('Nearest', pointText(plan.nearest, plan.reference) + over);
@@ -96,8 +157,10 @@ function marks(plan: Plan, y: (p: Point) => number | null, x: (p: Point) => numb
     const value = point && y(point);
     if (point && value !== null) out.push({ x: x(point), y: value, label, colour, under });
   };
-  if (plan.knee && plan.knee.n !== plan.best?.n) add(plan.knee, `knee ${plan.knee.n}`, 3, true);
-  if (plan.best) add(plan.best, `best ${plan.best.n}`, 2, false);
+  const used = plan.recommended;
+  if (plan.knee && plan.knee.n !== used?.n) add(plan.knee, `knee ${plan.knee.n}`, 3, true);
+  if (plan.best && plan.best.n !== used?.n) add(plan.best, `optimum ${plan.best.n}`, 4, true);
+  if (used) add(used, `recommended ${used.n}`, 2, false);
   return out;
 }
 
@@ -131,7 +194,13 @@ export function speedupSpec(plan: Plan): Spec {
 
 export function timeSpec(plan: Plan): Spec {
   const unit = timeUnit(Math.max(...plan.curve.map((p) => p.time_s)));
-  const scaled = (key: 'time_s' | 'compute_s' | 'communicate_s') => plan.curve.map((p) => (p[key] > 0 ? p[key] / unit.size : null));
+  const scaled = (key: 'time_s' | 'low_s' | 'high_s' | 'compute_s' | 'communicate_s') => plan.curve.map((p) => ((p[key] ?? 0) > 0 ? (p[key] as number) / unit.size : null));
+  const band: Line[] = plan.curve.some((p) => p.low_s !== null)
+    ? [
+        { label: 'from', values: scaled('low_s'), colour: 5, dashed: true },
+        { label: 'to', values: scaled('high_s'), colour: 5, dashed: true },
+      ]
+    : [];
   const times = plan.curve.map((p) => p.time_s);
   const steep = Math.max(...times) > 30 * Math.min(...times);
   return byWorkers(plan, {
@@ -139,13 +208,14 @@ export function timeSpec(plan: Plan): Spec {
     yLabel: 'time, ' + unit.name,
     lines: [
       { label: 'iteration', values: scaled('time_s'), colour: 1 },
+      ...band,
       { label: 'computing', values: scaled('compute_s'), colour: 3, dashed: true },
       { label: 'communicating', values: scaled('communicate_s'), colour: 2, dashed: true },
     ],
     yLog: steep,
     marks: marks(plan, (p) => p.time_s / unit.size),
     yText: whole,
-    summary: plan.best ? `With ${workers(plan.best.n)}: ${time(plan.best.compute_s)} computing, ${time(plan.best.communicate_s)} communicating.` : '',
+    summary: plan.recommended ? `With ${workers(plan.recommended.n)}: ${time(plan.recommended.compute_s)} computing, ${time(plan.recommended.communicate_s)} communicating.` : '',
   });
 }
 

@@ -59,10 +59,18 @@ export interface PlanRequest {
   work?: Quantity;
   /** most workers to consider (default: the cluster's, else 1024, or 64 for a graph) */
   max_n?: Quantity;
+  /** consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly this many, also if memory does not suffice */
+  n?: Quantity | Quantity[];
+  /** recommend the fewest workers within this share of the best, such as 10% (default 5%) */
+  slack?: Quantity;
   /** weak scaling: every worker has the whole batch */
   weak?: boolean;
   /** workers that speedups are relative to (default 1, or the job's) */
   reference?: Quantity;
+  /** for a transformer: which ranks form which groups on which nodes */
+  explain_layout?: boolean;
+  /** for a transformer: flags or a file that run the layout */
+  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch';
   /** the whole answer as JSON */
   json?: boolean;
   /** the curve as comma-separated values */
@@ -319,6 +327,20 @@ export interface CatalogShowRequest {
   json?: boolean;
 }
 
+/** A request of import: read logs, traces, configurations and model files of other tools. */
+export interface ImportRequest {
+  /** files or folders of other tools; docs/formats.md lists the formats */
+  files?: Rows;
+  /** the format, if it is not recognised */
+  as?: string;
+  /** a fact that the files do not have, such as n=8 */
+  set?: string | string[] | Quantities | Record<string, Quantity[]>;
+  /** what to write or to record (default: what the files give) */
+  to?: 'runs' | 'traces' | 'document';
+  /** the whole answer as JSON */
+  json?: boolean;
+}
+
 export interface Point {
   /** workers */
   n: number;
@@ -344,10 +366,16 @@ export interface Point {
   efficiency: number;
   /** seconds of what total_of says */
   total_s: number;
+  /** node-seconds of what total_of says */
+  node_s: number;
   /** money of what total_of says */
   cost: number | null;
-  /** memory of one worker */
+  /** memory that one worker needs */
   memory_bytes: number | null;
+  /** memory that one worker has */
+  memory_limit_bytes: number | null;
+  /** samples of one forward pass of a worker */
+  micro_batch: number | null;
   /** edges of the fullest worker over the mean, of a graph */
   imbalance: number | null;
   /** the all-reduce that was chosen */
@@ -358,6 +386,28 @@ export interface Point {
   wait_s?: number | null;
   /** share of the iteration in which servers' links are busy */
   server_share?: number | null;
+  /** transformers: the change that makes the layout fit */
+  what?: string | null;
+  /** transformers: name of the machine */
+  machine?: string | null;
+  /** transformers: tokens of all workers */
+  tokens_per_s?: number | null;
+  /** transformers: tokens of one worker */
+  tokens_per_s_per_worker?: number | null;
+  /** transformers: model flop over the peak with 16 bits */
+  mfu?: number | null;
+  /** transformers: as mfu, with recomputation */
+  hfu?: number | null;
+  /** transformers: share of the time that failures leave */
+  goodput?: number | null;
+  /** transformers: memory that a job may use */
+  memory_limit_bytes?: number | null;
+  /** transformers: the layout */
+  layout?: Layout | null;
+  /** transformers: memory by part */
+  memory?: LayoutMemory | null;
+  /** transformers: the step by part */
+  parts?: LayoutParts | null;
 }
 
 export interface RangeOfN {
@@ -374,6 +424,24 @@ export interface Beyond {
   speedup: number | null;
 }
 
+export interface Alternatives {
+  /** the least cost */
+  cheapest: Point | null;
+  /** the least weighted sum of time and cost */
+  balanced: Point | null;
+  /** the fewest workers within `slack` of the least time */
+  fastest: Point | null;
+}
+
+export interface Advised {
+  /** workers of each run */
+  n: (number | null)[];
+  /** seconds of each run */
+  run_s: number | null;
+  /** half the width of the interval after them, relative to the time */
+  within: number | null;
+}
+
 export interface Limit {
   /** what limits the speedup */
   kind: string;
@@ -386,7 +454,7 @@ export interface Limit {
 export interface Help {
   /** the change */
   what: string;
-  /** best workers then */
+  /** recommended workers then */
   n: number;
   /** seconds of one iteration */
   time_s: number;
@@ -458,12 +526,14 @@ export interface Plan {
   total_of: string;
   /** workers that speedups are relative to */
   reference: number;
-  /** iterations of the job at the best n */
+  /** iterations of the job at the recommended n */
   iterations: number | null;
   /** weight of a second in a balance */
   alpha: number | null;
   /** weight of a unit of money in a balance */
   beta: number | null;
+  /** the fewest workers within `slack` of the best */
+  recommended: Point | null;
   /** the best point */
   best: Point | null;
   /** where speedup squared over n is largest */
@@ -482,6 +552,12 @@ export interface Plan {
   nearest: Point | null;
   /** times over the limit */
   nearest_gap: number | null;
+  /** three choices, if prices are known */
+  alternatives: Alternatives;
+  /** share by which the recommended point may be worse than the best */
+  slack: number;
+  /** machine-hours of the recommended point over those of the knee */
+  knee_hours: number | null;
   /** n within 5 % of the best time */
   plateau: RangeOfN;
   /** the best n is the largest considered */
@@ -498,6 +574,10 @@ export interface Plan {
   n_low: number | null;
   /** largest n that may be the best */
   n_high: number | null;
+  /** without runs: measurements that the intervals are taken from */
+  sheet_kind: string | null;
+  /** without runs: the runs that would narrow the intervals */
+  advised_runs: Advised;
   /** what limits the speedup */
   limit: Limit;
   /** what would help */
@@ -510,6 +590,28 @@ export interface Plan {
   pareto: Point[];
   /** every n */
   curve: Point[];
+  /** name of the transformer that is trained */
+  transformer?: string | null;
+  /** its parameters */
+  parameters?: number | null;
+  /** parameters that process one token */
+  active_parameters?: number | null;
+  /** model flop of one token, forward and backward */
+  flop_per_token?: number | null;
+  /** how flop are counted */
+  flop_counting?: string | null;
+  /** tokens of one sequence */
+  sequence?: number | null;
+  /** sequences of one step */
+  batch?: number | null;
+  /** tokens of the job */
+  tokens?: number | null;
+  /** layouts that were evaluated */
+  candidates?: number | null;
+  /** other layouts within 5 % */
+  runners?: Point[] | null;
+  /** changes that make the layout fit, fastest first */
+  hints?: Point[] | null;
   /** allreduce, driver or server */
   platform?: string | null;
   /** bsp, ssp or async */
@@ -530,6 +632,81 @@ export interface Plan {
   saturates_n?: number | null;
   /** servers that suffice at the best n */
   servers_enough?: number | null;
+}
+
+export interface Layout {
+  /** degree of tensor parallelism */
+  tensor: number;
+  /** stages of the pipeline */
+  pipeline: number;
+  /** chunks of layers per stage */
+  interleave: number;
+  /** degree of context parallelism */
+  context: number;
+  /** degree of expert parallelism */
+  expert: number;
+  /** degree of data parallelism */
+  data: number;
+  /** sequences of one forward pass */
+  micro_batch: number;
+  /** micro-batches of one step */
+  micro_batches: number;
+  /** ZeRO stage */
+  zero: number;
+  /** all or node */
+  shard_within: string;
+  /** whether tokens of norms are split too */
+  sequence_parallel: boolean;
+  /** what the backward pass computes again */
+  recompute: string;
+}
+
+export interface LayoutMemory {
+  /** weights */
+  weights_bytes: number;
+  /** gradients */
+  gradients_bytes: number;
+  /** optimizer */
+  optimizer_bytes: number;
+  /** activations */
+  activations_bytes: number;
+  /** logits */
+  logits_bytes: number;
+  /** buffers */
+  buffers_bytes: number;
+  /** fragmentation and fixed cost */
+  margin_bytes: number;
+}
+
+export interface LayoutParts {
+  /** layers: device and host */
+  compute_s: number;
+  /** part of compute_s: matrix products */
+  matmul_s: number;
+  /** part of compute_s: attention cores */
+  attention_s: number;
+  /** part of compute_s: operations limited by memory bandwidth */
+  traffic_s: number;
+  /** part of compute_s: waiting for the host */
+  host_s: number;
+  /** output head and embedding */
+  head_s: number;
+  /** tensor parallelism */
+  tensor_s: number;
+  /** expert parallelism */
+  expert_s: number;
+  /** context parallelism */
+  context_s: number;
+  /** pipeline bubble */
+  bubble_s: number;
+  /** messages between stages */
+  message_s: number;
+  /** data parallelism */
+  data_s: number;
+  /** optimizer */
+  optimizer_s: number;
+  /** fixed cost and jitter */
+  other_s: number;
 }
 
 export interface Term {
@@ -613,6 +790,8 @@ export interface Fit {
   weak: boolean;
   /** times are relative to one worker */
   relative: boolean;
+  /** what the times are of: iteration, sample, token or epoch */
+  unit: string;
   /** runs used */
   run_count: number;
   /** runs that failed */
@@ -1204,6 +1383,49 @@ export interface Added {
   added: number;
   /** ids of all */
   ids: (number | null)[];
+}
+
+export interface ImportItem {
+  /** what was taken or left out */
+  what: string;
+  /** how many of them */
+  count: number | null;
+}
+
+export interface ImportFile {
+  /** name of the file */
+  file: string;
+  /** its format, as the field `as` names it */
+  format: string;
+  /** what people call such a file */
+  title: string;
+  /** whether the file is cut short or damaged */
+  partial: boolean;
+  /** whether the number of workers is missing */
+  needs_n: boolean;
+  /** what was taken */
+  taken: ImportItem[];
+  /** what was left out */
+  left_out: ImportItem[];
+  /** assumptions and warnings */
+  notes: string[];
+  /** the values of the file, by format */
+  facts?: unknown;
+  /** rows of runs */
+  runs?: unknown;
+  /** rows of traces */
+  traces?: unknown;
+  /** network, cluster or job; null: there is no document */
+  document_kind: string | null;
+  /** the document, YAML */
+  document: string | null;
+}
+
+export interface Import {
+  /** version of the program */
+  howmany: string;
+  /** the files */
+  files: ImportFile[];
 }
 
 export interface Problem {

@@ -112,8 +112,8 @@ static int train_check_limits(struct train_options *o)
     if (limits->gap > 0 && !(o->algorithm && o->algorithm->dual))
         return cli_complain("--gap: only cocoa, cocoa+ and mini-sdca have a duality gap");
     /*
-     * The default of 500 epochs is that of the study of CoCoA's convergence that the docs
-     * reproduce.
+     * The default of 500 epochs is taken from the study of CoCoA's convergence that the
+     * documentation reproduces.
      */
     if (!any)
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
@@ -231,7 +231,7 @@ static const char one_label[] = "all rows have the same label; at least two labe
 static const char against_rest[] =
     "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* Index of the third label, in the order in which labels first appear in the data. */
+/* Returns the index of the third label, in the order in which labels first appear in the data. */
 static size_t shape_third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
@@ -299,7 +299,7 @@ bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shap
     if (o->keep != TRAIN_KEEP_AUTO)
         return o->keep == TRAIN_KEEP_SPARSE;
     if (o->scale.kind == HM_SCALE_STANDARDISE && !shape->sparse)
-        return false; /* Centred columns contain no zeros. */
+        return false; /* Columns that are shifted to mean 0 contain hardly any zeros. */
     return shape->entries < 0.3 * shape->rows * shape->features;
 }
 

@@ -1,4 +1,6 @@
-/* The Markov random field of belief propagation: a recipe, a UAI file or a list of edges. */
+/*
+ * The Markov random field of belief propagation, given as a recipe, a UAI file or a list of edges.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

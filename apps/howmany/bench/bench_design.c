@@ -112,7 +112,7 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Returns half of the width of the mean's interval at the target, relative to the prediction;
+/* Returns half of the width of the interval of the mean at the target, relative to the prediction;
  * INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
@@ -135,8 +135,8 @@ static void report_progress(const struct bench_session *s, double uncertainty)
 
 /*
  * The design assumes that the chosen terms are right, and only configurations with few runs can
- * show that they are not. So a configuration that has many more runs than another is replaced by
- * the one with the fewest runs.
+ * show that they are not. So if the chosen configuration has many more runs than another one, the
+ * configuration with the fewest runs is chosen instead.
  */
 static int prefer_untried(const struct bench_session *s, size_t *configuration)
 {

@@ -1,5 +1,5 @@
 /*
- * Making the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
+ * Makes the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
  * continue. Ctrl-C ends the running command and keeps all measurements so far.
  */
 #include <math.h>
@@ -120,6 +120,10 @@ static int run_once(struct bench_session *s, size_t configuration, char *const *
     double values[CLI_AXES_MAX];
     int rc = launch_measure(argv, &settings, m);
 
+    if (rc == 0 && m->framework && !s->framework) {
+        fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
+        s->framework = m->framework;
+    }
     if (rc || strcmp(m->status, "interrupted") == 0 || repeat == 0)
         return rc;
     for (size_t i = 0; i < s->axes.count; i++)
@@ -272,7 +276,7 @@ int bench_prepare(struct bench_session *s)
             rc = cli_complain("bench: the command does not contain {%s}, which has several values",
                               s->axes.names[i]);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    rc = rc ? rc : fill_command(s, 0, &first); /* Report a {name} without a value now. */
+    rc = rc ? rc : fill_command(s, 0, &first); /* This reports a placeholder that has no value. */
     launch_command_release(&first);
     return rc ? rc : check_fit_terms(s);
 }

@@ -13,22 +13,24 @@ struct bench_session {
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
     double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
-    /* Repeat until half of the width of the mean's interval is below this share of the mean; 0: use
-     * a fixed number of repeats. */
+    /* Repeat until half of the width of the interval of the mean is below this share of the mean;
+     * 0: use a fixed number of repeats. */
     double within;
     const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
     regex_t regex;
     bool has_regex, show, json;
     struct cli_terms terms;
     struct cli_target target;
-    /* --design: relative half-width of the interval at the target at which to stop. */
+    /* --design: stop when half of the width of the interval at the target, relative to the
+     * prediction, is at most this value. */
     double tight;
     double budget_s; /* --design: limit of machine-seconds; 0: no limit. */
 
     struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
     struct launch_record record;
-    size_t unmatched; /* Number of runs in which no line matched the regular expression. */
-    double spent_s;   /* Machine-seconds of all runs so far. */
+    size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
+    const char *framework; /* Framework whose lines are read, once it is known; NULL: none. */
+    double spent_s;        /* Machine-seconds of all runs so far. */
 };
 
 void bench_release(struct bench_session *session);
@@ -58,7 +60,7 @@ int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */
 
-/* Fit all runs so far; NULL with the error set on failure. */
+/* Fit all runs so far. Returns NULL with the error set on failure. */
 struct hm_fit *bench_fit(const struct bench_session *session, struct hm_err *err);
 /* Print the table of runs and the fit. Returns an exit code. */
 int bench_show(const struct bench_session *session);

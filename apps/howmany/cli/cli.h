@@ -10,43 +10,51 @@
 #include "unit.h"
 
 static const double CLI_SEED_MAX =
-    9007199254740991; /* 2^53 - 1: every whole number up to this one is an exact double. */
+    9007199254740991; /* Largest seed, 2^53 - 1; larger whole numbers may not be exact doubles. */
 
 enum { CLI_DASHES = -2 };
 
 enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct cli_option {
-    const char *name;     /* Long name of the option without the dashes. */
-    char letter;          /* Short name of the option; 0: none. */
-    const char *argument; /* Name of the value in the help; NULL: a flag without a value. */
+    const char *name; /* Long name of the option without the dashes. */
+    char letter;      /* Letter of the short option; 0 if there is none. */
+    /* Name of the value in the help; NULL if the option is a flag without a value. */
+    const char *argument;
     const char *help;
-    /* Words that complete the value, or @file, @machine, @fabric; NULL: none. */
+    /* Words with which the shell completes the value, or @file, @machine, @fabric; NULL if there
+     * are none. */
     const char *values;
 };
 
-struct cli_verb_call; /* A request from the command line, see verb.h. */
+struct cli_verb_call; /* A request from the command line; see verb.h. */
 struct hm_verb;
 
 struct cli_command {
     const char *name;
-    const char *arguments;   /* Operands as the usage line shows them: "JOB". */
+    const char *arguments;   /* Operands as the usage line shows them, such as "JOB". */
     const char *summary;     /* One-line summary for the help. */
-    const char *description; /* Paragraphs for the man page in scdoc; may be NULL. */
+    const char *description; /* Paragraphs for the man page, in the format of scdoc; may be NULL. */
+    /* Commands that the help and the man page show as examples; a test runs them in the source
+     * folder. NULL: none. */
+    const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
-    const char *operands; /* Words that complete an operand, as in cli_option.values. */
-    /* The operands are a command; `accept` is also called for the -- before it. */
+    /* Words with which the shell completes an operand, as in cli_option.values. */
+    const char *operands;
+    /* True if the operands are a command to run; `accept` is then also called for the -- before
+     * them. */
     bool dashes;
-    /* Called for each option and operand in their order. option is the index in options, -1 for an
-     * operand, or CLI_DASHES for -- if `dashes` is set. Returns 0 to continue, or an exit code. */
+    /* Called for each option and operand, in the order of the command line. option is an index into
+     * `options`, -1 for an operand, or CLI_DASHES for -- if `dashes` is true. Returns 0 to
+     * continue; any other value is the exit code. */
     int (*accept)(void *state, int option, const char *value);
     int (*run)(void *state);
-    void *(*begin)(void); /* Allocates the state that the other functions get. */
+    void *(*begin)(void); /* Allocates the state that is passed to the other functions. */
     void (*end)(void *state);
-    /* A command that is a request has a list of verbs, with NULL at its end, instead of options and
-     * functions. If there are several verbs, the first operand selects one ("runs list"); the first
-     * verb is the default. NULL: the command is not a request. */
+    /* Verbs of a command that is a request; the list ends with NULL. Such a command has no options
+     * and no functions of its own. If there are several verbs, the first operand selects one ("runs
+     * list"); the first verb is the default. NULL if the command is not a request. */
     const struct hm_verb *const *verbs;
     /* Called before the request runs; may be NULL. Returns 0, or EXIT_USAGE with a message. */
     int (*prepare)(struct cli_verb_call *call);
@@ -54,11 +62,12 @@ struct cli_command {
 
 enum { CLI_OPTIONS_MAX = 80 };
 
-/* The options of a command, made from its fields or copied from its table. */
+/* The options of a command, made from the fields of its request or copied from its table. */
 struct cli_options {
     struct cli_option items[CLI_OPTIONS_MAX];
-    const char *groups[CLI_OPTIONS_MAX]; /* Heading of each option in the help; NULL: no heading. */
-    bool operands[CLI_OPTIONS_MAX];      /* The entry is an operand, not an option. */
+    /* Heading above each option in the help; NULL if there is none. */
+    const char *groups[CLI_OPTIONS_MAX];
+    bool operands[CLI_OPTIONS_MAX]; /* True if the entry is an operand, not an option. */
     char names[CLI_OPTIONS_MAX][24];
     size_t count;
 };
@@ -67,77 +76,92 @@ void cli_options_make(const struct cli_command *command, struct cli_options *ret
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
     cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
-    cli_validate, cli_lab, cli_serve, cli_completion, cli_man;
-extern const struct cli_command *const cli_commands[]; /* The list ends with NULL. */
+    cli_validate, cli_lab, cli_serve, cli_completion, cli_man, cli_import;
+extern const struct cli_command *const cli_commands[]; /* All commands; the list ends with NULL. */
 
-/* Parse the arguments after the name of the command and run it. Returns the exit code. */
+/* Parse the arguments after the name of the command, and run the command. Returns the exit code. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
-/* Call accept for all options and operands, as struct cli_command describes. Sets *ret_help if
- * --help was given. */
+/* Call `accept` for each option and operand, with the arguments that struct cli_command describes.
+ * *ret_help is true if --help was given. */
 int cli_parse(const struct cli_command *command, const struct cli_options *options, int argc,
               char **argv, int (*accept)(void *state, int option, const char *value), void *state,
               bool *ret_help);
 
-/* These print the help of the program, and the help of one command. */
+/* Commands that answer the same kind of question, for the help and the man page of the program. */
+struct cli_group {
+    const char *title;
+    const struct cli_command *commands[8]; /* The list ends with NULL. */
+};
+extern const struct cli_group cli_groups[]; /* The list ends with a title that is NULL. */
+
+/* Print the help of the program (cli_help), or of one command. */
 void cli_help(void);
 void cli_command_help(const struct cli_command *command);
+/* Print one entry of a list: a name in a column of `width` characters, and a text that is wrapped
+ * at the width of the terminal, at most 80 columns. */
+void cli_help_entry(const char *name, size_t width, const char *text);
 const char *cli_summary(const struct cli_command *command);
 const char *cli_description(const struct cli_command *command);
-/* Write an option into text[room] as in "-d, --deadline TIME". */
+/* Write an option into text[room] as the help shows it: "-d, --deadline TIME". */
 void cli_option_text(const struct cli_option *option, char *text, size_t room);
 
 /* ---- messages and output -------------------------------------------------------------------- */
 
-/* Write "howmany: file:3: field: message" and the hint to standard error; a field of a request is
- * written as an option, such as "--max-n". Returns EXIT_USAGE. */
+/* Write an error such as "howmany: file:3: field: message", and its hint, to standard error. A
+ * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
-/* Returns the style of standard output: colour, Unicode and width. */
+/* Returns how to write to standard output: colour, Unicode and width. */
 struct hm_style cli_style(void);
 bool cli_is_terminal(void);
-/* Write a text to standard output. Returns false with a message if that fails. */
+/* Write a text to standard output. Returns false and prints a message if writing fails. */
 bool cli_put(const char *text);
 struct hm_text;
 /* Write a text to standard output and release it. Returns 0, or EXIT_USAGE with a message. */
 int cli_put_text(struct hm_text *text);
-/* Progress on standard error, shown after one second and only on a terminal: "metis: 12 of 31, 40 s
- * left". */
+/* Progress on standard error, such as "metis: 12 of 31, 40 s left". It is shown after one second,
+ * and only on a terminal. */
 struct cli_progress {
-    const char *what; /* Name of the activity in the line; borrowed. */
+    const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;
-    double started_s, shown_s; /* Times in seconds; shown_s is 0 before the first output. */
+    /* Times of the start and of the last output, in seconds; shown_s is 0 before the first one. */
+    double started_s, shown_s;
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
 void cli_progress_step(struct cli_progress *progress, size_t done);
-/* Show a text instead of the counts, at most five times per second. */
+/* Show a text instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
-void cli_progress_end(struct cli_progress *progress); /* Clears the line of progress. */
+void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
 
 /* Check that a plot can be written to a file. Returns 0, or EXIT_USAGE with a message. */
 int cli_check_plot(const char *file);
 /* Run gnuplot with a script that writes `file`. Returns 0, or EXIT_USAGE with a message. */
 int cli_gnuplot(const char *script, const char *file);
-/* Read a whole file, or standard input if path is "-"; NULL with an error. Free the text with
- * hm_text_free. */
+/* Read a whole file, or standard input if path is "-". Free the text with hm_text_free. Returns
+ * NULL with an error on failure. */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
-/* Replace a file; on failure the old file stays. Returns 0, or EXIT_USAGE with a message. */
+/* Replace the contents of a file; on failure the old contents stay. Returns 0, or EXIT_USAGE with a
+ * message. */
 int cli_write_file(const char *path, const char *text, size_t length);
 
-/* Read the value of option --name in SI units of dim. Returns 0, or EXIT_USAGE with a message. */
+/* Read the value of option --name in SI units of the dimension dim. Returns 0, or EXIT_USAGE with a
+ * message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
 /* Like cli_quantity, but reads a whole number from least to most. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
 /* Like cli_quantity, but the value must be above 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
 
-/* Load the built-in catalog and the user's own files; NULL with a message on failure. */
+/* Load the built-in catalog and the files in the user's own catalog folder. Returns NULL with a
+ * message on failure. */
 struct hm_catalog *cli_catalog_load(void);
-/* Write the path of the user's own catalog folder into path[room]; false if HOME is not set. */
+/* Write the path of the user's own catalog folder into path[room]; false if the variable HOME is
+ * not set. */
 bool cli_catalog_folder(char *path, size_t room);
-/* Whether the user's own catalog folder exists; otherwise the built-in catalog is enough. */
+/* Whether the user's own catalog folder exists. If it does not, the built-in catalog is enough. */
 bool cli_has_own_catalog(void);
 
 #endif

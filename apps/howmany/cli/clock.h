@@ -1,4 +1,4 @@
-/* The monotonic clock. */
+/* Reads the monotonic clock. */
 #ifndef HM_CLOCK_H
 #define HM_CLOCK_H
 

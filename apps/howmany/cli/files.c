@@ -11,7 +11,12 @@ int cli_write_file(const char *path, const char *text, size_t length)
 {
     char beside[PATH_MAX];
     int used = snprintf(beside, sizeof(beside), "%s.part", path);
-    FILE *file = used > 0 && (size_t)used < sizeof(beside) ? fopen(beside, "we") : NULL;
+    bool named = used > 0 && (size_t)used < sizeof(beside);
+    /* An old file of this name is replaced, and a link that another user has made is not followed.
+     */
+    if (named)
+        unlink(beside);
+    FILE *file = named ? fopen(beside, "wxe") : NULL;
     bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
                    fsync(fileno(file)) == 0;
 

@@ -1,4 +1,4 @@
-/* Prints --help of a command from its table. */
+/* Prints the help of a command from its table of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +29,55 @@ void cli_option_text(const struct cli_option *o, char *text, size_t room)
              o->argument ? o->argument : "");
 }
 
+/* Returns the number of bytes of the first line of a text that fits into `columns`; a longer word
+ * stays whole. */
+static size_t line_length(const char *text, size_t columns)
+{
+    size_t end = 0, used = 0;
+
+    while (text[end]) {
+        size_t word = strspn(text + end, " ");
+        word += strcspn(text + end + word, " ");
+        char piece[256];
+        snprintf(piece, sizeof(piece), "%.*s", (int)word, text + end);
+        used += hm__text_columns(piece);
+        if (used > columns && end > 0)
+            break;
+        end += word;
+    }
+    return end;
+}
+
+/* Print a text from column `indent` on; further lines are indented as well. */
+static void print_wrapped(const char *text, size_t indent)
+{
+    size_t width = (size_t)cli_style().width, columns = width > 80 || width == 0 ? 80 : width;
+
+    columns = columns > indent + 24 ? columns - indent : 24;
+    while (*text) {
+        size_t length = line_length(text, columns);
+        printf("%.*s\n", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+        if (*text)
+            printf("%*s", (int)indent, "");
+    }
+}
+
+void cli_help_entry(const char *name, size_t width, const char *text)
+{
+    size_t columns = hm__text_columns(name), indent = width + 3;
+
+    if (columns > width)
+        printf("  %s\n%*s", name, (int)indent, "");
+    else
+        printf("  %s%*s ", name, (int)(width - columns), "");
+    print_wrapped(text, indent);
+}
+
 static void print_option(const char *written, const char *help)
 {
-    size_t columns = hm__text_columns(written);
-
-    printf("  %s%*s %s\n", written, (int)(columns < 24 ? 24 - columns : 0), "", help);
+    cli_help_entry(written, 24, help);
 }
 
 static bool is_same_group(const char *a, const char *b)
@@ -41,8 +85,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the group of option i was printed already, with an earlier option that is not an
- * operand. */
+/* Whether the group of option i was printed already, with an earlier entry that is an option and
+ * not an operand. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -66,17 +110,32 @@ static void print_group(const struct cli_options *options, const char *group, bo
     }
 }
 
+static void print_examples(const struct cli_command *c)
+{
+    size_t count = sizeof(c->examples) / sizeof(c->examples[0]);
+
+    if (c->examples[0])
+        printf("\nexamples:\n");
+    for (size_t i = 0; i < count && c->examples[i]; i++)
+        printf("  %s\n", c->examples[i]);
+}
+
 void cli_command_help(const struct cli_command *c)
 {
     struct cli_options options;
     bool first = true;
 
     cli_options_make(c, &options);
-    printf("usage: howmany %s [OPTION]… %s\n\n%s\n\n", c->name, c->arguments, cli_summary(c));
+    printf("usage: howmany %s [OPTION]… ", c->name);
+    print_wrapped(c->arguments, strlen("usage: howmany  [OPTION]… ") - 2 + strlen(c->name));
+    printf("%s", *c->arguments ? "\n" : "\n\n");
+    print_wrapped(cli_summary(c), 0);
+    printf("\n");
     for (size_t i = 0; i < options.count; i++)
         if (!options.operands[i] && !is_group_printed(&options, i)) {
             print_group(&options, options.groups[i], first);
             first = false;
         }
     print_option("-h, --help", "this page");
+    print_examples(c);
 }

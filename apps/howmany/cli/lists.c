@@ -1,5 +1,7 @@
-/* Parses options that are lists, terms or places to predict, with the readers of the request
- * fields. */
+/*
+ * Parses options that are lists, terms or configurations to predict, with the functions that read
+ * the fields of requests.
+ */
 #include "lists.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Loads one machine with the changes of --set, using the loader of requests. */
+/* Loads one machine and applies the changes of --set, with the loader of requests. */
 #include "machine.h"
 
 #include <string.h>

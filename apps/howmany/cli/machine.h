@@ -1,20 +1,21 @@
-/* A machine or cluster file with changes (--set), for commands that simulate a cluster. */
+/* A machine or cluster file with the changes of --set, for commands that simulate a cluster. */
 #ifndef HM_MACHINE_H
 #define HM_MACHINE_H
 
 #include "cli.h"
 #include "request.h"
 
-/* Zero-initialise; release with cli_machine_release. */
+/* A machine and what it was loaded from. Zero-initialise; release with cli_machine_release. */
 struct cli_machine {
     struct hm_arena *arena;
-    struct hm_texts sets;       /* Assignments to keys of the cluster, from --set. */
-    struct hm_catalog *catalog; /* Loaded together with the machine, which borrows from it. */
+    struct hm_texts sets; /* Assignments to keys of the cluster, from --set. */
+    /* Catalog that was loaded for the machine; the machine points into it. */
+    struct hm_catalog *catalog;
 };
 
-/* Add an assignment such as network.latency=1ms, with or without "cluster." before it. */
+/* Add an assignment such as network.latency=1ms; the key may begin with "cluster.". */
 int cli_machine_set(struct cli_machine *machine, const char *assignment);
-/* Load the machine or cluster file with that name and apply all assignments. */
+/* Load the machine or cluster file `name` and apply all assignments. */
 int cli_machine_load(struct cli_machine *machine, const char *name,
                      struct hm_cluster **ret_cluster);
 void cli_machine_release(struct cli_machine *machine);

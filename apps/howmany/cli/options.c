@@ -1,5 +1,7 @@
-/* Parses the arguments of a command with getopt_long and the command's table; reads single
- * values. */
+/*
+ * Parses the arguments of a command with getopt_long, according to the command's table, and reads
+ * single values.
+ */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ static void make_tables(const struct cli_options *options, struct getopt_tables 
 {
     char *s = t->shorts;
 
-    /* With the leading ':', getopt distinguishes a missing value from an unknown option. */
+    /* The leading ':' makes getopt distinguish a missing value from an unknown option. */
     *s++ = ':';
     for (size_t i = 0; i < options->count; i++) {
         const struct cli_option *o = &options->items[i];

@@ -1,28 +1,12 @@
 /* Finds and opens the store of runs. */
 #include "own_store.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "err.h"
-
-/* Create the parent folders of a file. */
-static int make_folders(char *path, struct hm_err *err)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int rc = mkdir(path, 0777);
-        int why = errno;
-        *slash = '/';
-        if (rc != 0 && why != EEXIST)
-            return hm__fail(err, HM_E_IO, "the folder of %s cannot be created: %s", path,
-                            strerror(why));
-    }
-    return 0;
-}
+#include "folders.h"
 
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err)
 {
@@ -41,7 +25,7 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct
         hm__err_hint(err, "give a store with --record or HOWMANY_DB");
         return NULL;
     }
-    return make_folders(path, err) ? NULL : path;
+    return cli_folders_make(path, err) ? NULL : path;
 }
 
 int cli_store_open(const char *record, struct hm_store **ret_store)
@@ -61,14 +45,22 @@ static int access_open(void *data, const char *where, struct hm_store **ret_stor
 {
     struct cli_store_access *a = data;
     char path[CLI_STORE_ROOM];
+    const char *found = cli_store_find(where, path, err);
 
-    if (!a->store) {
-        const char *found = cli_store_find(where, path, err);
-        int rc = found ? hm_store_open(found, &a->store, err) : HM_E_MISSING;
-        if (rc)
-            return rc;
-    }
-    *ret_store = a->store;
+    if (!found)
+        return HM_E_MISSING;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->where[i], found) == 0) {
+            *ret_store = a->stores[i];
+            return 0;
+        }
+    if (a->count == CLI_STORES || strlen(found) >= CLI_STORE_ROOM)
+        return hm__fail(err, HM_E_LIMIT, "too many stores, or a name that is too long");
+    int rc = hm_store_open(found, &a->stores[a->count], err);
+    if (rc)
+        return rc;
+    snprintf(a->where[a->count], CLI_STORE_ROOM, "%s", found);
+    *ret_store = a->stores[a->count++];
     return 0;
 }
 
@@ -96,6 +88,6 @@ void cli_store_access_init(struct cli_store_access *a)
 
 void cli_store_access_release(struct cli_store_access *a)
 {
-    hm_store_close(a->store);
-    a->store = NULL;
+    while (a->count > 0)
+        hm_store_close(a->stores[--a->count]);
 }

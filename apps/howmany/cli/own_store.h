@@ -1,5 +1,7 @@
-/* The store of runs that commands use: the store named by --record, else by HOWMANY_DB, else the
- * user's own file. */
+/*
+ * The store of runs that commands use. It is the store that --record names; without that option,
+ * the store that HOWMANY_DB names; without that variable, the user's own file.
+ */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H
 
@@ -8,16 +10,22 @@
 
 enum { CLI_STORE_ROOM = 1024 };
 
-/* Returns the address of the store: record; if it is NULL, HOWMANY_DB; if that is not set, the
- * user's own file, whose folder is created. The result may point to path; NULL with an error. */
+/* Returns the address of the store. This is `record`; if that is NULL, the variable HOWMANY_DB; if
+ * that is not set, the path of the user's own file, which is written into `path` and whose folder
+ * is created. Returns NULL with an error on failure. */
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err);
 /* Open the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
 
-/* The store for requests from the command line. It is opened when first needed and kept open. */
+enum { CLI_STORES = 2 };
+
+/* Access to stores for requests from the command line. A store is opened when it is first needed
+ * and stays open. A request uses one store, or copies from one to another. */
 struct cli_store_access {
-    struct hm_store_access access; /* Functions for hm_context.store. */
-    struct hm_store *store;
+    struct hm_store_access access; /* Functions that are passed to requests as hm_context.store. */
+    struct hm_store *stores[CLI_STORES];
+    char where[CLI_STORES][CLI_STORE_ROOM]; /* Addresses of the stores. */
+    size_t count;
 };
 
 void cli_store_access_init(struct cli_store_access *access);

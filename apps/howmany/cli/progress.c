@@ -1,4 +1,7 @@
-/* Shows progress as one line on standard error, which is rewritten and cleared at the end. */
+/*
+ * Shows progress as one line on standard error. The line is rewritten at each change and cleared at
+ * the end.
+ */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -30,7 +30,7 @@ static void print_option(const char *field)
     fputs(": ", stderr);
 }
 
-/* Whether an error comes from the value of an option: an assignment of --set or a machine of
+/* Whether the source of an error is the value of an option: an assignment of --set or a machine of
  * --on. */
 static bool is_option_source(const char *source)
 {

@@ -47,6 +47,8 @@ static void add_field(struct cli_options *options, const struct hm_verb *verb,
     options->count++;
 }
 
+static const char time_limit[] = "time-limit";
+
 void cli_options_make(const struct cli_command *command, struct cli_options *options)
 {
     options->count = 0;
@@ -62,13 +64,20 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
     for (size_t v = 0; command->verbs[v]; v++)
         for (size_t i = 0; i < command->verbs[v]->field_count; i++)
             add_field(options, command->verbs[v], &command->verbs[v]->fields[i]);
+    /* The time limit is not a field of the request: over HTTP, the server sets it. */
+    if (options->count < CLI_OPTIONS_MAX) {
+        options->items[options->count] =
+            (struct cli_option){time_limit, 0, "TIME", "end with an error after this time", NULL};
+        options->groups[options->count] = "limits";
+        options->operands[options->count++] = false;
+    }
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
 struct verb_word {
-    int option; /* Index in the table of options; -1: the word is an operand. */
+    int option; /* Index into the table of options; -1 if the word is an operand. */
     const char *text;
 };
 
@@ -120,8 +129,8 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field of the operand with this number. If the last field is a list, it takes all further
- * operands. */
+/* Set the field that belongs to the operand with this number. The last field, if it is a list,
+ * takes all further operands. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -186,6 +195,8 @@ static int set_fields(struct cli_verb_call *c, struct verb_words *w, struct hm_e
         const char *name = word->option >= 0 ? w->options.items[word->option].name : NULL;
         if (!name && !numbers)
             rc = set_operand(c, operands++, word->text, err);
+        else if (name && strcmp(name, time_limit) == 0)
+            rc = cli_positive(name, word->text, HM_DIM_TIME, &c->time_limit);
         else if (name && !hm__verb_field(c->verb, name))
             rc = cli_complain("%s: there is no option '--%s'", c->verb->name, name);
         else if (name)
@@ -264,9 +275,13 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Report an error; for an operand, the message names the command instead of an option. */
+/* Report an error. If an operand is wrong, the message names the command instead of an option. */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
+    if (err->code == HM_E_CANCELLED) {
+        fputs("howmany: interrupted\n", stderr);
+        return EXIT_INTERRUPTED;
+    }
     if (strcmp(err->source, "request") == 0 && c->verb->operand &&
         is_operand(c->verb, err->field)) {
         snprintf(err->source, sizeof(err->source), "%s", c->verb->name);
@@ -280,6 +295,7 @@ static int run_request(const struct cli_command *command, struct cli_verb_call *
 {
     struct hm_reply *reply = NULL;
     struct hm_err err = {0};
+    struct cli_interrupt before;
 
     if (cli_has_own_catalog() && !(c->catalog = cli_catalog_load()))
         return EXIT_USAGE;
@@ -291,10 +307,14 @@ static int run_request(const struct cli_command *command, struct cli_verb_call *
                                      .write = write_piece,
                                      .write_data = c,
                                      .progress = show_progress,
-                                     .progress_data = c};
+                                     .progress_data = c,
+                                     .limits = {.seconds = c->time_limit},
+                                     .cancelled = cli_interrupted};
     int rc = command->prepare ? command->prepare(c) : 0;
+    cli_interrupt_watch(&before);
     if (rc == 0 && hm_request_run(c->request, &c->context, &reply, &err))
         rc = report_error(c, &err);
+    cli_interrupt_restore(&before);
     if (c->progress.what)
         cli_progress_end(&c->progress);
     if (reply)

@@ -1,7 +1,8 @@
-/* Commands that are requests: options become fields of the request, and the reply is printed. */
+/* Commands that are requests. Options become fields of the request, and the reply is printed. */
 #ifndef HM_CLI_VERB_H
 #define HM_CLI_VERB_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "cli.h"
@@ -12,23 +13,36 @@
 struct verb_words;
 
 struct cli_verb_call {
-    const struct verb_words *words; /* The arguments as they were given. */
+    const struct verb_words *words; /* The options and operands as the user gave them. */
     const struct hm_verb *verb;
     struct hm_request *request;
     struct hm_context context;
     struct cli_store_access store;
     struct cli_progress progress;
-    /* Catalog with the user's own files; NULL: the built-in catalog is used. */
+    /* Catalog with the user's own files; NULL if the built-in catalog is used. */
     struct hm_catalog *catalog;
-    FILE *output;            /* File for the parts of a long reply; NULL: standard output. */
+    /* File to which the parts of a long reply are written; NULL for standard output. */
+    FILE *output;
     const char *output_path; /* Name of the output file, for messages. */
+    double time_limit;       /* Value of --time-limit in seconds; 0 if it is not given. */
 };
 
 /* Parse the arguments of a command with verbs, run the request and print the reply. Returns the
  * exit code. */
 int cli_verb_run(const struct cli_command *command, int argc, char **argv);
 
-/* For `prepare`: returns the value of an option or operand; NULL if it was not given. */
+/* For the function `prepare`: returns the value of an option or operand; NULL if not given. */
 const char *cli_verb_value(const struct cli_verb_call *call, const char *field);
+
+/* The actions that were set for signals before cli_interrupt_watch changed them. */
+struct cli_interrupt {
+    struct sigaction interrupt, alarm;
+};
+
+/* From here on, SIGINT makes cli_interrupted return true and, 80 ms later, ends the program. */
+void cli_interrupt_watch(struct cli_interrupt *ret_before);
+void cli_interrupt_restore(const struct cli_interrupt *before);
+/* Function for struct hm_context; the argument is not used. */
+bool cli_interrupted(void *unused);
 
 #endif

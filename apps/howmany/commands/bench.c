@@ -1,12 +1,16 @@
-/* The command howmany bench: runs any command with several values, records the runs and fits
- * them. */
+/*
+ * The command howmany bench: runs a command repeatedly with different values, records the runs and
+ * fits them.
+ */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench_session.h"
+#include "text.h"
 
 struct bench_state {
-    const char *command; /* The command as one text; borrowed from the arguments. */
+    const char *command; /* The command to run, as one text; borrowed from the arguments. */
     bool shell, dry_run, design;
     struct bench_session session;
 };
@@ -91,9 +95,32 @@ static void bench_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+/* Whether compiling a pattern takes little memory. The C library copies a part for each repetition
+ * that a count such as {1,50} allows, and counts of nested groups multiply. */
+static bool is_small_regex(const char *value)
+{
+    enum { LENGTH_MAX = 500, COPIES_MAX = 10000 };
+    double copies = 1;
+
+    for (const char *at = value; (at = strchr(at, '{')); at++) {
+        double low = 1, high = 1;
+        const char *end = at + 1 + hm__number_read(at + 1, &low);
+        if (*end == ',')
+            hm__number_read(end + 1, &high);
+        copies *= fmax(fmax(low, high), 1);
+    }
+    return strlen(value) <= LENGTH_MAX && copies <= COPIES_MAX;
+}
+
 static int read_regex(struct bench_state *s, const char *value)
 {
     char why[160];
+
+    if (!is_small_regex(value))
+        return cli_complain(
+            "--iteration-regex: '%.40s…' is longer than 500 characters, or its counts "
+            "in braces multiply to more than 10000",
+            value);
     int rc = regcomp(&s->session.regex, value, REG_EXTENDED | REG_NEWLINE);
 
     if (rc) {
@@ -166,8 +193,7 @@ static int bench_accept(void *state, int option, const char *value)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* With --shell, the whole text is one argument of sh -c; otherwise it is split into arguments
- * here. */
+/* Splits the command into arguments. With --shell, the whole text is one argument of sh -c. */
 static int split_command(struct bench_state *s)
 {
     const char *const shell[] = {"sh", "-c", s->command};
@@ -202,6 +228,10 @@ static int bench_run_command(void *state)
 
 const struct cli_command cli_bench = {
     .name = "bench",
+    .examples = {"howmany bench 'sleep 0.0{n}' --n 1,2 --repeat 1",
+                 "howmany bench 'howmany train -n {n} -i 4 -d digits:500 --simulate "
+                 "examples/cluster-study.yaml' --n 1,2,4 --repeat 1",
+                 "howmany bench 'sleep 0.0{n}' --n 1,2,4 --repeat 1 --json"},
     .arguments = "COMMAND",
     .summary = "make runs of any command, record them, and fit them",
     .description =
@@ -210,7 +240,8 @@ const struct cli_command cli_bench = {
         "split into arguments as a shell would do, but no shell is used without --shell. The "
         "seconds of an iteration are the median of those that the command prints on standard "
         "output, as JSON lines with the keys iteration, seconds and loss, or as lines that match "
-        "--iteration-regex; otherwise the whole run counts as one iteration. Runs that fail or "
+        "--iteration-regex, or as nanoGPT, Megatron-LM, DeepSpeed, Hugging Face, Lightning, Keras "
+        "and Spark print them; otherwise the whole run counts as one iteration. Runs that fail or "
         "take too long are recorded as failed, and the others continue. Ctrl-C keeps the finished "
         "runs. Then the runs are fitted, as howmany fit does.\n\n"
         "Exit status: 0 measured; 1 all runs failed; 2 wrong usage; 130 interrupted.",

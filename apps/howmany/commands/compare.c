@@ -1,5 +1,5 @@
 /*
- * The command howmany compare repeats the experiment of the survey by Zhang, Alqahtani and
+ * The command howmany compare: repeats the experiment of the survey by Zhang, Alqahtani and
  * Demirbas. Each combination of task, platform and number of workers is a run of `howmany train`;
  * the results are shown beside the published figures.
  */
@@ -16,7 +16,7 @@
 struct compare_state {
     struct compare_request request;
     struct compare_result result;
-    struct cli_machine cluster_job; /* The catalog and the assignments of --set. */
+    struct cli_machine cluster_job; /* The catalog, and the assignments of --set. */
     struct hm_cluster *cluster;
     const char *sets[CLI_LIST_MAX];
     const char *plot;
@@ -190,7 +190,8 @@ static int compare_accept(void *state, int option, const char *value)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Load the cluster to find its bandwidth, and to report an error once instead of in each run. */
+/* Load the cluster to find its bandwidth. An error in the cluster is then reported once, before the
+ * runs start. */
 static int load_compare_cluster(struct compare_state *s)
 {
     const struct compare_request *a = &s->request;
@@ -274,6 +275,9 @@ static int compare_run_command_line(void *state)
 
 const struct cli_command cli_compare = {
     .name = "compare",
+    .examples =
+        {"howmany compare --tasks one-layer -n 3 --rows 1500 --simulate examples/cluster-m4.yaml",
+         "howmany compare --tasks softmax --dry-run", "howmany compare --dry-run"},
     .arguments = "",
     .summary = "compare platforms with each other and with published figures",
     .description =

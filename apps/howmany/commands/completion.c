@@ -1,5 +1,7 @@
-/* howmany completion: makes completion scripts for bash, zsh and fish from the tables of the
- * commands. */
+/*
+ * The command howmany completion: makes completion scripts for bash, zsh and fish from the tables
+ * of the commands.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* Returns what completes an argument: fixed words, or a shell command that prints the words. */
+/* Returns the words that complete an argument, or a shell command that prints these words. */
 static const char *completion_words(const char *values)
 {
     if (!values)
@@ -61,7 +63,7 @@ static void completion_bash(void)
     printf("    esac\n}\ncomplete -F _howmany howmany\n");
 }
 
-/* Print a text with escapes for single quotes and for the brackets of zsh. */
+/* Print a text with the escapes that zsh needs for single quotes, brackets and colons. */
 static void put_zsh(const char *text)
 {
     for (; *text; text++) {

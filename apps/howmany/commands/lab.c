@@ -16,7 +16,7 @@ static const char *const verbs[VERBS + 1] = {"up", "run", "status", "down", "age
 
 enum lab_option { NAME, N, LATENCY, BANDWIDTH, LOSS, WAY, ON, DRY_RUN, JSON };
 
-/* For each option, the verbs that accept it: one bit per verb. */
+/* For each option, the verbs that accept it, as a set of bits (one bit per verb). */
 static const unsigned verbs_of_option[] = {
     [NAME] = ~0U,           [N] = 1U << UP | 1U << RUN, [LATENCY] = 1U << UP,
     [BANDWIDTH] = 1U << UP, [LOSS] = 1U << UP,          [WAY] = 1U << UP,
@@ -42,8 +42,8 @@ static const struct cli_option options[] = {
 };
 
 struct lab_state {
-    enum lab_verb verb; /* Verb that was read; VERBS: none yet. */
-    unsigned given;     /* Options that were given, one bit per option. */
+    enum lab_verb verb; /* The verb of the command line; VERBS if none was read yet. */
+    unsigned given;     /* Options that were given, as a set of bits (one bit per option). */
     struct lab_request request;
 };
 
@@ -186,6 +186,8 @@ static int lab_run(void *state)
 
 const struct cli_command cli_lab = {
     .name = "lab",
+    .examples = {"howmany lab up -n 4 --latency 20ms --dry-run",
+                 "howmany lab up -n 2 --bandwidth 1Gbit/s --dry-run", "howmany lab status"},
     .arguments = "up|run|status|down [-- COMMAND]",
     .summary = "a laboratory on one machine: nodes connected by a network with real delays",
     .description =

@@ -1,4 +1,7 @@
-/* howmany man: prints man pages in the format scdoc, from the tables of the commands. */
+/*
+ * The command howmany man: prints man pages in the format of scdoc, from the tables of the
+ * commands.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +10,27 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* Print a text and escape the characters that are markup in scdoc. */
+/* Print a text with escapes for the characters that are markup in scdoc. */
 static void put_escaped(const char *text)
 {
     for (; *text; text++) {
         if (strchr("_*\\#~<>", *text))
             putchar('\\');
         putchar(*text);
+    }
+}
+
+static void man_examples(const struct cli_command *c)
+{
+    size_t count = sizeof(c->examples) / sizeof(c->examples[0]);
+
+    if (!c->examples[0])
+        return;
+    printf("# EXAMPLES\n\n");
+    for (size_t i = 0; i < count && c->examples[i]; i++) {
+        printf("\t");
+        put_escaped(c->examples[i]);
+        printf("\n\n");
     }
 }
 
@@ -40,7 +57,9 @@ static void man_command(const struct cli_command *c)
         put_escaped(options.items[i].help);
         printf(".\n\n");
     }
-    printf("*-h, --help*\n\tShow the options.\n\n# SEE ALSO\n\n*howmany*(1)\n");
+    printf("*-h, --help*\n\tShow the options.\n\n");
+    man_examples(c);
+    printf("# SEE ALSO\n\n*howmany*(1)\n");
 }
 
 static void man_program(void)
@@ -50,11 +69,12 @@ static void man_program(void)
            "Answers from a description of a training job and a cluster how many machines to use, "
            "how long it takes, what it costs, and why, before the cluster is rented.\n\n"
            "# COMMANDS\n\n");
-    for (size_t i = 0; cli_commands[i]; i++) {
-        printf("*howmany-%s*(1)\n\t", cli_commands[i]->name);
-        put_escaped(cli_summary(cli_commands[i]));
-        printf(".\n\n");
-    }
+    for (const struct cli_group *group = cli_groups; group->title; group++)
+        for (size_t i = 0; group->commands[i]; i++) {
+            printf("*howmany-%s*(1)\n\t", group->commands[i]->name);
+            put_escaped(cli_summary(group->commands[i]));
+            printf(".\n\n");
+        }
     printf("# EXIT STATUS\n\n0 answered, 1 no feasible answer, 2 wrong usage or bad input.\n\n"
            "# FILES\n\n_$XDG\\_DATA\\_HOME/howmany/catalog/\\*.yaml_, by default below "
            "_~/.local/share_\n\tThe user's own machines, fabrics and networks.\n\n"

@@ -3,10 +3,10 @@
 #define HM_NAME_OPERAND_H
 
 struct name_operand {
-    const char *name; /* The name, borrowed from the command line; NULL: not given. */
+    const char *name; /* The name, borrowed from the command line; NULL if none was given. */
 };
 
-/* Functions for struct cli_command; free releases the state. */
+/* Functions for the members of struct cli_command. The state is released with free. */
 void *name_operand_begin(void);
 int name_operand_accept(void *state, int option, const char *value);
 

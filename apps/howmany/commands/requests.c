@@ -1,35 +1,25 @@
-/* Commands that are requests. Each command lists its verbs; options and help come from the fields
- * of the verbs. */
+/*
+ * The commands that are requests. Each command lists its verbs; its options and help come from the
+ * fields of the verbs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "folders.h"
 #include "verb.h"
 #include "verbs.h"
 
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Create the parent folders of a file; path is modified during the call and restored. */
-static bool make_folders(char *path)
-{
-    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        bool ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-/* Make the default output path of an import: a file with the name of the input in the user's
- * catalog. */
+/* Make the default output path of an import: a file in the user's catalog folder, with the name of
+ * the input file. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int length = (int)strcspn(base, ".");
+    struct hm_err err = {0};
 
     /* All price lists are called vms.csv, so the name of their folder is used instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
@@ -49,9 +39,7 @@ static int import_path(const char *file, char *path, size_t room)
         return cli_complain("there is no home folder; give --output FILE");
     size_t used = strlen(path);
     snprintf(path + used, room - used, "/%.*s.yaml", length, base);
-    if (!make_folders(path))
-        return cli_complain("the folder of %s cannot be created: %s", path, strerror(errno));
-    return 0;
+    return cli_folders_make(path, &err) ? cli_report(&err) : 0;
 }
 
 static int prepare_catalog(struct cli_verb_call *c)
@@ -66,7 +54,8 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* Open the output file of an export before it runs, because a long export is written in parts. */
+/* Open the output file of an export before the export runs, because a long export is written in
+ * parts. */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;
@@ -89,34 +78,79 @@ static int prepare_runs(struct cli_verb_call *c)
     }
 
 const struct cli_command cli_plan = {
-    .name = "plan", .arguments = "[JOB]", .operands = "@file", .verbs = VERBS(&hm__verb_plan)};
+    .name = "plan",
+    .examples = {"howmany plan examples/resnet50.yaml --on p4d.24xlarge --deadline 1h",
+                 "howmany plan examples/gpt2.yaml --on p4d.24xlarge,p5.48xlarge --no-chart",
+                 "howmany plan examples/fig2-spark-ann.yaml --runs examples/runs.csv"},
+    .arguments = "[JOB]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_plan)};
 
 const struct cli_command cli_fit = {
-    .name = "fit", .arguments = "[RUNS]", .operands = "@file", .verbs = VERBS(&hm__verb_fit)};
+    .name = "fit",
+    .examples = {"howmany fit examples/runs.csv --target 64",
+                 "howmany fit examples/runs.csv --terms '1,size/n,ln(n)' --residuals",
+                 "howmany fit examples/runs.jsonl --target 32 --json"},
+    .arguments = "[RUNS]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_fit)};
 
 const struct cli_command cli_design = {
-    .name = "design", .arguments = "[JOB]", .operands = "@file", .verbs = VERBS(&hm__verb_design)};
+    .name = "design",
+    .examples = {"howmany design examples/resnet50.yaml --n 1..16 --budget 10min",
+                 "howmany design --n 1,2,4,8 --size 0.1,0.5,1 --budget 2",
+                 "howmany design --n 1..32 --budget 4 --json"},
+    .arguments = "[JOB]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_design)};
 
-const struct cli_command cli_recommend = {.name = "recommend",
-                                          .arguments = "[RUNS]",
-                                          .operands = "@file",
-                                          .verbs = VERBS(&hm__verb_recommend)};
+const struct cli_command cli_recommend = {
+    .name = "recommend",
+    .examples = {"howmany recommend examples/anwar.csv --batch 192 --latency 20ms",
+                 "howmany recommend examples/runs.csv --goal cost",
+                 "howmany recommend examples/runs.csv --json"},
+    .arguments = "[RUNS]",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_recommend)};
 
-const struct cli_command cli_converge = {.name = "converge",
-                                         .arguments = "[TRACES]…",
-                                         .operands = "@file",
-                                         .verbs = VERBS(&hm__verb_converge)};
+const struct cli_command cli_converge = {
+    .name = "converge",
+    .examples = {"howmany converge examples/mnist-traces.csv.gz --algorithms cocoa+",
+                 "howmany converge examples/stale-traces.csv.gz",
+                 "howmany converge examples/mnist-traces.csv.gz -a cocoa --json"},
+    .arguments = "[TRACES]…",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_converge)};
 
-const struct cli_command cli_advise = {.name = "advise",
-                                       .arguments = "[TRACES]…",
-                                       .operands = "@file",
-                                       .verbs = VERBS(&hm__verb_advise)};
+const struct cli_command cli_advise = {
+    .name = "advise",
+    .examples = {"howmany advise examples/mnist-traces.csv.gz --loss 1e-4",
+                 "howmany advise examples/mnist-traces.csv.gz --within 10s",
+                 "howmany advise examples/mnist-traces.csv.gz --loss 1e-3 --json"},
+    .arguments = "[TRACES]…",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_advise)};
 
 const struct cli_command cli_graph = {
-    .name = "graph", .arguments = "FILE", .operands = "@file", .verbs = VERBS(&hm__verb_graph)};
+    .name = "graph",
+    .examples =
+        {"howmany graph --generate power-law --vertices 10000 --edges 50000 --max-degree 500",
+         "howmany graph --generate grid --vertices 10000 --parts 2,4,8 --split greedy",
+         "howmany graph --generate random --vertices 1000 --edges 5000 --json"},
+    .arguments = "FILE",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_graph)};
+
+const struct cli_command cli_import = {.name = "import",
+                                       .examples = {"howmany import examples/runs.csv"},
+                                       .arguments = "FILE…",
+                                       .operands = "@file",
+                                       .verbs = VERBS(&hm__verb_import)};
 
 const struct cli_command cli_catalog = {
     .name = "catalog",
+    .examples = {"howmany catalog", "howmany catalog show p4d.24xlarge",
+                 "howmany catalog list networks"},
     .arguments = "[list [KIND] | show NAME | import FILE]",
     .summary = "machines, fabrics and neural networks by name",
     .description =
@@ -131,7 +165,10 @@ const struct cli_command cli_catalog = {
 
 const struct cli_command cli_runs = {
     .name = "runs",
-    .arguments = "[list|show|add|import|export|delete|put|get|documents] [ARGUMENT]…",
+    .examples = {"howmany runs import examples/runs.csv", "howmany runs list",
+                 "howmany runs add n=4 seconds=12.5"},
+    .arguments = "[list | show | add | import | export | delete | check | recover | put | get | "
+                 "documents] [ARGUMENT]…",
     .summary = "runs and documents of the store",
     .description =
         "The store has runs and the samples of traces: in your own file "
@@ -139,14 +176,16 @@ const struct cli_command cli_runs = {
         "a PostgreSQL server for a team.\n\n"
         "*list* shows a page of runs, *show* ID one with its samples, *add* NAME=VALUE… adds one, "
         "*import* FILE… adds tables of runs or traces, *export* [FILE] writes them again, *delete* "
-        "ID… removes them. A table that is imported twice is in the store once.\n\n"
+        "ID… removes them. A table that is imported twice is in the store once. *check* looks for "
+        "damage, and *recover* NEW copies the runs of a damaged store that can be read.\n\n"
         "*put* KIND NAME FILE stores a text under a kind (such as fit, cluster, job or prices) and "
         "a name, *get* KIND NAME prints it, *documents* [KIND] lists them; a later text replaces "
         "an earlier one.\n\n"
         "Exit status: 0 done; 1 nothing to delete; 2 wrong usage or input.",
-    .operands = "list show add import export delete put get documents",
+    .operands = "list show add import export delete check recover put get documents",
     .verbs = VERBS(&hm__verb_runs_list, &hm__verb_runs_show, &hm__verb_runs_add,
                    &hm__verb_runs_import, &hm__verb_runs_export, &hm__verb_runs_delete,
-                   &hm__verb_documents_put, &hm__verb_documents_get, &hm__verb_documents_list),
+                   &hm__verb_runs_check, &hm__verb_runs_recover, &hm__verb_documents_put,
+                   &hm__verb_documents_get, &hm__verb_documents_list),
     .prepare = prepare_runs,
 };

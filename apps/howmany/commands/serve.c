@@ -1,4 +1,4 @@
-/* howmany serve: an HTTP server that gives the same answers as the commands. */
+/* The command howmany serve: runs an HTTP server that gives the same answers as the commands. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "err.h"
 #include "http_address.h"
+#include "http_confine.h"
 #include "json.h"
 #include "own_store.h"
 #include "readers.h"
@@ -19,14 +20,16 @@
 enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
 
 struct serve_state {
-    const char *listen, *token_file, *make_token, *record;
-    double body_limit, connections, per_address, workers, queue;
+    const char *listen, *token_file, *make_token, *record, *hosts;
+    double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
+        buffer_limit;
     bool quiet;
+    bool connects; /* The store is on another server. */
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
-    struct api_store *store; /* Store of runs; NULL: no store. */
+    struct api_store *store; /* Store of runs; NULL if there is none. */
     struct api *api;
 };
 
@@ -35,11 +38,15 @@ enum option {
     RECORD,
     TOKEN_FILE,
     MAKE_TOKEN,
+    HOST,
     BODY_LIMIT,
     CONNECTIONS,
     PER_ADDRESS,
     WORKERS,
     QUEUE,
+    TIME_LIMIT,
+    MEMORY_LIMIT,
+    BUFFER_LIMIT,
     QUIET
 };
 
@@ -57,6 +64,10 @@ static const struct cli_option options[] = {
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
+    [HOST] = {"host", 0, "NAME[,…]",
+              "names of this server that clients may use, besides those of this machine; needs "
+              "--token-file",
+              NULL},
     [BODY_LIMIT] = {"body-limit", 0, "SIZE",
                     "largest body of a request (default 1 MiB, at most 4 MiB)", NULL},
     [CONNECTIONS] = {"connections", 0, "N", "largest number of open connections (default 4096)",
@@ -67,6 +78,14 @@ static const struct cli_option options[] = {
                  "threads that compute answers (default: processors, at least 2)", NULL},
     [QUEUE] = {"queue", 0, "N",
                "requests that may wait for a thread (default 64); further ones get 503", NULL},
+    [TIME_LIMIT] = {"time-limit", 0, "TIME",
+                    "longest time of a request (default 5s); a longer one gets 503", NULL},
+    [MEMORY_LIMIT] = {"memory-limit", 0, "SIZE",
+                      "most memory of a request (default 256 MB); a larger one gets 503", NULL},
+    [BUFFER_LIMIT] = {"buffer-limit", 0, "SIZE",
+                      "most memory for the bodies and answers of all clients (default 128 MiB); "
+                      "further ones get 503",
+                      NULL},
     [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
@@ -82,6 +101,9 @@ static void *serve_begin(void)
         s->per_address = 512;
         s->workers = processors > 2 ? (double)processors : 2;
         s->queue = 64;
+        s->time_limit = 5;
+        s->memory_limit = 256e6;
+        s->buffer_limit = 128 << 20;
     }
     return s;
 }
@@ -117,6 +139,9 @@ static int serve_accept(void *state, int option, const char *value)
     case MAKE_TOKEN:
         s->make_token = value;
         return 0;
+    case HOST:
+        s->hosts = value;
+        return 0;
     case BODY_LIMIT:
         rc = cli_positive("body-limit", value, HM_DIM_BYTES, &s->body_limit);
         if (rc == 0 && s->body_limit > HM_VALUE_BYTES)
@@ -130,6 +155,12 @@ static int serve_accept(void *state, int option, const char *value)
         return cli_whole("workers", value, 1, 256, &s->workers);
     case QUEUE:
         return cli_whole("queue", value, 0, 100000, &s->queue);
+    case TIME_LIMIT:
+        return cli_positive("time-limit", value, HM_DIM_TIME, &s->time_limit);
+    case MEMORY_LIMIT:
+        return cli_positive("memory-limit", value, HM_DIM_BYTES, &s->memory_limit);
+    case BUFFER_LIMIT:
+        return cli_positive("buffer-limit", value, HM_DIM_BYTES, &s->buffer_limit);
     default:
         s->quiet = true;
         return 0;
@@ -152,8 +183,8 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write the line to standard error. A line that cannot be written is lost, because there is no
- * other place to report it. */
+/* Write a line of the log to standard error. If this fails, the line is lost, because the failure
+ * cannot be reported elsewhere. */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -213,6 +244,11 @@ static enum http_next handle_quick(void *context, const struct http_request *r,
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
 
+static bool handle_admit(void *context, const struct http_request *r, struct http_response *out)
+{
+    return api_admit(((struct serve_state *)context)->api, r, out);
+}
+
 static void handle_work(void *context, const struct http_request *r, struct http_response *out)
 {
     api_work(((struct serve_state *)context)->api, r, out);
@@ -242,6 +278,8 @@ static int load_tokens(struct serve_state *s)
         return cli_complain("--listen: %s is reachable from other machines; give --token-file to "
                             "restrict access",
                             s->host);
+    if (!s->token_file && s->hosts)
+        return cli_complain("--host: other names are served only with --token-file");
     if (!s->token_file)
         return 0;
     char *text = cli_read(s->token_file, &length, &err);
@@ -252,8 +290,8 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Open the store. If the user named a store, it must open. If this build does not support the
- * default store, a message says that runs are not stored. */
+/* Open the store. It is an error if a store that the user named cannot be opened. If this build
+ * does not support the default store, a message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
     /* If there are several workers, one stays free for requests that do not need the store. */
@@ -266,6 +304,7 @@ static int open_store(struct serve_state *s)
     const char *where = cli_store_find(s->record, path, &err);
     if (!where)
         return cli_report(&err);
+    s->connects = strstr(where, "://") != NULL;
     if (api_store_new(where, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
@@ -283,9 +322,11 @@ static struct http_settings settings_of(const struct serve_state *s)
         .port = s->port,
         .threads = 2,
         .workers = (int)s->workers,
+        .slow = 2 * (int)s->workers,
         .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
+        .held_bytes = (size_t)s->buffer_limit,
         .connections = (size_t)s->connections,
         .address_connections = (size_t)s->per_address,
         .header_s = 10,
@@ -304,7 +345,8 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for running requests. If some do not end, exit without freeing the data that they use. */
+/* Wait for running requests. If some requests do not end in time, exit without freeing the data
+ * that they use. */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
     api_shut_down(s->api);
@@ -318,8 +360,13 @@ static int shut_down(struct serve_state *s, struct http_server *server)
 static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s,          handle_quick, handle_work,
-                                   api_refuse, log_request,  log_closed};
+    struct http_handler handler = {.context = s,
+                                   .quick = handle_quick,
+                                   .admit = handle_admit,
+                                   .work = handle_work,
+                                   .refuse = api_refuse,
+                                   .done = log_request,
+                                   .closed = log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
@@ -329,6 +376,10 @@ static int run_server(struct serve_state *s)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
+        return cli_report(&err);
+    /* Only a store on a PostgreSQL server needs connections to other machines. Threads of this
+     * process must be confined together, after they were started. */
+    if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);
     printf(strchr(s->host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", s->host,
@@ -356,7 +407,13 @@ static int serve_run(void *state)
         return EXIT_USAGE;
     if ((rc = open_store(s)))
         return rc;
-    struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
+    struct api_settings settings = {.catalog = s->catalog,
+                                    .store = s->store,
+                                    .tokens = s->tokens,
+                                    .hosts = s->hosts,
+                                    .cache_bytes = CACHE_BYTES,
+                                    .seconds = s->time_limit,
+                                    .bytes = (size_t)s->memory_limit};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
     return run_server(s);
@@ -364,6 +421,8 @@ static int serve_run(void *state)
 
 const struct cli_command cli_serve = {
     .name = "serve",
+    .examples = {"howmany serve", "howmany serve --listen 127.0.0.1:8081",
+                 "howmany serve --record team.db --quiet"},
     .arguments = "",
     .summary = "answer the same requests over HTTP",
     .description =

@@ -1,6 +1,6 @@
 /*
- * The command howmany study makes training runs, answers which algorithm on how many workers is
- * best, checks the answer, and writes a report.
+ * The command howmany study: makes training runs, finds which algorithm on how many workers is
+ * best, checks this answer, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +117,8 @@ static int study_accept(void *state, int option, const char *value)
     }
 }
 
-/* Returns the name of the study's file with .study in place of its extension. */
+/* Returns the default folder of a study: the name of its file with .study in place of the
+ * extension. */
 static const char *default_folder(struct study_state *s)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
@@ -227,6 +228,10 @@ static int study_run_command(void *state)
 
 const struct cli_command cli_study = {
     .name = "study",
+    .examples =
+        {"howmany study examples/study.yaml --dry-run",
+         "howmany study examples/study.yaml --set m=1..8 --dry-run",
+         "howmany study examples/study.yaml --budget 1s --loss 5e-3 --folder my.study --dry-run"},
     .arguments = "FILE",
     .summary = "which algorithm on how many workers: make runs, answer, and check the answer",
     .description =

@@ -74,7 +74,8 @@ static int accept_session_option(struct train_state *s, int option, const char *
     }
 }
 
-/* The options of this command begin after the hidden options, which only ranks get. */
+/* Accepts an option. own_option is its index among the options that users see; in the list of all
+ * options, these follow the hidden options, which only ranks get. */
 static int train_accept(void *state, int own_option, const char *value)
 {
     struct train_state *s = state;
@@ -106,6 +107,10 @@ static int train_run(void *state)
 
 const struct cli_command cli_train = {
     .name = "train",
+    .examples =
+        {"howmany train -n 4 -i 10 -d digits:500 --simulate examples/cluster-study.yaml --text",
+         "howmany train -n 2 -a lbfgs -d digits:500 -i 5",
+         "howmany train -p perceptron -d digits:300 -i 3 --json"},
     .arguments = "",
     .summary = "run a distributed algorithm, here or on a simulated cluster",
     .description =

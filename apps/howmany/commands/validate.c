@@ -11,6 +11,7 @@
 #include "render.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_llm.h"
 #include "validate_steps.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
@@ -18,7 +19,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits, steps;
+    bool json, fits, steps, llm, answers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -26,7 +27,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS, STEPS };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS, LLM, ANSWERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -42,6 +43,14 @@ static const struct cli_option options[] = {
                "predict measured training steps and collectives instead: those that are built in, "
                "or a table with the same columns",
                NULL},
+    [LLM] = {"llm", 0, NULL,
+             "predict measured training steps of large language models instead, each by constants "
+             "that were fitted without its source",
+             NULL},
+    [ANSWERS] = {"answers", 0, NULL,
+                 "the same with a rule that other sources chose: accuracy by source, and how often "
+                 "stated probabilities hold",
+                 NULL},
 };
 
 static void *validate_begin(void)
@@ -69,6 +78,10 @@ static int validate_accept(void *state, int option, const char *value)
         s->fits = true;
     else if (option == STEPS)
         s->steps = true;
+    else if (option == LLM)
+        s->llm = true;
+    else if (option == ANSWERS)
+        s->answers = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -80,8 +93,8 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* Add a case. An error with the code `tolerated`, such as a missing file, only skips the case; 0:
- * no error is tolerated. */
+/* Add a case. If loading it fails with the code `tolerated`, such as that of a missing file, the
+ * case is skipped without an error. If `tolerated` is 0, every failure is an error. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -135,8 +148,8 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* HM_E_MISSING is tolerated: some networks need further keys, such as the size of the
-         * input. */
+        /* The code HM_E_MISSING is tolerated, because some networks need further keys, such as the
+         * size of the input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);
         hm__text_release(&job);
@@ -146,7 +159,7 @@ static int add_networks(struct validate_state *s)
     return rc;
 }
 
-/* Add a built-in case. Its data files are searched in the folder of --data. */
+/* Add a built-in case. Its data files are looked up in the folder that --data gives. */
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
@@ -170,7 +183,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a figure with as many digits as are compared. */
+/* Format a figure with the number of digits that is compared. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)
@@ -323,8 +336,15 @@ static int validate_run(void *state)
         return cli_complain("validate: --steps takes at most one table, and not --fits");
     if (s->steps)
         return validate_steps(s->file_count ? s->files[0] : NULL, s->json, s->plot, s->catalog);
-    if (s->fits && (s->file_count || s->plot))
-        return cli_complain("validate: --fits takes neither files nor --plot");
+    if (s->llm && (s->fits || s->file_count || s->plot))
+        return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
+    if (s->llm)
+        return validate_llm(s->json);
+    if ((s->fits || s->answers) && (s->file_count || s->plot))
+        return cli_complain("validate: --%s takes neither files nor --plot",
+                            s->fits ? "fits" : "answers");
+    if (s->answers)
+        return validate_answers(s->data, s->json);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);
@@ -338,6 +358,8 @@ static int validate_run(void *state)
 
 const struct cli_command cli_validate = {
     .name = "validate",
+    .examples = {"howmany validate", "howmany validate examples/fig2-spark-ann.yaml",
+                 "howmany validate --json"},
     .arguments = "[JOB]…",
     .summary = "reproduce figures of the literature and show the differences",
     .description =

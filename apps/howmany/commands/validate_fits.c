@@ -1,12 +1,13 @@
 /*
- * Predictions of published scaling curves: for each curve, fit the smaller half of the sizes
- * (numbers of workers), predict the time at the largest size, and compare it with the measurement.
+ * Tests fits on published scaling curves: for each curve, fits the smaller half of the sizes
+ * (numbers of workers), predicts the time at the largest size, and compares it with the
+ * measurement.
  *
- * A curve is the set of rows of one table with the same workload_id and metric (with weak scaling
- * also the same batch per worker); it must have at least five sizes. Rates, times and speedups are
- * all converted to seconds per step: with weak scaling a step is a whole batch of each worker, with
- * strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a unit of work,
- * as in the paper.
+ * A curve consists of the rows of one table that have the same workload_id and metric (with weak
+ * scaling also the same batch per worker); it must have at least five sizes. Rates, times and
+ * speedups are all converted to seconds per step: with weak scaling a step is a whole batch of each
+ * worker, with strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a
+ * unit of work, as in the paper on Ernest.
  */
 #include "validate_fits.h"
 
@@ -22,40 +23,11 @@
 #include "json.h"
 #include "text.h"
 
-enum { CURVES_MAX = 4096, POINTS_MAX = 512, SIZES_MIN = 5 };
-
-struct curve_point {
-    double n, seconds;
-};
-
-struct curve {
-    char workload[96], metric[48], batch[32];
-    bool weak, speedup;
-    struct curve_point *points; /* Array with room for POINTS_MAX points; owned. */
-    size_t count;
-    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
-    double measured;           /* Median of the measured seconds at the largest n. */
-    size_t sizes;              /* Number of different values of n. */
-};
-
-/* The prediction of one method. */
-struct fit_result {
-    double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
-    bool interval; /* The prediction has an interval. */
-    bool inside;   /* The interval contains the measured value. */
-};
-
-enum fit_method { ERNEST, AUTO, SHEET, METHODS };
-
-struct curve_fits {
-    struct curve *curves;
-    size_t count;
-    struct fit_result (*results)[METHODS];
-};
+enum { POINTS_MAX = 512 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-enum fit_column { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS };
+enum fit_column { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS, NODES = FIELDS, COLUMNS };
 
 static bool text_begins(const char *text, const char *with)
 {
@@ -86,19 +58,20 @@ static double number_or(const char *text, double otherwise)
     return used > 0 && text[used] == '\0' && value > 0 ? value : otherwise;
 }
 
-static struct curve *find_curve(struct curve_fits *f, char **fields, const int *columns, bool weak)
+static struct validate_curve *find_curve(struct validate_curves *f, char **fields,
+                                         const int *columns, bool weak)
 {
     const char *batch = weak ? fields[columns[BATCH]] : "";
 
     for (size_t i = f->count; i-- > 0;) {
-        struct curve *c = &f->curves[i];
+        struct validate_curve *c = &f->curves[i];
         if (strcmp(c->workload, fields[columns[WORKLOAD]]) == 0 &&
             strcmp(c->metric, fields[columns[METRIC]]) == 0 && strcmp(c->batch, batch) == 0)
             return c;
     }
-    if (f->count == CURVES_MAX)
+    if (f->count == VALIDATE_CURVES)
         return NULL;
-    struct curve *c = &f->curves[f->count];
+    struct validate_curve *c = &f->curves[f->count];
     snprintf(c->workload, sizeof(c->workload), "%s", fields[columns[WORKLOAD]]);
     snprintf(c->metric, sizeof(c->metric), "%s", fields[columns[METRIC]]);
     snprintf(c->batch, sizeof(c->batch), "%s", batch);
@@ -109,7 +82,7 @@ static struct curve *find_curve(struct curve_fits *f, char **fields, const int *
     return c->points ? c : NULL;
 }
 
-static bool add_row(struct curve_fits *f, char **fields, const int *columns)
+static bool add_row(struct validate_curves *f, char **fields, const int *columns)
 {
     bool weak = strstr(fields[columns[SCALING]], "weak") != NULL;
     double n = number_or(fields[columns[N]], NAN), value = number_or(fields[columns[VALUE]], NAN);
@@ -118,20 +91,21 @@ static bool add_row(struct curve_fits *f, char **fields, const int *columns)
 
     if (isnan(n) || isnan(value) || isnan(seconds))
         return true;
-    struct curve *c = find_curve(f, fields, columns, weak);
+    struct validate_curve *c = find_curve(f, fields, columns, weak);
     if (c && c->count < POINTS_MAX)
-        c->points[c->count++] = (struct curve_point){n, seconds};
+        c->points[c->count++] = (struct validate_point){
+            n, seconds, columns[NODES] < 0 ? NAN : number_or(fields[columns[NODES]], NAN)};
     return c != NULL;
 }
 
 /* Read the curves of one table; a table without the required columns is skipped. */
-static int read_table(struct curve_fits *f, const char *path)
+static int read_table(struct validate_curves *f, const char *path)
 {
     static const char *const names[FIELDS] = {"workload_id", "metric",  "value",
                                               "n",           "scaling", "batch_per_worker"};
     struct hm_csv *csv;
     struct hm_err err = {0};
-    int columns[FIELDS], got;
+    int columns[COLUMNS], got;
     char **fields;
 
     if (hm__csv_open(path, &csv, &err))
@@ -141,14 +115,20 @@ static int read_table(struct curve_fits *f, const char *path)
             hm__csv_close(csv);
             return 0;
         }
+    columns[NODES] = hm__csv_column(csv, "n_nodes");
+    const size_t before = f->count;
     while ((got = hm__csv_next(csv, &fields, &err)) == 1)
         if (!add_row(f, fields, columns))
             got = cli_complain("out of memory");
     hm__csv_close(csv);
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    for (size_t i = before; i < f->count; i++)
+        snprintf(f->curves[i].source, sizeof(f->curves[i].source), "%.*s", (int)strcspn(name, "."),
+                 name);
     return got < 0 ? cli_report(&err) : 0;
 }
 
-static int read_folder(struct curve_fits *f, const char *data)
+static int read_folder(struct validate_curves *f, const char *data)
 {
     char pattern[1024];
     glob_t found;
@@ -169,7 +149,7 @@ static int read_folder(struct curve_fits *f, const char *data)
 
 static int compare_points(const void *a, const void *b)
 {
-    const struct curve_point *x = a, *y = b;
+    const struct validate_point *x = a, *y = b;
 
     if (x->n != y->n)
         return x->n < y->n ? -1 : 1;
@@ -178,7 +158,7 @@ static int compare_points(const void *a, const void *b)
 
 /* Count the sizes (values of n), find the end of their smaller half, and compute the median time at
  * the largest size. */
-static void finish_curve(struct curve *c)
+static void finish_curve(struct validate_curve *c)
 {
     size_t last = 0, seen = 0;
 
@@ -198,24 +178,35 @@ static void finish_curve(struct curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
+/* Whether the number of nodes of every point is known. */
+static bool nodes_known(const struct validate_curve *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (isnan(c->points[i].nodes))
+            return false;
+    return true;
+}
+
 /* Make a table of the runs of the smaller half of the sizes. per_unit: with seconds per unit of
  * work, for Ernest's terms; sheet: for a fit whose prior is the model of a job. */
-static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool sheet)
+static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
     struct hm_runs *runs = NULL;
-    bool sized = !per_unit && !sheet;
+    bool sized = !per_unit && !sheet, nodes = sized && nodes_known(c);
 
-    hm__text_addf(&text, "n%s,%s\n", sized ? ",size" : "",
+    hm__text_addf(&text, "n%s%s,%s\n", sized ? ",size" : "", nodes ? ",nodes" : "",
                   sheet && c->speedup ? "speedup" : "seconds");
     for (size_t i = 0; i < c->count && c->points[i].n <= c->fitted_to; i++) {
-        const struct curve_point *p = &c->points[i];
+        const struct validate_point *p = &c->points[i];
         double value = per_unit && c->weak   ? p->seconds / p->n
                        : sheet && c->speedup ? 1 / p->seconds
                                              : p->seconds;
         hm__text_addf(&text, "%.17g", p->n);
         if (sized)
             hm__text_addf(&text, ",%.17g", c->weak ? p->n : 1);
+        if (nodes)
+            hm__text_addf(&text, ",%.17g", p->nodes);
         hm__text_addf(&text, ",%.17g\n", value);
     }
     if (!text.failed)
@@ -226,26 +217,34 @@ static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool she
 
 /* ---- the three methods ---------------------------------------------------------------------- */
 
-static struct fit_result predict_largest(const struct curve *c, const struct hm_fit *fit,
-                                         const struct hm_at *at, size_t at_count, double measured)
+static struct validate_result predict_largest(const struct validate_curve *c,
+                                              const struct hm_fit *fit, const struct hm_at *at,
+                                              size_t at_count, double measured)
 {
-    struct hm_prediction p;
+    const double n[2] = {c->largest, 8 * c->fitted_to};
+    struct hm_prediction p[2];
 
-    if (hm_fit_predict(fit, at, at_count, &c->largest, 1, &p, NULL))
-        return (struct fit_result){.error = NAN};
-    return (struct fit_result){fabs(p.time_s / measured - 1), !isnan(p.low_s),
-                               p.low_s <= measured && measured <= p.high_s};
+    if (hm_fit_predict(fit, at, at_count, n, 2, p, NULL))
+        return (struct validate_result){.error = NAN};
+    return (struct validate_result){.error = fabs(p->time_s / measured - 1),
+                                    .interval = !isnan(p->low_s),
+                                    .inside = p->low_s <= measured && measured <= p->high_s,
+                                    .predicted = p->time_s,
+                                    .low = p->low_s,
+                                    .high = p->high_s,
+                                    .width = p[1].high_s / p[1].low_s};
 }
 
-static struct fit_result fit_ernest(const struct curve *c)
+static struct validate_result fit_ernest(const struct validate_curve *c)
 {
     static const char *const terms[] = {"1", "1/n", "ln(n)", "n"};
     struct hm_fit_settings settings = {.terms = terms, .errors = HM_ERRORS_RELATIVE};
     struct hm_runs *runs = small_runs(c, true, false);
     struct hm_fit *fit = NULL;
-    struct fit_result result = {.error = NAN};
+    struct validate_result result = {.error = NAN};
 
-    /* The number of terms must not exceed the number of runs, so the last terms are dropped. */
+    /* The number of terms must not exceed the number of runs, so the last terms are left out if
+     * there are few runs. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
@@ -254,13 +253,14 @@ static struct fit_result fit_ernest(const struct curve *c)
     return result;
 }
 
-static struct fit_result fit_auto(const struct curve *c)
+struct validate_result validate_curve_predict(const struct validate_curve *c,
+                                              const struct hm_fit_rule *rule, double level)
 {
-    struct hm_fit_settings settings = {0};
+    struct hm_fit_settings settings = {.rule = rule, .level = level};
     struct hm_at size = {"size", c->weak ? c->largest : 1};
     struct hm_runs *runs = small_runs(c, false, false);
     struct hm_fit *fit = NULL;
-    struct fit_result result = {.error = NAN};
+    struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, &size, 1, c->measured);
@@ -269,8 +269,8 @@ static struct fit_result fit_auto(const struct curve *c)
     return result;
 }
 
-/* Curves whose job is known, as a built-in example or as text. Their fit starts from the model of
- * the specification sheet. */
+/* Curves whose job is known, either as a built-in example or as text. Their fit starts from the
+ * model of that job. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -310,7 +310,7 @@ static const char *example_text(const char *wanted, size_t *length)
 }
 
 /* Returns the job of a curve; NULL if it is not known. */
-static struct hm_job *find_job(const struct curve *c, const char *data,
+static struct hm_job *find_job(const struct validate_curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
     char source[1200];
@@ -331,14 +331,14 @@ static struct hm_job *find_job(const struct curve *c, const char *data,
     return job;
 }
 
-static struct fit_result fit_sheet(const struct curve *c, const char *data,
-                                   const struct hm_catalog *catalog)
+static struct validate_result fit_sheet(const struct validate_curve *c, const char *data,
+                                        const struct hm_catalog *catalog)
 {
     struct hm_job *job = find_job(c, data, catalog);
     struct hm_fit_settings settings = {.job = job};
     struct hm_runs *runs = job ? small_runs(c, false, true) : NULL;
     struct hm_fit *fit = NULL;
-    struct fit_result result = {.error = NAN};
+    struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
         /* A measured speedup is relative to the reference time of the fit. */
@@ -364,13 +364,14 @@ struct fit_summary {
     double median, ninetieth;
 };
 
-static struct fit_summary summarise_method(const struct curve_fits *f, enum fit_method method)
+static struct fit_summary summarise_method(const struct validate_curves *f,
+                                           enum validate_method method)
 {
     double *errors = calloc(f->count + 1, sizeof(*errors));
     struct fit_summary s = {.median = NAN, .ninetieth = NAN};
 
     for (size_t i = 0; errors && i < f->count; i++) {
-        if (f->curves[i].sizes < SIZES_MIN || isnan(f->results[i][method].error))
+        if (f->curves[i].sizes < VALIDATE_SIZES || isnan(f->results[i][method].error))
             continue;
         errors[s.count++] = f->results[i][method].error;
         s.intervals += f->results[i][method].interval;
@@ -390,7 +391,7 @@ static struct fit_summary summarise_method(const struct curve_fits *f, enum fit_
 
 static const char *const method_names[METHODS] = {"ernest", "auto", "sheet"};
 
-static void add_result_text(struct hm_text *out, const struct fit_result *v)
+static void add_result_text(struct hm_text *out, const struct validate_result *v)
 {
     if (isnan(v->error))
         hm__text_addf(out, " %9s     ", "");
@@ -401,16 +402,16 @@ static void add_result_text(struct hm_text *out, const struct fit_result *v)
                                    : "out");
 }
 
-static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
+static void add_fits_text(struct hm_text *out, const struct validate_curves *f)
 {
     hm__text_addf(out, "%-52s %5s %9s %9s", "curve", "sizes", "fitted to", "predicts");
     for (int w = 0; w < METHODS; w++)
         hm__text_addf(out, " %9s     ", method_names[w]);
     hm__text_end_line(out);
     for (size_t i = 0; i < f->count; i++) {
-        const struct curve *c = &f->curves[i];
+        const struct validate_curve *c = &f->curves[i];
         char name[140];
-        if (c->sizes < SIZES_MIN)
+        if (c->sizes < VALIDATE_SIZES)
             continue;
         snprintf(name, sizeof(name), "%s%s%s", c->workload, *c->batch ? " " : "", c->batch);
         hm__text_addf(out, "%-52.52s %5zu %9g %9g", name, c->sizes, c->fitted_to, c->largest);
@@ -419,7 +420,7 @@ static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
         hm__text_end_line(out);
     }
     for (int w = 0; w < METHODS; w++) {
-        struct fit_summary s = summarise_method(f, (enum fit_method)w);
+        struct fit_summary s = summarise_method(f, (enum validate_method)w);
         if (s.count)
             hm__text_addf(out,
                           "%s%-7s %zu curves: median error %.1f %%, 90th percentile %.0f %%, the "
@@ -431,11 +432,15 @@ static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
 }
 
 /* Write the members "ernest", "auto" and "sheet" of a curve. */
-static void put_results(struct hm_json *json, const struct fit_result *results)
+static void put_results(struct hm_json *json, const struct validate_result *results)
 {
     for (int m = 0; m < METHODS; m++) {
         hm__json_open(json, method_names[m], HM_JSON_OBJECT);
         hm__json_put_number(json, "error", results[m].error);
+        hm__json_put_number(json, "predicted_s", results[m].predicted);
+        hm__json_put_number(json, "low_s", results[m].low);
+        hm__json_put_number(json, "high_s", results[m].high);
+        hm__json_put_number(json, "width", results[m].width);
         if (isnan(results[m].error))
             hm__json_put_null(json, "inside");
         else
@@ -444,9 +449,11 @@ static void put_results(struct hm_json *json, const struct fit_result *results)
     }
 }
 
-static void put_curve(struct hm_json *json, const struct curve *c, const struct fit_result *results)
+static void put_curve(struct hm_json *json, const struct validate_curve *c,
+                      const struct validate_result *results)
 {
     hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "source", c->source);
     hm__json_put_text(json, "workload", c->workload);
     hm__json_put_text(json, "batch", *c->batch ? c->batch : NULL);
     hm__json_put_text(json, "metric", c->metric);
@@ -454,22 +461,23 @@ static void put_curve(struct hm_json *json, const struct curve *c, const struct 
     hm__json_put_number(json, "sizes", (double)c->sizes);
     hm__json_put_number(json, "fitted_to", c->fitted_to);
     hm__json_put_number(json, "n", c->largest);
+    hm__json_put_number(json, "measured_s", c->measured);
     put_results(json, results);
     hm__json_close(json);
 }
 
-static void add_fits_json(struct hm_text *out, const struct curve_fits *f)
+static void add_fits_json(struct hm_text *out, const struct validate_curves *f)
 {
     struct hm_json json = {.out = out};
 
     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_open(&json, "curves", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < f->count; i++)
-        if (f->curves[i].sizes >= SIZES_MIN)
+        if (f->curves[i].sizes >= VALIDATE_SIZES)
             put_curve(&json, &f->curves[i], f->results[i]);
     hm__json_close(&json);
     for (int m = 0; m < METHODS; m++) {
-        struct fit_summary s = summarise_method(f, (enum fit_method)m);
+        struct fit_summary s = summarise_method(f, (enum validate_method)m);
         hm__json_open(&json, method_names[m], HM_JSON_OBJECT);
         hm__json_put_number(&json, "curves", (double)s.count);
         hm__json_put_number(&json, "intervals", (double)s.intervals);
@@ -482,7 +490,7 @@ static void add_fits_json(struct hm_text *out, const struct curve_fits *f)
     hm__text_add(out, "\n");
 }
 
-static int print_fits(const struct curve_fits *f, bool json)
+static int print_fits(const struct validate_curves *f, bool json)
 {
     struct hm_text out = {0};
 
@@ -493,33 +501,53 @@ static int print_fits(const struct curve_fits *f, bool json)
     return cli_put_text(&out);
 }
 
+void validate_curves_release(struct validate_curves *f)
+{
+    for (size_t i = 0; f->curves && i < f->count; i++)
+        free(f->curves[i].points);
+    free(f->curves);
+    free(f->results);
+}
+
+int validate_curves_read(struct validate_curves *f, const char *data, const char *option)
+{
+    size_t kept = 0;
+
+    *f = (struct validate_curves){.curves = calloc(VALIDATE_CURVES, sizeof(*f->curves)),
+                                  .results = calloc(VALIDATE_CURVES, sizeof(*f->results))};
+    int rc = f->curves && f->results ? 0 : cli_complain("out of memory");
+    if (rc == 0 && !data)
+        rc = cli_complain("validate: %s needs the folder of published curves: --data DIR, "
+                          "with DIR/scaling/*.csv",
+                          option);
+    if (rc == 0)
+        rc = read_folder(f, data);
+    for (size_t i = 0; rc == 0 && i < f->count; i++) {
+        finish_curve(&f->curves[i]);
+        if (f->curves[i].sizes < VALIDATE_SIZES)
+            free(f->curves[i].points);
+        else
+            f->curves[kept++] = f->curves[i];
+    }
+    f->count = rc == 0 ? kept : f->count;
+    return rc;
+}
+
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog)
 {
-    struct curve_fits f = {.curves = calloc(CURVES_MAX, sizeof(*f.curves)),
-                           .results = calloc(CURVES_MAX, sizeof(*f.results))};
-    int rc = f.curves && f.results ? 0 : cli_complain("out of memory");
+    struct validate_curves f;
+    int rc = validate_curves_read(&f, data, "--fits");
 
-    if (rc == 0 && !data)
-        rc = cli_complain("validate: --fits needs the folder of published curves: --data DIR, "
-                          "with DIR/scaling/*.csv");
-    if (rc == 0)
-        rc = read_folder(&f, data);
     struct cli_progress progress = cli_progress_start("fits", f.count);
     for (size_t i = 0; rc == 0 && i < f.count; i++) {
-        finish_curve(&f.curves[i]);
-        if (f.curves[i].sizes < SIZES_MIN)
-            continue;
         f.results[i][ERNEST] = fit_ernest(&f.curves[i]);
-        f.results[i][AUTO] = fit_auto(&f.curves[i]);
+        f.results[i][AUTO] = validate_curve_predict(&f.curves[i], NULL, 0.9);
         f.results[i][SHEET] = fit_sheet(&f.curves[i], data, catalog);
         cli_progress_step(&progress, i);
     }
     cli_progress_end(&progress);
     if (rc == 0)
         rc = print_fits(&f, json);
-    for (size_t i = 0; f.curves && i < f.count; i++)
-        free(f.curves[i].points);
-    free(f.curves);
-    free(f.results);
+    validate_curves_release(&f);
     return rc;
 }

@@ -1,11 +1,67 @@
-/* howmany validate --fits: tests on published curves how well small runs predict a large run. */
+/*
+ * The option --fits of howmany validate: tests on published curves how well small runs predict a
+ * large run.
+ */
 #ifndef HM_VALIDATE_FITS_H
 #define HM_VALIDATE_FITS_H
 
 #include "cli.h"
+#include "howmany_fit.h"
 
-/* Fit the curves in the folder data/scaling, predict them and print the errors. Returns an exit
- * code: a usage error if data is NULL. */
+/* A run of a published curve. */
+struct validate_point {
+    double n, seconds;
+    double nodes; /* NaN: unknown. */
+};
+
+/* A published curve: the time over n of one job on one machine. */
+struct validate_curve {
+    char workload[96], metric[48], batch[32];
+    char source[48]; /* Name of the table, which is one source. */
+    bool weak, speedup;
+    struct validate_point *points; /* Owned. */
+    size_t count;
+    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
+    double measured;           /* Median of the measured seconds at the largest n. */
+    size_t sizes;              /* Number of different values of n. */
+};
+
+/* The prediction of one method. */
+struct validate_result {
+    double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
+    bool interval; /* The prediction has an interval. */
+    bool inside;   /* The interval contains the measured value. */
+    double predicted, low, high; /* Seconds; the ends of the interval are NaN if there is none. */
+    double width; /* Upper over lower end of the interval at eight times the largest n fitted. */
+};
+
+enum validate_method { ERNEST, AUTO, SHEET, METHODS };
+enum { VALIDATE_CURVES = 4096, VALIDATE_SIZES = 5 };
+
+struct validate_curves {
+    struct validate_curve *curves;
+    size_t count;
+    struct validate_result (*results)[METHODS];
+};
+
+/*
+ * Read the curves in data/scaling, and keep those with at least VALIDATE_SIZES sizes. Returns an
+ * exit code; the curves are released in any case.
+ */
+int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
+void validate_curves_release(struct validate_curves *f);
+/* Fit the smaller half of a curve with a rule, and predict its largest size; rule may be NULL. */
+struct validate_result validate_curve_predict(const struct validate_curve *c,
+                                              const struct hm_fit_rule *rule, double level);
+
+/* Fit the curves in the folder data/scaling, predict their largest runs and print the errors.
+ * Returns an exit code; it is a usage error if data is NULL. */
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
+
+/*
+ * Print how well answers hold on sources that did not choose the rule of the fits: errors, coverage
+ * and width by source, and the reliability of stated probabilities. Returns an exit code.
+ */
+int validate_answers(const char *data, bool json);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "compare_result.h"
 
-/* Add the published figures of a task, if there are any, such as "TensorFlow 403, 443 (batch 500),
- * MXNet 19277". */
+/* Add the published figures of a task on a platform to the text, if there are any, such as
+ * "TensorFlow 403, 443 (batch 500), MXNet 19277". */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
                            const struct compare_way *way);
 /* Returns the share of the time in which the network port of a rank is busy; NAN if it is not
@@ -19,7 +19,7 @@ enum compare_limit {
     COMPARE_COMPUTE,
     COMPARE_OTHER_LINK, /* The network port of a server or of the driver. */
     COMPARE_WORKER_LINK,
-    COMPARE_WAITING, /* Waiting for messages or other ranks; also if the limit is not known. */
+    COMPARE_WAITING, /* Waiting for messages or other ranks; also used if the limit is not known. */
 };
 enum compare_limit compare_limit_of(const struct compare_result *result,
                                     const struct compare_run *run);

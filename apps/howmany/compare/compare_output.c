@@ -25,8 +25,8 @@ static bool result_has_n(const struct compare_result *r, double n)
     return false;
 }
 
-/* Format the rate of the busier direction of a network port; "-" if there is no such rank or it has
- * no messages. */
+/* Format the rate of the busier direction of the network port of a rank; "-" if no rank has this
+ * role or the rank has no messages. */
 static const char *rate_text(const struct compare_role *role, char text[HM_SHOWN])
 {
     double most = fmax(role->sent, role->received);

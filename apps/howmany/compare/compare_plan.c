@@ -123,8 +123,8 @@ double compare_batch(const struct compare_request *request, const struct compare
     return n * (request->batch > 0 ? request->batch : task->batch);
 }
 
-/* A full-batch iteration takes long, and all iterations take the same time, so a tenth of them is
- * enough. */
+/* Returns the number of iterations of a run. Full-batch iterations are slow, and all of them take
+ * the same time, so a tenth of the requested number is enough. */
 static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
     return way->full ? ceil(request->iterations / 10) : request->iterations;
@@ -132,9 +132,9 @@ static double run_iterations(const struct compare_request *request, const struct
 
 /*
  * Returns the number of iterations between two evaluations of the objective. There are five
- * evaluations per run, except in simulated runs with ssp or async, which have one at the end: their
- * workers begin in step and stay in step in virtual time, but an evaluation would delay some of
- * them, and the iterations after it would be faster.
+ * evaluations per run, except in simulated runs with ssp or async, which have one at the end: in
+ * virtual time their workers start each iteration at the same time, but an evaluation would delay
+ * some workers, and the iterations after it would be faster.
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {

@@ -106,8 +106,8 @@ int compare_run_read_line(struct compare_run *run, const char *line)
     return rc;
 }
 
-/* Add the means of an interval, weighted with its share of the time; the memory is the maximum
- * instead. */
+/* Add the means of an interval, weighted by its share of the run's time; for the memory, take the
+ * maximum instead. */
 static void add_role_share(struct compare_role *sum, const struct compare_role *one, double share)
 {
     sum->compute += share * one->compute;

@@ -25,11 +25,11 @@ struct compare_run {
     const struct compare_task *task;
     const struct compare_way *way;
     double n, others; /* Number of workers, and number of other ranks. */
-    /* `batch` is the number of rows of all workers; 0: all rows. */
+    /* `batch` is the number of rows in a mini-batch of all workers together; 0: all rows. */
     double batch, rows, unknowns;
     double iterations, passes;       /* `passes` is the number of times that all rows were used. */
     double elapsed_s, samples_per_s; /* Duration and speed of the whole run. */
-    double compute_s;                /* Seconds in which the slowest rank computed. */
+    double compute_s;                /* Computation time of the slowest rank in seconds. */
     struct compare_role worker, other;
     bool diverged;
     char data[256]; /* Name of the data, from the trace. */

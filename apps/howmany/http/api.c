@@ -17,8 +17,8 @@
 static const char json_type[] = "application/json", text_type[] = "text/plain; charset=utf-8",
                   metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* All routes. A route that writes to the store needs the scope write, a route that reads data the
- * scope read. Routes with the same path are adjacent. */
+/* All routes. A route that writes to the store needs the scope write; a route that reads data needs
+ * the scope read. Routes with the same path are adjacent. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
@@ -90,6 +90,12 @@ static const struct api_route routes[] = {
      TOKEN_WRITE,
      "add runs or traces",
      {.verb = &hm__verb_runs_import}},
+    {"POST",
+     "/v1/import",
+     API_VERB,
+     TOKEN_READ,
+     "read a log, trace, configuration or model file of another tool",
+     {.verb = &hm__verb_import, .refused = {"record", "output"}}},
     {"GET",
      "/v1/runs/{id}",
      API_VERB,
@@ -138,7 +144,9 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
     a->context = (struct hm_context){
         .store = settings->store ? api_store_access(settings->store) : NULL,
         .catalog = settings->catalog,
-        .limits = {.max_n = 8192,
+        .limits = {.seconds = settings->seconds,
+                   .bytes = settings->bytes,
+                   .max_n = 8192,
                    .values = 10000,
                    .page = 10000,
                    .runs = 100000,
@@ -202,8 +210,8 @@ static bool is_get(const struct http_request *r)
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 }
 
-/* Returns the index of the route for a path and a method. If only the path matches, it is the first
- * route with that path; ROUTES if no path matches. */
+/* Returns the index of the route for a path and a method. If only the path matches, returns the
+ * first route with that path; if no path matches, returns ROUTES. */
 static size_t find_route(const struct http_request *r)
 {
     const char *method = is_get(r) ? "GET" : "POST";
@@ -227,7 +235,8 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The route is the only one of its path. */
+/* Respond with 405 (method not allowed). The header Allow names the method of `route`, which is the
+ * only route with its path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -249,19 +258,49 @@ static bool is_loopback_host(const char *host)
            (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length);
 }
 
-/*
- * Without tokens, every client on this machine may read and write. A request whose Host is another
- * name came through a proxy or from a web page that rebinds its name to this address, so it is
- * refused.
- */
-static bool check_host(const struct http_request *r, struct http_response *out)
+/* Whether a name without its port is in a list of names separated by commas. */
+static bool is_listed_host(const char *hosts, const char *name, size_t length)
 {
-    if (is_loopback_host(r->host))
+    while (hosts && *hosts) {
+        size_t piece = strcspn(hosts, ",");
+        if (piece == length && strncasecmp(hosts, name, length) == 0)
+            return true;
+        hosts += piece + (hosts[piece] == ',');
+    }
+    return false;
+}
+
+/* Whether a host, with an optional port, names this server. With tokens, any address written in
+ * numbers does: only names can be rebound to another address. */
+static bool is_own_host(const struct api *a, const char *host)
+{
+    size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    bool address = host[0] == '[' || strspn(host, "0123456789.") == length;
+
+    return is_loopback_host(host) || (a->settings.tokens && address) ||
+           is_listed_host(a->settings.hosts, host, length);
+}
+
+/* Refuse a request for another name or from the page of another server: the name of a page that a
+ * browser shows may have been rebound to this address, and without tokens every client on this
+ * machine may read and write. */
+static bool check_host(const struct api *a, const struct http_request *r, struct http_response *out)
+{
+    const char *origin = strstr(r->origin, "://");
+
+    if (!is_own_host(a, r->host)) {
+        out->refusal = HTTP_REFUSAL_HOST;
+        api_problem(out, 403, "host", "forbidden", "the Host is not a name of this server", "Host",
+                    a->settings.tokens ? "serve it under this name with --host"
+                                       : "without tokens only localhost is served; start it with "
+                                         "--token-file and --host to serve another name");
+        return false;
+    }
+    if (r->origin[0] == '\0' || (origin && is_own_host(a, origin + 3)))
         return true;
-    out->refusal = HTTP_REFUSAL_TOKEN;
-    api_problem(out, 403, "host", "forbidden",
-                "without tokens this server answers only requests for localhost", "Host",
-                "start it with --token-file to serve it under another name");
+    out->refusal = HTTP_REFUSAL_ORIGIN;
+    api_problem(out, 403, "origin", "forbidden", "the Origin is not a page of this server",
+                "Origin", "serve the page from this server");
     return false;
 }
 
@@ -272,8 +311,10 @@ static bool check_token(const struct api *a, const struct api_route *route,
 {
     if (route->scope == 0)
         return true;
+    if (!check_host(a, r, out))
+        return false;
     if (!a->settings.tokens)
-        return check_host(r, out);
+        return true;
     unsigned scopes = tokens_scopes(a->settings.tokens, r->authorization);
     if (scopes & route->scope)
         return true;
@@ -298,7 +339,8 @@ static bool check_type(const struct api_route *route, const struct http_request 
     enum api_body kind = api_body_kind(r->type);
 
     if (kind == API_BODY_JSON || kind == API_BODY_YAML ||
-        (kind == API_BODY_TABLE && route->how.verb->table))
+        (kind == API_BODY_TABLE && route->how.verb->table) ||
+        (kind == API_BODY_OTHER && route->how.verb->any_body))
         return true;
     api_problem(out, 415, "type", "unsupported media type",
                 kind == API_BODY_NONE ? "the request has no Content-Type"
@@ -398,7 +440,7 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* Build the cache key of a response: everything that the response depends on. */
+/* Build the cache key of a response, which contains everything that the response depends on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -425,10 +467,20 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
     return known != NULL;
 }
 
-/* Requests that wait for the writer of the store must not occupy the threads for computation. */
+/* Chooses the thread pool for a route. Requests that wait for the writer of the store must not
+ * occupy the threads for computation. */
 static enum http_next choose_pool(const struct api_route *route)
 {
     return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
+}
+
+/* A token is checked before the body is read, so that clients without one cannot use memory. */
+bool api_admit(void *context, const struct http_request *r, struct http_response *out)
+{
+    struct api *a = context;
+    size_t i = find_route(r);
+
+    return is_get(r) || i == ROUTES || check_token(a, &routes[i], r, out);
 }
 
 enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
@@ -475,7 +527,9 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
 
     make_key(&key, r);
     struct api_cached *answer = NULL;
-    if (key.failed) /* A truncated key could be equal to the key of another request. */
+    /* The key is incomplete because memory ran out, so it could be equal to the key of another
+     * request. */
+    if (key.failed)
         hm_text_free(text);
     else
         answer = api_cache_put(a->cache, key.data, key.length, type, text, length);
@@ -511,13 +565,16 @@ void api_work(void *context, const struct http_request *r, struct http_response 
         send_openapi(a, r, out);
         return;
     }
-    if (api_answer(&route->how, route->path, &a->context, r, &reply, &err)) {
+    struct hm_context limited = a->context;
+    limited.cancelled = r->is_over;
+    limited.cancelled_data = r->is_over_data;
+    if (api_answer(&route->how, route->path, &limited, r, &reply, &err)) {
         send_error(route, out, &err);
         return;
     }
     struct hm_text copy = {0};
     hm__text_add_n(&copy, reply->text, reply->length);
-    /* A reply from the store is not cached, because the store may change. */
+    /* A reply that was made from the store is not cached, because the store may change. */
     if (copy.failed || reply->from_store) {
         send_text(out, 200, reply->type, &copy);
     } else {

@@ -1,6 +1,6 @@
 /*
- * Routes of the server, the scopes they need, and their responses. Requests and responses are plain
- * structs without sockets, so that tests and fuzzers can drive this part.
+ * The routes of the server, the scopes that they need, and their responses. Requests and responses
+ * are plain structs without sockets, so that tests and fuzzers can call these functions directly.
  */
 #ifndef HM_API_H
 #define HM_API_H
@@ -14,9 +14,14 @@ struct api;
 
 struct api_settings {
     struct hm_catalog *catalog;  /* Catalog; borrowed. */
-    struct api_store *store;     /* Store of runs, borrowed; NULL: no store. */
-    const struct tokens *tokens; /* Accepted tokens, borrowed; NULL: no token is needed. */
+    struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
+    const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
+    /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
+     * NULL if there are none. They are accepted in Host and Origin. */
+    const char *hosts;
     size_t cache_bytes;
+    double seconds; /* Time limit of a request; 0: no limit. */
+    size_t bytes;   /* Memory limit of a request; 0: no limit. */
 };
 
 enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_PAGE };
@@ -25,21 +30,23 @@ struct api_route {
     const char *method; /* GET (which includes HEAD) or POST. */
     const char *path;   /* Pattern in which {name} matches one segment of a path. */
     enum api_kind kind;
-    unsigned scope; /* Scope (enum token_scope) that the token must have; 0: no token is needed. */
+    /* Scope (enum token_scope) that the token must have; 0 if no token is needed. */
+    unsigned scope;
     const char *summary;
-    struct api_verb how; /* Verb of the request, if kind is API_VERB. */
+    struct api_verb how; /* Verb of the request and its restrictions, if kind is API_VERB. */
 };
 
 const struct api_route *api_routes(size_t *ret_count);
 
 struct api *api_new(const struct api_settings *settings, struct hm_err *err);
 void api_free(struct api *api);
-/* Set the server whose counts /metrics shows; NULL: none. */
+/* Set the server whose counts /metrics shows; NULL if there is none. */
 void api_attach(struct api *api, const struct http_server *server);
 /* After this call, /readyz responds with 503. */
 void api_shut_down(struct api *api);
 
 /* Functions for struct http_handler; context is a struct api. */
+bool api_admit(void *context, const struct http_request *request, struct http_response *response);
 enum http_next api_quick(void *context, const struct http_request *request,
                          struct http_response *response);
 void api_work(void *context, const struct http_request *request, struct http_response *response);

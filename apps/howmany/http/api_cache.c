@@ -1,5 +1,7 @@
-/* A cache as a hash table with chains and a list ordered by last use. Bodies have reference
- * counts. */
+/*
+ * A cache of responses: a hash table with chains, and a list of the entries in the order of their
+ * last use. Bodies have reference counts.
+ */
 #include "api_cache.h"
 
 #include <pthread.h>
@@ -14,14 +16,15 @@
 enum { CHAINS = 1024, ENTRIES_MAX = 4096 };
 
 struct counted {
-    /* The first member, so that a pointer to it is also a pointer to this struct. */
+    /* This member comes first, so that a pointer to it is also a pointer to the whole struct. */
     struct api_cached answer;
     atomic_int references;
 };
 
 struct entry {
-    struct entry *chain;         /* Next entry of the same chain. */
-    struct entry *newer, *older; /* Neighbours in the list ordered by last use. */
+    struct entry *chain; /* Next entry of the same chain. */
+    /* Neighbours in the list of entries in the order of their last use. */
+    struct entry *newer, *older;
     struct counted *counted;
     uint64_t hash;
     size_t length;

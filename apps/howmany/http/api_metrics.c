@@ -1,5 +1,7 @@
-/* Counters for Prometheus. They are relaxed atomics, so the values of one response may differ by
- * the requests in progress. */
+/*
+ * Counters for Prometheus. They are relaxed atomics. While requests are in progress, the counters
+ * in one response may therefore be slightly inconsistent with each other.
+ */
 #include "api_metrics.h"
 
 #include <stdatomic.h>
@@ -15,7 +17,9 @@ enum { BOUNDS = sizeof(bounds) / sizeof(bounds[0]) };
 struct api_metrics {
     const char *const *paths;
     size_t path_count;
-    atomic_ullong *requests; /* Table of (path_count + 1) x STATUS_COUNT counts. */
+    /* Number of requests for each path and status, as a table of (path_count + 1) x STATUS_COUNT
+     * counts. */
+    atomic_ullong *requests;
     atomic_ullong buckets[BOUNDS + 1], nanoseconds;
     atomic_ullong refusals[HTTP_REFUSAL_COUNT];
     atomic_ullong hits, misses;

@@ -8,13 +8,13 @@
 
 struct api_metrics;
 
-/* Make the counters. paths: the patterns of the routes, borrowed; requests for other paths are
- * counted as "other". */
+/* Make the counters. `paths` has the patterns of the routes and is borrowed. Requests for other
+ * paths are counted as "other". */
 struct api_metrics *api_metrics_new(const char *const *paths, size_t count);
 void api_metrics_free(struct api_metrics *metrics);
 
-/* Count a request. path: index in the list of paths; for any other path, the length of that
- * list. */
+/* Count a request. `path` is the index of the request's path in the list of paths; for a path that
+ * is not in the list, it is the length of the list. */
 void api_metrics_request(struct api_metrics *metrics, size_t path, int status, double seconds);
 void api_metrics_refusal(struct api_metrics *metrics, enum http_refusal refusal);
 void api_metrics_cached(struct api_metrics *metrics, bool hit);

@@ -72,13 +72,18 @@ static const char *code_name(int code)
     }
 }
 
-/* HM_E_IO comes from the store, because requests over HTTP open no files. */
+/* Returns the HTTP status for an error. HM_E_IO comes from the store, because requests over HTTP
+ * open no files. */
 static int status_of(const struct hm_err *err)
 {
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
-    if (err->code == HM_E_NOMEM || err->code == HM_E_IO)
+    if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
+        err->code == HM_E_CANCELLED)
         return 503;
+    /* The same Idempotency-Key was used for other runs. */
+    if (err->code == HM_E_CONFLICT && strcmp(err->source, "store") == 0)
+        return 409;
     return err->code == HM_E_SYNTAX ? 400 : 422;
 }
 
@@ -99,7 +104,8 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     put_member(&json, "field", err->field);
     put_member(&json, "hint", err->hint);
     if (err->code != HM_E_IO &&
-        strcmp(err->source, "request") != 0) /* The path of the store is private. */
+        /* The source is left out for these errors, because the path of the store is private. */
+        strcmp(err->source, "request") != 0)
         put_member(&json, "source", err->source);
     if (err->line > 0)
         hm__json_put_number(&json, "line", err->line);

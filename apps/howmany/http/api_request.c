@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 
 enum api_body api_body_kind(const char *content_type)
@@ -39,7 +40,7 @@ bool api_takes_field(const struct api_verb *how, const struct hm_request_field *
     return !(f->flags & local) && f->kind != HM_REQUEST_OUTPUT;
 }
 
-/* Refuse a key that is allowed only on the command line. */
+/* Refuse a query key that is allowed only on the command line. */
 static int check_key(const struct api_verb *how, const char *key, struct hm_err *err)
 {
     const struct hm_request_field *f = hm__verb_field(how->verb, key);
@@ -54,7 +55,7 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* For each {name} of the pattern, set the field with that name to its segment of the path. */
+/* For each {name} in the pattern, set the field of that name to the segment of the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -79,7 +80,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* Read one pair key=value of the query; a key without a value sets a flag. */
+/* Read one key=value of the query; a key without a value sets a flag. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {
@@ -132,6 +133,7 @@ static int read_body(const struct api_verb *how, struct hm_request *request,
         return 0;
     switch (api_body_kind(r->type)) {
     case API_BODY_TABLE:
+    case API_BODY_OTHER:
         return hm_request_set_document(request, verb->table, verb->table, r->body, r->length, err);
     case API_BODY_YAML:
         return hm_request_read(request, r->body, r->length, "body.yaml", err);
@@ -170,6 +172,12 @@ int api_answer(const struct api_verb *how, const char *pattern, const struct hm_
                const struct http_request *r, struct hm_reply **ret_reply, struct hm_err *err)
 {
     struct hm_request *request = NULL;
+    /* The limits apply to reading the request too, not only to hm_request_run. */
+    struct hm_budget budget = {.seconds = context->limits.seconds,
+                               .bytes = context->limits.bytes,
+                               .cancelled = context->cancelled,
+                               .data = context->cancelled_data};
+    hm__budget_enter(&budget);
     int rc = hm_request_new(how->verb->name, &request, err);
 
     if (rc == 0)
@@ -186,6 +194,9 @@ int api_answer(const struct api_verb *how, const char *pattern, const struct hm_
         rc = choose_format(how, request, err);
     if (rc == 0)
         rc = hm_request_run(request, context, ret_reply, err);
+    else
+        rc = hm__request_budget(how->verb, rc, err);
+    hm__budget_leave(&budget);
     hm_request_free(request);
     return rc;
 }

@@ -1,5 +1,7 @@
-/* The store of runs behind the server: a pool of connections for reading, and one thread that
- * writes. */
+/*
+ * The store of runs that the server uses: a pool of connections for reading, and one thread that
+ * writes.
+ */
 #include "api_store.h"
 
 #include <pthread.h>
@@ -9,10 +11,11 @@
 #include <time.h>
 
 #include "err.h"
+#include "store.h"
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
-/* A batch in the queue, on the stack of the thread that waits for it. */
+/* A batch of runs in the queue. It is on the stack of the thread that waits for it. */
 struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
@@ -25,16 +28,16 @@ struct api_store {
     struct hm_store_access access;
     char *where;
     pthread_mutex_t lock;
-    /* State of the connections for reading. */
+    /* The following members describe the connections for reading. */
     pthread_cond_t returned;
     struct hm_store *idle[POOL_MAX];
     size_t idle_count, in_use, most;
-    /* State of the thread that writes. */
+    /* The following members describe the thread that writes. */
     pthread_cond_t wake, written;
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    struct hm_store *own; /* Connection of the writing thread; NULL: not open. */
+    struct hm_store *own; /* Connection of the writing thread; NULL if it is not open. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -51,8 +54,8 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* While the store is unhealthy, requests that need it fail at once, so that they do not block
- * workers. */
+/* Set the error of a request that needs the store while it is unhealthy. Such a request fails at
+ * once, so that it does not block a thread. */
 static int fail_unhealthy(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "the store does not answer");
@@ -68,7 +71,8 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     struct timespec until;
     int rc = 0;
 
-    (void)where; /* An HTTP request cannot choose the store. */
+    /* The address `where` is ignored, because an HTTP request cannot choose the store. */
+    (void)where;
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
     clock_gettime(CLOCK_REALTIME, &until);
@@ -117,11 +121,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/*
- * Commit batches. After an I/O error the connection is opened again, once, and the batches are
- * added again. It is then unknown whether the failed transaction was committed, but every run has a
- * key, so a second addition changes nothing.
- */
+/* Commit batches. After an I/O error, the connection is opened again, once, and the batches are
+ * added again. The failed transaction may have been committed, but every run has a key, so adding
+ * it a second time changes nothing. */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -181,8 +183,8 @@ static void commit_queue(struct api_store *s, struct queued_batch *first, size_t
     }
 }
 
-/* While the store is unhealthy, try to open it every second, so that /readyz recovers without a
- * request. */
+/* While the store is unhealthy, try to open it every second, so that /readyz reports its recovery
+ * even if there are no requests. */
 static void check_health(struct api_store *s)
 {
     struct timespec until;
@@ -226,7 +228,9 @@ static void *writer_run(void *context)
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            first->done = true; /* The waiting thread may return now, which frees this batch. */
+            /* From now on the waiting thread may return; the batch, which is on its stack, must not
+             * be used any more. */
+            first->done = true;
             first = next;
         }
         pthread_cond_broadcast(&s->written);
@@ -275,6 +279,8 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
+    if (rc == 0) /* A damaged store could give wrong answers, so it is not served. */
+        rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");
     s->writes = rc == 0;

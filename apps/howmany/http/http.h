@@ -1,10 +1,11 @@
 /*
- * A small HTTP server. Requests that pass the guard and responses are plain structs. http_mhd.c is
- * the only file that uses libmicrohttpd; http_none.c replaces it in builds without that library.
+ * A small HTTP server. Requests (after the checks of the guard) and responses are plain structs.
+ * http_mhd.c is the only file that uses libmicrohttpd; http_none.c replaces it in builds without
+ * that library.
  *
- * Threads that read and write sockets call `quick`, which must not block. Requests
- * that `quick` does not answer go to one of two bounded thread pools, which call `work`. When a
- * pool and its queue are full, the response is 503.
+ * Threads that read and write sockets call `quick`, which must not block. Requests that `quick`
+ * does not answer go to one of two bounded thread pools, which call `work`. When a pool and its
+ * queue are full, the response is 503.
  */
 #ifndef HM_HTTP_H
 #define HM_HTTP_H
@@ -16,18 +17,23 @@ enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4, HTTP_EXTRA = 128 };
 
 /* A request as handlers see it. All pointers are borrowed and valid during the call. */
 struct http_request {
-    const char *method;         /* GET, HEAD or POST; the guard refuses others. */
+    const char *method;         /* GET, HEAD or POST; the guard refuses other methods. */
     const char *path;           /* Path after percent-decoding. */
-    const char *query;          /* Text after the ?, without decoding; may be empty. */
+    const char *query;          /* Text after the "?" of the target, not decoded; may be empty. */
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
     const char *host;           /* Header Host, with the port; empty if missing. */
+    const char *origin;         /* Header Origin; empty if missing. */
     const char *if_none_match;  /* Header If-None-Match; empty if missing. */
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
     size_t length;              /* Number of bytes of the body. */
     char id[HTTP_ID];           /* Name of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
+    /* Function that says whether work on the request should end, because the client is gone or too
+     * many long requests are running; NULL if it is not known. */
+    bool (*is_over)(void *data);
+    void *is_over_data;
 };
 
 /* A response. Zero-initialise; the handler fills it in. */
@@ -36,20 +42,21 @@ struct http_response {
     const char *type; /* Content-Type of the response; a static text. */
     const char *body;
     size_t length;
-    void (*release)(void *owner); /* Frees the body after it was sent; NULL: the body is static. */
+    /* Function that frees the body after it was sent; NULL if the body is static. */
+    void (*release)(void *owner);
     void *owner;
     struct {
         const char *name; /* Name of a further header; a static text. */
         char value[HTTP_EXTRA];
     } extra[HTTP_EXTRA_MAX];
     size_t extra_count;
-    enum http_refusal refusal; /* Why the request was refused, for /metrics. */
+    enum http_refusal refusal; /* Reason why the request was refused, for /metrics. */
 };
 
-/* The next step for a request that `quick` has seen. */
+/* What happens next to a request after `quick` was called. */
 enum http_next {
     HTTP_ANSWERED,
-    HTTP_WORK, /* The request computes; its pool has one thread per processor. */
+    HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */
     /* The request mostly waits for a disk or another machine; its pool has more threads. */
     HTTP_WAIT,
 };
@@ -58,13 +65,17 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
-    /* Answer a request that `quick` did not answer. */
+    /* Called before the body of a request is read. Returns false if the request is refused, with
+     * the response; its body is then not read. It must not block. */
+    bool (*admit)(void *context, const struct http_request *request,
+                  struct http_response *response);
+    /* Called to answer a request that `quick` did not answer. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
     /* Called to write the response to a request that the guard refused, or that exceeds a limit of
      * the server. */
     void (*refuse)(void *context, const struct http_request *request,
                    const struct http_verdict *verdict, struct http_response *response);
-    /* Called after the response was sent or failed to be sent, for the log and the metrics. */
+    /* Called after the response was sent, or could not be sent, for the log and the metrics. */
     void (*done)(void *context, const struct http_request *request,
                  const struct http_response *response, double seconds, size_t received);
     /* Called after the server refused or closed a connection without a response. */
@@ -73,35 +84,36 @@ struct http_handler {
 
 struct http_settings {
     const char *host; /* Address to listen on, such as "127.0.0.1", "::1" or "0.0.0.0". */
-    int port;         /* Port to listen on; 0: any free port. */
+    int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
-    int workers;      /* Number of threads for requests of kind HTTP_WORK. */
+    int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
+    int slow;         /* Number of requests that may run besides them for more than 0.1 s. */
     int waiters;      /* Number of threads for requests of kind HTTP_WAIT. */
-    size_t queue;     /* Number of requests that may wait for a thread of a pool. */
+    size_t queue;     /* Number of requests that may wait for a thread of each pool. */
     size_t body_limit;
+    size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
     double body_s;              /* Timeout for the body of a request, in seconds. */
-    double body_rate;           /* Least rate of a body in bytes/s, checked after three seconds. */
-    double idle_s;              /* Timeout between two requests of a connection, in seconds. */
+    /* Least rate at which a body must arrive, in bytes/s; checked after three seconds. */
+    double body_rate;
+    double idle_s; /* Timeout between two requests of a connection, in seconds. */
 };
 
 struct http_server;
 
 struct http_counts {
     size_t connections; /* Number of open connections. */
-    size_t working;     /* Number of requests in the pools and their queues. */
+    size_t working;     /* Number of requests that are in the pools or in their queues. */
 };
 
 int http_start(const struct http_settings *settings, const struct http_handler *handler,
                struct http_server **ret_server, struct hm_err *err);
 int http_port(const struct http_server *server);
 void http_count(const struct http_server *server, struct http_counts *ret_counts);
-/*
- * Stop accepting connections and wait up to `seconds` for running requests. Returns whether all of
- * them have ended.
- */
+/* Stop accepting connections and wait up to `seconds` for running requests. Returns true if all of
+ * them have ended. */
 bool http_drain(struct http_server *server, double seconds);
 /* Stop and free the server. Call http_drain first. */
 void http_stop(struct http_server *server);

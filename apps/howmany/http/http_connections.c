@@ -1,9 +1,9 @@
 /*
  * The table of open connections. Each thread that reads and writes sockets sets the phase of its
- * own connections, which is atomic. A lock protects the list; it is taken to add, remove and close
- * connections. A socket is shut down only while the lock is held and its connection is in the list.
- * The library closes a socket only after its connection was removed from the list, so a descriptor
- * cannot be reused before that.
+ * own connections; the phase is atomic. A lock protects the list; it is taken to add, remove and
+ * close connections. A socket is shut down only while the lock is held and its connection is in the
+ * list. The library closes a socket only after its connection was removed from the list, so a
+ * descriptor cannot be reused before that.
  */
 #include "http_connections.h"
 
@@ -27,16 +27,19 @@ struct http_connection {
     _Atomic int phase;
     _Atomic double since;
     _Atomic size_t body;
-    _Atomic bool settled;        /* The connection is idle, and `received` has been set. */
+    _Atomic bool settled;        /* True if the connection is idle and `received` has been set. */
     unsigned long long received; /* Number of bytes received when the connection became idle. */
-    bool half_closed;            /* At the last check, the client had closed its side. */
+    /* True if the client had closed its side of the connection at the last check. */
+    bool half_closed;
     bool closed;
+    bool evicted; /* The connection was closed to make room for another one. */
 };
 
 struct http_connections {
     pthread_mutex_t lock;
     struct http_connection *first;
     atomic_size_t count;
+    atomic_size_t evicted; /* Number of connections in the list that were evicted. */
     size_t connections, address_connections;
     struct http_timeouts timeouts;
 };
@@ -99,18 +102,58 @@ size_t http_connections_count(struct http_connections *w)
     return atomic_load_explicit(&w->count, memory_order_relaxed);
 }
 
-bool http_connections_is_full(struct http_connections *w)
+/* Returns the number of connections that are not about to end. */
+static size_t staying_count(struct http_connections *w)
 {
-    return http_connections_count(w) > w->connections;
+    size_t count = http_connections_count(w), evicted = atomic_load(&w->evicted);
+
+    return count > evicted ? count - evicted : 0;
 }
 
-/* Some connections beyond the limit are admitted, so that their requests can be answered with
- * 503. */
+bool http_connections_is_full(struct http_connections *w)
+{
+    return staying_count(w) > w->connections;
+}
+
+/* Whether a connection waits for its client: for a request, or for the rest of one. */
+static bool is_waiting(const struct http_connection *p)
+{
+    int phase = atomic_load_explicit(&p->phase, memory_order_relaxed);
+
+    return !p->closed &&
+           (phase == HTTP_PHASE_HEAD || phase == HTTP_PHASE_BODY || phase == HTTP_PHASE_IDLE);
+}
+
+void http_connections_make_room(struct http_connections *w)
+{
+    struct http_connection *slowest = NULL;
+    double since = http_now() - HTTP_EVICT_AFTER_S;
+
+    if (staying_count(w) < w->connections)
+        return;
+    pthread_mutex_lock(&w->lock);
+    for (struct http_connection *p = w->first; p; p = p->next) {
+        double began = atomic_load_explicit(&p->since, memory_order_relaxed);
+        if (!is_waiting(p) || began >= since)
+            continue;
+        since = began;
+        slowest = p;
+    }
+    if (slowest) {
+        slowest->closed = slowest->evicted = true;
+        atomic_fetch_add(&w->evicted, 1);
+        shutdown(slowest->socket, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Whether one more connection may be accepted. Some connections beyond the limit are accepted, so
+ * that their requests can be answered with 503. */
 bool http_connections_admits(struct http_connections *w, const char *address)
 {
     size_t same = 0;
 
-    if (http_connections_count(w) >= w->connections + w->connections / 8 + 8)
+    if (staying_count(w) >= w->connections + w->connections / 8 + 8)
         return false;
     pthread_mutex_lock(&w->lock);
     for (const struct http_connection *p = w->first; p && same < w->address_connections;
@@ -151,6 +194,8 @@ void http_connections_remove(struct http_connections *w, struct http_connection 
         w->first = p->next;
     if (p->next)
         p->next->previous = p->previous;
+    if (p->evicted)
+        atomic_fetch_sub(&w->evicted, 1);
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_sub_explicit(&w->count, 1, memory_order_relaxed);
     free(p);
@@ -180,6 +225,13 @@ const char *http_connection_address(const struct http_connection *p)
     return p->address;
 }
 
+bool http_connection_is_gone(const struct http_connection *p)
+{
+    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
+
+    return poll(&ask, 1, 0) > 0 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 static unsigned long long bytes_received(int socket)
 {
     struct tcp_info info = {0};
@@ -189,8 +241,8 @@ static unsigned long long bytes_received(int socket)
                                                                         : 0;
 }
 
-/* End the idle phase at the first byte of the next request, because the library reports a request
- * only after its first line. */
+/* End the idle phase when the first byte of the next request has arrived. The library does not do
+ * this, because it reports a request only after its first line. */
 static void check_idle(struct http_connection *p)
 {
     unsigned long long received = bytes_received(p->socket);
@@ -203,17 +255,16 @@ static void check_idle(struct http_connection *p)
     }
 }
 
-/* Whether the client has closed its side of the connection, so that it cannot send more of a
- * request. The library does not notice the closing if it arrives together with a request. Two
- * checks in a row must agree, so that a request that the library is still processing is not
+/* Whether the client has closed its side of the connection, so that the rest of a request cannot
+ * arrive. The library does not notice this if the end of the data arrives together with a request.
+ * Two successive checks must agree, so that a request that the library is still processing is not
  * lost. */
 static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {
-    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
     bool before = p->half_closed;
 
-    p->half_closed = phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && poll(&ask, 1, 0) > 0 &&
-                     (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    p->half_closed =
+        phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && http_connection_is_gone(p);
     return before && p->half_closed;
 }
 

@@ -18,7 +18,8 @@ enum {
 };
 
 struct http_header {
-    const char *name, *value; /* Name and value of a header, borrowed; NULL: the value is empty. */
+    /* Name and value of a header, borrowed; value is NULL if it is empty. */
+    const char *name, *value;
     size_t name_length, value_length;
 };
 
@@ -46,7 +47,10 @@ struct http_head {
     X(TOKEN, "token")                                                                              \
     X(OVERLOAD, "overload")                                                                        \
     X(CONNECTIONS, "connections")                                                                  \
-    X(SLOW, "slow")
+    X(SLOW, "slow")                                                                                \
+    X(MEMORY, "memory")                                                                            \
+    X(GONE, "gone")                                                                                \
+    X(ORIGIN, "origin")
 
 enum http_refusal {
 #define HTTP_REFUSAL_ENUM(name, text) HTTP_REFUSAL_##name,
@@ -57,15 +61,15 @@ enum http_refusal {
 
 const char *http_refusal_name(enum http_refusal refusal);
 
-/* The result of the guard; status 0: the request is accepted. */
+/* The result of the guard; if status is 0, the request is accepted. */
 struct http_verdict {
     int status;
     enum http_refusal refusal;
     const char *detail; /* Explanation as one sentence without a full stop. */
-    const char *field;  /* Name of the header or part of the request; may be NULL. */
+    const char *field;  /* Name of the header or part of the request that is wrong; may be NULL. */
 };
 
-/* How the body of an accepted request is delimited. */
+/* Describes how the body of an accepted request is delimited. */
 struct http_framing {
     bool chunked;
     bool has_length;
@@ -77,10 +81,8 @@ struct http_framing {
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
-/*
- * Decode a percent-encoded text into text[room]. Returns false unless the result is well-formed
- * UTF-8 without control characters. If `plus` is set, a + becomes a space, as in queries.
- */
+/* Decode a percent-encoded text into text[room]. Returns false unless the result is well-formed
+ * UTF-8 without control characters. If `plus` is true, a + becomes a space, as in queries. */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
 /* Returns the first header with this name, ignoring case; NULL if there is none. */

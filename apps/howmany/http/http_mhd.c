@@ -1,10 +1,11 @@
 /*
- * The HTTP server on libmicrohttpd (written for 0.9.75); no other file uses the library.
+ * The HTTP server, based on libmicrohttpd (written for version 0.9.75); no other file uses the
+ * library.
  *
  * The library parses requests; the guard checks each head before the handler sees it, and the table
- * of connections closes those that exceed a timeout. An exchange is a request and its response: it
- * is created when the request line has arrived and freed when the response was sent. While a thread
- * of a pool works on a request, its connection is suspended.
+ * of connections closes connections that exceed a timeout. An exchange is a request and its
+ * response: it is created when the request line has arrived and freed when the response was sent.
+ * While a thread of a pool works on a request, its connection is suspended.
  */
 #include <microhttpd.h>
 #include <pthread.h>
@@ -24,10 +25,18 @@
 #include "http_pool.h"
 #include "library.h"
 
-enum { CONNECTION_MEMORY = 32768, CLOSE_LATE_NS = 200000000 };
+enum {
+    CONNECTION_MEMORY = 32768,
+    CLOSE_LATE_NS = 200000000,
+    SHORT_RESPONSE = 4096, /* Responses of at most this many bytes are not counted. */
+};
 
-/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that no other
- * command needs. */
+/* Seconds after which a request counts as long. Earlier, a client that has closed its side of the
+ * connection still gets its answer. */
+static const double LONG_S = 0.1;
+
+/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that other
+ * commands do not need. */
 #define MHD_MAP(X)                                                                                 \
     X(MHD_add_response_header)                                                                     \
     X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
@@ -58,6 +67,13 @@ static int load_mhd(struct hm_err *err)
         rc = hm__library_find(library, #name, &mhd.name, err);
     MHD_MAP(MHD_FIND)
 #undef MHD_FIND
+    /* The checks of the layout of a head (is_plain_layout) were examined for this version. */
+    if (rc == 0 && strcmp(mhd.MHD_get_version(), "0.9.75") != 0) {
+        rc = hm__fail(err, HM_E_UNSUPPORTED,
+                      "libmicrohttpd %s was not examined: requests could pass unchecked",
+                      mhd.MHD_get_version());
+        hm__err_hint(err, "install libmicrohttpd 0.9.75");
+    }
     return rc;
 }
 
@@ -71,6 +87,7 @@ struct http_server {
     bool closing;
     atomic_bool ending, draining;
     atomic_size_t open; /* Number of exchanges that are not freed yet. */
+    atomic_size_t held; /* Number of bytes of all bodies and responses. */
     atomic_ullong next_id;
     unsigned id_prefix;
     int port;
@@ -81,17 +98,42 @@ enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHAN
 struct exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct http_connection *entry; /* Entry in the table of connections. */
+    struct http_connection *entry; /* Entry of the connection in the table of connections. */
     enum exchange_state state;
     struct http_request request;
     struct http_response response;
     double started_s;
     char *body;
     size_t length, room;
+    size_t held; /* Number of bytes of this exchange that the server's count includes. */
     bool too_large, answered;
-    char *path;    /* Decoded path; stored behind the target. */
-    char target[]; /* Target of the request as it was received. */
+    bool refused;           /* The body did not fit in the memory for all bodies and responses. */
+    struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
+    double work_s;          /* Time at which the work began. */
+    bool slow;              /* The request has declared to its pool that it takes long. */
+    bool crowded;           /* The request takes long, but too many such requests are running. */
+    char *path;             /* Decoded path; stored after the target in the same memory block. */
+    uintptr_t target_end;   /* Address of the end of the target in the library's buffer. */
+    char target[];          /* Target of the request as it was received. */
 };
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Count bytes of a body or of a response; false if all of them together would exceed the limit. */
+static bool hold_bytes(struct exchange *x, size_t bytes)
+{
+    struct http_server *s = x->server;
+
+    if (atomic_fetch_add(&s->held, bytes) + bytes > s->settings.held_bytes) {
+        atomic_fetch_sub(&s->held, bytes);
+        return false;
+    }
+    x->held += bytes;
+    return true;
+}
+
+static const struct http_verdict no_memory = {
+    503, HTTP_REFUSAL_MEMORY, "the requests and answers of all clients need too much memory", NULL};
 
 /* ---- responding ----------------------------------------------------------------------------- */
 
@@ -100,8 +142,22 @@ static void release_static(void *body)
     (void)body; /* A static body is not freed. */
 }
 
+/* Replace a response for which there is no memory by a short one. */
+static void limit_response(struct exchange *x)
+{
+    struct http_response *r = &x->response;
+    struct http_handler *h = &x->server->handler;
+
+    if (!r->release || r->length <= SHORT_RESPONSE || hold_bytes(x, r->length))
+        return;
+    r->release(r->owner);
+    *r = (struct http_response){0};
+    h->refuse(h->context, &x->request, &no_memory, r);
+}
+
 static enum MHD_Result send_response(struct exchange *x, bool close_after)
 {
+    limit_response(x);
     struct http_response *r = &x->response;
     struct MHD_Response *out = mhd.MHD_create_response_from_buffer_with_free_callback_cls(
         r->length, (void *)(uintptr_t)r->body, r->release ? r->release : release_static, r->owner);
@@ -110,7 +166,7 @@ static enum MHD_Result send_response(struct exchange *x, bool close_after)
     x->state = EXCHANGE_ANSWERED;
     if (!out)
         return MHD_NO;
-    r->release = NULL; /* The library frees the body from here on. */
+    r->release = NULL; /* From here on, the library frees the body. */
     mhd.MHD_add_response_header(out, "Content-Type", r->type);
     mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
     mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
@@ -160,29 +216,31 @@ static const char *header_value(const struct http_head *head, const char *name)
     return h ? h->value : "";
 }
 
-/*
- * The library accepts a bare CR or LF as the end of a line, truncates a value at a NUL, joins
- * folded lines, and drops lines without a name, and it reports none of these. But it parses in
- * place, so its pointers point into the received bytes: if the head is well-formed, exactly the two
- * bytes CR LF are between a value and the next name. This holds for version 0.9.75; with other
- * versions the check is skipped.
- */
-static bool is_plain_layout(const char *version, const struct header_list *g)
+/* Whether the head has the plain layout that RFC 9112 requires. The library accepts a bare CR or LF
+ * as the end of a line and several spaces in the request line, truncates a target or a value at a
+ * NUL, joins folded lines, and drops lines without a name, and it reports none of these. But it
+ * parses in place, so its pointers point into the received bytes: if the head is well-formed, one
+ * byte is between the parts of the request line, two (CR LF) are between a value and the next name,
+ * and the length of the whole head is that of its parts. This holds for the version in load_mhd;
+ * with others the server does not start. */
+static bool is_plain_layout(const struct exchange *x, const char *method, const char *version,
+                            const struct header_list *g)
 {
-    const char *end = version + strlen(version);
+    uintptr_t start = (uintptr_t)method, end = (uintptr_t)version + strlen(version);
+    const union MHD_ConnectionInfo *size =
+        mhd.MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-    if (strcmp(mhd.MHD_get_version(), "0.9.75") != 0)
-        return true;
+    if (start + strlen(method) + 1 + strlen(x->target) != x->target_end ||
+        x->target_end + 1 != (uintptr_t)version)
+        return false;
     for (size_t i = 0; i < g->count && i < HTTP_HEADERS_MAX; i++) {
         const struct http_header *h = &g->headers[i];
-        if ((uintptr_t)h->name != (uintptr_t)end + 2)
+        if ((uintptr_t)h->name != end + 2)
             return false;
-        end = h->value + h->value_length;
+        end = (uintptr_t)h->value + h->value_length;
     }
-    /* After the last header comes an empty line. Reading beyond it is safe, because the library's
-     * buffers are never full. */
-    return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
-           (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
+    /* An empty line follows the last header. */
+    return g->count > HTTP_HEADERS_MAX || (size && end + 4 == start + size->header_size);
 }
 
 /* Set path and query from a target that the guard has accepted. */
@@ -207,10 +265,11 @@ static struct http_verdict check_head(struct exchange *x, const char *method, co
     head.header_count = g.count;
     x->request.method = method;
     verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
-    if (verdict.status == 0 && !is_plain_layout(version, &g))
-        verdict = (struct http_verdict){
-            400, HTTP_REFUSAL_HEADER, "a line of the head does not end with CR LF, or contains NUL",
-            NULL};
+    if (verdict.status == 0 && !is_plain_layout(x, method, version, &g))
+        verdict = (struct http_verdict){400, HTTP_REFUSAL_HEADER,
+                                        "the head has a line that does not end with CR LF, spaces "
+                                        "that do not belong there, or NUL",
+                                        NULL};
     if (verdict.status != 0)
         return verdict;
     split_target(x);
@@ -218,6 +277,7 @@ static struct http_verdict check_head(struct exchange *x, const char *method, co
     x->request.accept = header_value(&head, "Accept");
     x->request.authorization = header_value(&head, "Authorization");
     x->request.host = header_value(&head, "Host");
+    x->request.origin = header_value(&head, "Origin");
     x->request.if_none_match = header_value(&head, "If-None-Match");
     x->request.key = header_value(&head, "Idempotency-Key");
     if (http_connections_is_full(x->server->connections))
@@ -239,11 +299,15 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
         x->length += length;
         return x->length <= limit + limit / 4 + 65536;
     }
+    if (x->refused)
+        return true;
     if (x->length + length + 1 > x->room) {
         size_t room = 2 * (x->length + length) + 1024;
-        char *larger = realloc(x->body, room);
-        if (!larger)
-            return false;
+        char *larger = hold_bytes(x, room - x->room) ? realloc(x->body, room) : NULL;
+        if (!larger) {
+            x->refused = true;
+            return true;
+        }
         x->body = larger;
         x->room = room;
     }
@@ -255,13 +319,43 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
 
 /* ---- handling a request ---------------------------------------------------------------------- */
 
-static void run_exchange(void *task)
+static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
+                                             "the server has too many requests", NULL};
+static const struct http_verdict too_many_long = {
+    503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
+
+/* Whether the work on a request should end. The thread that works on it calls this function. */
+static bool exchange_is_over(void *data)
+{
+    struct exchange *x = data;
+    double now = http_now();
+
+    if (now - x->started_s > LONG_S && http_connection_is_gone(x->entry))
+        return true;
+    if (x->pool != x->server->work || x->slow || now - x->work_s <= LONG_S)
+        return false;
+    x->slow = http_pool_slow(x->pool);
+    x->crowded = !x->slow;
+    return x->crowded;
+}
+
+static bool run_exchange(void *task)
 {
     struct exchange *x = task;
     struct http_handler *h = &x->server->handler;
+    bool slow;
 
+    x->work_s = http_now();
     h->work(h->context, &x->request, &x->response);
-    mhd.MHD_resume_connection(x->connection);
+    if (x->crowded) {
+        if (x->response.release)
+            x->response.release(x->response.owner);
+        x->response = (struct http_response){0};
+        h->refuse(h->context, &x->request, &too_many_long, &x->response);
+    }
+    slow = x->slow;
+    mhd.MHD_resume_connection(x->connection); /* From here on, the exchange may be freed. */
+    return slow;
 }
 
 static enum MHD_Result handle_complete(struct exchange *x)
@@ -269,11 +363,11 @@ static enum MHD_Result handle_complete(struct exchange *x)
     struct http_server *s = x->server;
     static const struct http_verdict large = {413, HTTP_REFUSAL_SIZE, "the body is too large",
                                               NULL};
-    static const struct http_verdict busy = {503, HTTP_REFUSAL_OVERLOAD,
-                                             "the server has too many requests", NULL};
 
     if (x->too_large)
         return send_refusal(x, &large);
+    if (x->refused)
+        return send_refusal(x, &no_memory);
     x->request.body = x->body ? x->body : "";
     x->request.length = x->length;
     enum http_next next = s->handler.quick(s->handler.context, &x->request, &x->response);
@@ -281,7 +375,8 @@ static enum MHD_Result handle_complete(struct exchange *x)
         return send_response(x, false);
     struct http_pool *pool = next == HTTP_WAIT ? s->wait : s->work;
     if (!http_pool_reserve(pool))
-        return send_refusal(x, &busy);
+        return send_refusal(x, &too_busy);
+    x->pool = pool;
     x->state = EXCHANGE_WORKING;
     http_connection_enter(x->entry, HTTP_PHASE_WORK);
     mhd.MHD_suspend_connection(x->connection);
@@ -296,8 +391,11 @@ static enum MHD_Result handle_head(struct exchange *x, const char *method, const
 
     if (verdict.status != 0)
         return send_refusal(x, &verdict);
-    /* If the response were sent now, the library would close the connection, so respond after the
-     * body. */
+    struct http_handler *h = &x->server->handler;
+    if (!h->admit(h->context, &x->request, &x->response))
+        return send_response(x, true);
+    /* Otherwise the response is sent after the body was read; if it were sent now, the library
+     * would close the connection. */
     x->state = EXCHANGE_READING;
     http_connection_enter(x->entry, HTTP_PHASE_BODY);
     return MHD_YES;
@@ -324,7 +422,8 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
             return MHD_NO;
         *size = 0;
         return MHD_YES;
-    case EXCHANGE_WORKING: /* The connection was resumed after run_exchange. */
+    /* A thread of a pool has answered the request (run_exchange) and resumed the connection. */
+    case EXCHANGE_WORKING:
         return send_response(x, false);
     case EXCHANGE_ANSWERED:
         break;
@@ -335,8 +434,8 @@ static enum MHD_Result handle_data(void *context, struct MHD_Connection *connect
 
 /* ---- exchanges and connections --------------------------------------------------------------- */
 
-/* Whether a target has too many arguments: the library has no room for thousands of them, and waits
- * forever when its memory is full. */
+/* Whether a target has too many arguments. The library has no room for thousands of arguments, and
+ * waits forever when its memory is full. */
 static bool is_crowded(const char *target)
 {
     size_t arguments = 0;
@@ -348,7 +447,7 @@ static bool is_crowded(const char *target)
     return arguments > HTTP_ARGUMENTS_MAX;
 }
 
-/* Send 414 directly on the socket, without the library, and close the connection. */
+/* Send the response 414 directly on the socket, without the library, and close the connection. */
 static void hang_up(struct http_server *s, struct MHD_Connection *connection)
 {
     static const char too_long[] =
@@ -377,19 +476,23 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
         return NULL;
     memset(x, 0, sizeof(*x));
     memcpy(x->target, target, length + 1);
+    x->target_end = (uintptr_t)target + length;
     /* There is enough room, because decoding never makes a text longer. */
     x->path = x->target + length + 1;
     x->server = s;
     x->connection = connection;
     x->entry = own ? own->socket_context : NULL;
     x->started_s = http_now();
-    x->request = (struct http_request){.method = "",
+    x->request = (struct http_request){.is_over = exchange_is_over,
+                                       .is_over_data = x,
+                                       .method = "",
                                        .path = "",
                                        .query = "",
                                        .type = "",
                                        .accept = "",
                                        .authorization = "",
                                        .host = "",
+                                       .origin = "",
                                        .if_none_match = "",
                                        .key = "",
                                        .body = ""};
@@ -419,6 +522,9 @@ static void free_exchange(void *context, struct MHD_Connection *connection, void
     if (x->answered)
         s->handler.done(s->handler.context, &x->request, &x->response, http_now() - x->started_s,
                         x->length);
+    else if (x->pool)
+        s->handler.closed(s->handler.context, x->request.address, HTTP_REFUSAL_GONE);
+    atomic_fetch_sub(&s->held, x->held);
     if (x->response.release) /* The response was never sent, so its body is freed here. */
         x->response.release(x->response.owner);
     free(x->body);
@@ -453,6 +559,7 @@ static enum MHD_Result accept_connection(void *context, const struct sockaddr *p
 
     (void)size;
     http_address_text(peer, address);
+    http_connections_make_room(s->connections);
     if (http_connections_admits(s->connections, address))
         return MHD_YES;
     s->handler.closed(s->handler.context, address, HTTP_REFUSAL_CONNECTIONS);
@@ -479,8 +586,7 @@ static void *close_late(void *context)
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit of open files to the number that the connections need, if the system allows
- * it. */
+/* Raise the limit on open files to the number that the connections need, if this is allowed. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -500,11 +606,13 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
     return mhd.MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accept_connection, s,
         handle_data, s, MHD_OPTION_LISTEN_SOCKET,
-        listening, /* The connection limit is per thread; the table counts all connections. */
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
+        /* The library applies its connection limit to each thread; the table counts all
+         * connections. */
+        listening, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
+        /* The guard is stricter than the library, whose own errors are not problem documents. */
+        MHD_OPTION_STRICT_FOR_CLIENT, -1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
         MHD_OPTION_NOTIFY_COMPLETED, free_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
         track_connection, s, MHD_OPTION_END);
 }
@@ -544,8 +652,10 @@ int http_start(const struct http_settings *settings, const struct http_handler *
     s->connections =
         http_connections_new(&timeouts, settings->connections, settings->address_connections);
     rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
-    if (rc == 0 && (!(s->work = http_pool_new(settings->workers, settings->queue, run_exchange)) ||
-                    !(s->wait = http_pool_new(settings->waiters, settings->queue, run_exchange))))
+    const struct http_pool_size work = {settings->workers, settings->slow, settings->queue},
+                                wait = {settings->waiters, 0, settings->queue};
+    if (rc == 0 && (!(s->work = http_pool_new(&work, run_exchange)) ||
+                    !(s->wait = http_pool_new(&wait, run_exchange))))
         rc = hm__fail(err, HM_E_IO, "cannot start threads");
     if (rc == 0 && s->connections)
         s->closing = pthread_create(&s->closer, NULL, close_late, s) == 0;

@@ -1,4 +1,7 @@
-/* Replaces the server in builds without libmicrohttpd: starting it is an error with a hint. */
+/*
+ * Replaces the server in builds without libmicrohttpd. Starting the server is then an error with a
+ * hint.
+ */
 #include "err.h"
 #include "http.h"
 

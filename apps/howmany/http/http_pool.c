@@ -14,7 +14,10 @@ struct http_pool {
     size_t room, first, waiting;
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
-    void (*run)(void *task);
+    /* Number of tasks that are running, without and with a declaration that they take long, and
+     * their limits. */
+    int running, slow, running_max, slow_max;
+    bool (*run)(void *task);
 };
 
 static void *worker_run(void *context)
@@ -23,41 +26,62 @@ static void *worker_run(void *context)
 
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        while (w->waiting == 0 && !w->ending)
+        while ((w->waiting == 0 || w->running >= w->running_max) && !(w->ending && !w->waiting))
             pthread_cond_wait(&w->more, &w->lock);
         if (w->waiting == 0)
             break;
         void *task = w->ring[w->first];
         w->first = (w->first + 1) % w->room;
         w->waiting--;
+        w->running++;
         pthread_mutex_unlock(&w->lock);
-        w->run(task);
+        bool slow = w->run(task);
         atomic_fetch_sub(&w->taken, 1);
         pthread_mutex_lock(&w->lock);
+        *(slow ? &w->slow : &w->running) -= 1;
+        pthread_cond_signal(&w->more);
     }
+    /* The other threads may be waiting for this one to end its task. */
+    pthread_cond_broadcast(&w->more);
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-struct http_pool *http_pool_new(int threads, size_t queue, void (*run)(void *task))
+struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task))
 {
     struct http_pool *w = calloc(1, sizeof(*w));
+    size_t threads = (size_t)(size->quick + size->slow);
 
     if (!w)
         return NULL;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
     w->run = run;
-    w->room = queue + (size_t)threads;
+    w->running_max = size->quick;
+    w->slow_max = size->slow;
+    w->room = size->queue + threads;
     w->ring = calloc(w->room, sizeof(*w->ring));
-    w->threads = calloc((size_t)threads, sizeof(*w->threads));
-    while (w->ring && w->threads && w->thread_count < (size_t)threads &&
+    w->threads = calloc(threads, sizeof(*w->threads));
+    while (w->ring && w->threads && w->thread_count < threads &&
            pthread_create(&w->threads[w->thread_count], NULL, worker_run, w) == 0)
         w->thread_count++;
     if (w->thread_count > 0)
         return w;
     http_pool_free(w);
     return NULL;
+}
+
+bool http_pool_slow(struct http_pool *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool may = w->slow < w->slow_max;
+    if (may) {
+        w->slow++;
+        w->running--;
+        pthread_cond_signal(&w->more);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return may;
 }
 
 bool http_pool_reserve(struct http_pool *w)

@@ -7,9 +7,20 @@
 
 struct http_pool;
 
-/* Start a pool whose threads call run(task) for each task. NULL when no thread can be started. */
-struct http_pool *http_pool_new(int threads, size_t queue, void (*run)(void *task));
-/* Reserve a place for a task, which must then be pushed; false when the queue is full. */
+/* Number of threads of a pool. At most `quick` tasks run at the same time, and besides them at most
+ * `slow` tasks that have declared that they take long, so that long tasks do not block others. */
+struct http_pool_size {
+    int quick, slow;
+    size_t queue; /* Number of tasks that may wait for a thread. */
+};
+
+/* Start a pool whose threads call run(task) for each task; run returns true if the task has called
+ * http_pool_slow with success. Returns NULL if no thread can be started. */
+struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task));
+/* Called by a running task, once: declare that it takes long. Returns false if too many such tasks
+ * are running; the task should then end. */
+bool http_pool_slow(struct http_pool *pool);
+/* Reserve a place in the queue for a task, which must then be pushed; false if it is full. */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
 /* Returns the number of tasks that are reserved, waiting or running. */

@@ -99,7 +99,8 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
     hm__json_close(json);
 }
 
-/* Write the schema of a run that a client sends; it may have further columns, which are kept. */
+/* Write the schema of a run that a client sends. The run may have further columns, which the store
+ * keeps. */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -108,7 +109,8 @@ static void put_sent_run(struct hm_json *json)
     hm__json_put_text(json, NULL, "n");
     hm__json_close(json);
     hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
-    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* All columns except the id and `more`. */
+    /* The id and `more` are left out: they are the first and the last column. */
+    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) {
         const struct hm_store_column *c = &hm__store_columns[i];
         hm__json_open(json, c->name, HM_JSON_OBJECT);
         if (c->kind == HM_STORE_TEXT)
@@ -199,6 +201,10 @@ static void put_body(struct hm_json *json, const struct hm_verb *verb)
         hm__json_open(json, "schema", HM_JSON_OBJECT);
         hm__json_put_text(json, "type", "string");
         hm__json_close(json);
+        hm__json_close(json);
+    }
+    if (verb->any_body) {
+        hm__json_open(json, "application/octet-stream", HM_JSON_OBJECT);
         hm__json_close(json);
     }
     hm__json_close(json);
@@ -326,7 +332,8 @@ static void put_route(struct hm_json *json, const struct api_route *r)
     hm__json_close(json);
 }
 
-/* Write the paths; routes with the same path are adjacent. Routes of the web page are left out. */
+/* Write the paths of all routes except those of the web page. Routes with the same path are
+ * adjacent. */
 static void put_paths(struct hm_json *json, const struct api_route *routes, size_t count)
 {
     hm__json_open(json, "paths", HM_JSON_OBJECT | HM_JSON_LINES);

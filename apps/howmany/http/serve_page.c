@@ -11,7 +11,8 @@
 #include "api_problem.h"
 #include "embedded.h"
 
-extern const struct hm_embedded hm__page_files[]; /* The list ends with a NULL name. */
+/* The embedded files; the list ends with an entry whose name is NULL. */
+extern const struct hm_embedded hm__page_files[];
 
 static const char policy[] = "default-src 'self'; object-src 'none'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
@@ -48,8 +49,8 @@ static const struct hm_embedded *find_file(const char *path)
     return NULL;
 }
 
-/* Whether If-None-Match contains the tag. Its value is a list of "tag" or W/"tag", or * for any
- * tag. */
+/* Whether the value of the header If-None-Match contains the tag. The value is a list of "tag" or
+ * W/"tag", or * for any tag. */
 static bool is_known(const char *asked, const char *tag)
 {
     return strcmp(asked, "*") == 0 || strstr(asked, tag) != NULL;

@@ -1,5 +1,7 @@
-/* Reads and makes tokens. A token is 32 random bytes in hexadecimal; the token file has its
- * SHA-256. */
+/*
+ * Reads and makes tokens. A token is 32 random bytes in hexadecimal; the token file contains the
+ * SHA-256 of the token.
+ */
 #include "tokens.h"
 
 #include <stdint.h>
@@ -104,7 +106,8 @@ void tokens_free(struct tokens *t)
     free(t);
 }
 
-/* Compare the token with all hashes, so that the time does not reveal which hash matches. */
+/* Returns the scopes of a token. The token is compared with all hashes, so that the time does not
+ * reveal which hash matches. */
 unsigned tokens_scopes(const struct tokens *t, const char *authorization)
 {
     uint8_t hash[SHA256_BYTES];

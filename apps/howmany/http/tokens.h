@@ -8,12 +8,13 @@ enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2 };
 
 struct tokens;
 
-/* Parse a token file. Each line has a SHA-256 in hexadecimal and its scopes (read, write or
- * read,write); # begins a comment. */
+/* Parse a token file. Each line has the SHA-256 of a token in hexadecimal and the scopes of the
+ * token (read, write or read,write); # begins a comment. */
 int tokens_parse(const char *text, size_t length, const char *source, struct tokens **ret_tokens,
                  struct hm_err *err);
 void tokens_free(struct tokens *tokens);
-/* Returns the scopes of the token in "Authorization: Bearer …"; 0 if the token is unknown. */
+/* Returns the scopes of the token in the header "Authorization: Bearer …"; 0 if the token is
+ * unknown. */
 unsigned tokens_scopes(const struct tokens *tokens, const char *authorization);
 /* Returns the scopes that "read", "write" or "read,write" means; 0 for any other text. */
 unsigned tokens_scope_find(const char *text, size_t length);

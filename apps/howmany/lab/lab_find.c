@@ -6,8 +6,8 @@
  *     processes    by their namespace; if its name is gone, switches (vde_switch) and wires
  *                  (wirefilter) by the path of the lab's folder among their arguments
  *
- * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace that
- * is named like a part of the lab belongs to it if the lab has a folder, which is made first and
+ * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace with
+ * the name of a part of the lab belongs to the lab if the lab has a folder, which is made first and
  * removed last, or if the namespace has an interface with a name that only labs use.
  */
 #include "lab_find.h"
@@ -169,7 +169,7 @@ static int find_processes(const char *name, struct lab_found *found, struct hm_e
     for (size_t i = 0; i <= LAB_NODES_MAX; i++)
         if (found->spaces[i] &&
             stat(lab_namespace(space_name_at(name, i, space), path), &s.spaces[i]))
-            found->spaces[i] = false; /* The namespace was deleted after find_spaces. */
+            found->spaces[i] = false; /* The namespace was deleted after find_spaces found it. */
     launch_each_process(note_process, &s);
     return s.failed ? hm__fail_nomem(err) : 0;
 }

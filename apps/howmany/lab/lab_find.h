@@ -8,8 +8,8 @@
 
 struct lab_process {
     pid_t pid;
-    /* Node of the process; 0: the process is in the namespace NAME-net, or it is a switch or wire
-     * (wirefilter) outside of all namespaces of the lab. */
+    /* Number of the node of the process; 0: the process is in the namespace NAME-net, or it is a
+     * switch or wire (wirefilter) outside of all namespaces of the lab. */
     size_t space;
 };
 
@@ -21,9 +21,9 @@ struct lab_found {
     /* Namespaces that exist: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Highest node that has a namespace; 0: none. */
-    /* If the lab has no folder: index of a namespace that is named like a part of this lab but does
-     * not belong to a lab; -1: there is none. */
+    size_t highest; /* Highest number of a node that has a namespace; 0: none. */
+    /* If the lab has no folder: index of a namespace that has the name of a part of this lab but
+     * does not belong to a lab; -1: there is none. */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
     size_t process_count;

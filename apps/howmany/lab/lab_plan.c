@@ -1,10 +1,10 @@
 /*
  * The commands that make a laboratory, as data, so that --dry-run prints exactly what would run.
  *
- *     NAME-1: lab0 ---- lab1 :NAME-net                  a veth pair
+ *     A veth pair connects lab0 in NAME-1 with lab1 in NAME-net, and so on for each node.
  *
  *     plain   lab1, lab2, … are ports of one bridge
- *     netem   the same, with a netem queue on lab1, lab2, …, where packets leave for their node
+ *     netem   like plain, with a netem queue on lab1, lab2, … for packets to the node
  *     vde     lab1 and tap1 are ports of a bridge, join1; tap1 belongs to a vde_switch, which a
  *             wirefilter connects to another vde_switch, the hub
  *
@@ -272,7 +272,7 @@ static void add_token_bucket(struct plan_maker *m, const char *space, const char
 static void add_netem(struct plan_maker *m, const char *device)
 {
     const struct lab_spec *s = m->spec;
-    /* Room for the packets in flight at full bandwidth, and as many again for bursts. */
+    /* The queue has room for the packets in flight at full bandwidth, and as many for bursts. */
     double packets = s->bandwidth > 0 ? ceil(2 * s->bandwidth * s->latency_s / PACKET) : 100e3;
     char loss[40] = "";
 

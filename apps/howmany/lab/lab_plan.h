@@ -68,7 +68,7 @@ const char *lab_way_name(enum lab_way way);
 /* Returns the node whose namespace has the name `space`: 0 for NAME-net, -1 if the namespace does
  * not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
-/* Returns which of n nodes a text means, by number, name or address; 0: none. */
+/* Returns the number of the node (1 to n) that a text gives by number, name or address; 0: none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
 /* ---- checks and the plan --------------------------------------------------------------------- */

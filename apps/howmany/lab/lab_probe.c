@@ -23,7 +23,7 @@
 
 enum { PORT = 9, ROUNDS = 4 }; /* The port of the discard service, which is normally closed. */
 
-/* Timeout of a round in seconds, in addition to 4 latencies. */
+/* Timeout of a round in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
 /* Seconds after which no third or fourth round begins. */
 static const double ROUNDS_LIMIT_S = 2;

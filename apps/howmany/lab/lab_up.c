@@ -317,7 +317,7 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
 {
     char path[LAB_TEXT];
 
-    /* This fails, without harm, if the folder exists because of other labs. */
+    /* mkdir fails, without harm, if the folder exists already because of other labs. */
     mkdir(LAB_FOLDER, 0755);
     if (mkdir(lab_path(spec->name, NULL, path), 0755) == 0)
         return 0;

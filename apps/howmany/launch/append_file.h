@@ -1,4 +1,4 @@
-/* Appends whole lines to a file that may exist already. Messages name the option --record. */
+/* Appends whole lines to a file that may exist already. Error messages name the option --record. */
 #ifndef HM_APPEND_FILE_H
 #define HM_APPEND_FILE_H
 

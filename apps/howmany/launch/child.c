@@ -6,8 +6,9 @@
  * so that it never blocks on a full pipe; its standard input is empty.
  *
  * One loop waits for the first of these events: output, the end of the process (SIGCHLD), an
- * interruption, or a deadline. The signals are blocked while the command runs and unblocked only
- * inside ppoll, so that a signal that arrives just before the wait is not missed.
+ * interruption, or a deadline. SIGCHLD and the signals of an interruption are blocked while the
+ * command runs and unblocked only inside ppoll, so that a signal that arrives just before the wait
+ * is not missed.
  *
  * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
  * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
@@ -48,7 +49,7 @@ struct child_run {
     double looked_s;   /* Time of the last search for an unreaped child of the command. */
     double unreaped_s; /* Time at which the current unreaped child was first seen. */
     long unreaped;     /* Process id of an unreaped child of the command; 0: there is none. */
-    /* Why this program ended the command; LAUNCH_CHILD_EXITED: it did not. */
+    /* Why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end it. */
     enum launch_child_end reason;
     sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
     struct sigaction before_chld;
@@ -67,7 +68,7 @@ static void close_fd(int *fd)
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/* The flag of an interruption is global, because signal handlers belong to the whole process. */
+/* The interrupt flag is global, because signal handlers belong to the whole process. */
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
 static bool interrupt_begun;
@@ -208,7 +209,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* It does not matter that this fails for SIGKILL and SIGSTOP. */
+        signal(i, SIG_DFL); /* Errors for SIGKILL and SIGSTOP do not matter. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -489,7 +490,7 @@ static void child_wait_and_read(struct child_run *r)
 {
     struct pollfd ends[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
     double left = fmin(fmax(child_next_deadline(r) - cli_now_s(), 0),
-                       1e6); /* The limit fits time_t; the loop waits again. */
+                       1e6); /* The limit of 1e6 s fits time_t; afterwards the loop waits again. */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);

@@ -37,7 +37,8 @@ struct launch_child {
 
     /* The fields from here on are results, set by launch_child_run. */
     enum launch_child_end end;
-    /* Exit status; the signal number if a signal ended the command; errno if it was not started. */
+    /* Exit status; the signal number if a signal ended the command; errno if the command was not
+     * started. */
     int code;
     /* Wall time in seconds, from just before the start to the end of the process. */
     double seconds;

@@ -34,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether c is in a set of characters; unlike with strchr, NUL never is. */
+/* Whether c is in a set of characters; unlike strchr, this function never finds NUL. */
 static bool is_char_of(char c, const char *set)
 {
     return c && strchr(set, c);

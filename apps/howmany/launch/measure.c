@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framework_lines.h"
 #include "text.h"
 #include "value.h"
 
@@ -18,8 +19,11 @@ struct report {
     const struct launch_measure_settings *settings;
     double *seconds; /* Seconds of each iteration; owned. */
     size_t count, room;
+    bool json; /* A JSON line with an iteration was read. */
     double loss;
-    bool failed; /* Memory ran out. */
+    struct launch_frameworks *frameworks; /* Owned; NULL if a regular expression is given. */
+    const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
+    bool failed;           /* Memory ran out. */
 };
 
 static void note_iteration(struct report *a, double seconds)
@@ -52,11 +56,14 @@ static void replace_nan(char *line)
         }
 }
 
-static void read_json_line(struct report *a, const char *written)
+/* Read a JSON line with an iteration. Such lines take the place of those of a framework, which may
+ * print a summary of the same iterations. Returns whether the line is one. */
+static bool read_json_line(struct report *a, const char *written)
 {
     struct hm_arena *arena = hm__arena_new();
     char *line = arena ? hm__arena_strdup(arena, written) : NULL;
     struct hm_value *object;
+    bool found = false;
 
     if (line)
         replace_nan(line);
@@ -64,6 +71,10 @@ static void read_json_line(struct report *a, const char *written)
      * iteration. */
     if (line && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm__value_get(object, "iteration")) {
+        if (a->framework)
+            a->count = 0;
+        a->framework = NULL;
+        a->json = found = true;
         double loss =
             hm__value_number(object, hm__value_get(object, "loss") ? "loss" : "objective");
         note_iteration(a, hm__value_number(object, "seconds"));
@@ -71,6 +82,22 @@ static void read_json_line(struct report *a, const char *written)
             a->loss = loss;
     }
     hm__arena_free(arena);
+    return found;
+}
+
+/* Read a line of a known framework. The first framework that is recognised is the one that counts.
+ */
+static void read_framework_line(struct report *a, const char *line)
+{
+    struct launch_framework_line found;
+
+    if (a->json || !a->frameworks || !launch_frameworks_read(a->frameworks, line, &found) ||
+        (a->framework && strcmp(a->framework, found.framework) != 0))
+        return;
+    a->framework = found.framework;
+    note_iteration(a, found.seconds);
+    if (!isnan(found.loss))
+        a->loss = found.loss;
 }
 
 /* Read a line that may match the regular expression; its first group is a number of seconds or a
@@ -98,8 +125,8 @@ static void read_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (a->settings->iteration)
         read_matching_line(a, line);
-    else if (line[strspn(line, " \t")] == '{')
-        read_json_line(a, line);
+    else if (line[strspn(line, " \t")] != '{' || !read_json_line(a, line))
+        read_framework_line(a, line);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -170,16 +197,20 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
     struct hm_err err = {0};
 
     *m = (struct launch_measurement){.seconds = NAN};
+    if (!settings->iteration && !(report.frameworks = launch_frameworks_new()))
+        return cli_complain("out of memory");
     int rc = launch_child_run(&child, &err);
     if (rc == 0) {
         measurement_set_status(&child, m);
         m->total_s = child.seconds;
         m->loss = report.loss;
         m->iterations = (double)report.count;
+        m->framework = report.framework;
         if (strcmp(m->status, "ok") == 0)
             m->seconds = report.count ? median_of(report.seconds, report.count) : child.seconds;
     }
     free(report.seconds);
+    launch_frameworks_free(report.frameworks);
     if (rc)
         return cli_report(&err);
     return report.failed ? cli_complain("out of memory") : 0;

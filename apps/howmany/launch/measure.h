@@ -11,7 +11,7 @@ struct launch_measure_settings {
     double timeout_s; /* Time limit in seconds; 0: no limit. */
     /* A line that matches this expression reports one iteration; its first group is the time in
      * seconds or with a unit. NULL: iterations are lines of the form
-     * {"iteration":…,"seconds":…,"loss":…}. */
+     * {"iteration":…,"seconds":…,"loss":…}, or, if there are none, lines of a known framework. */
     const regex_t *iteration;
     bool show; /* Copy the command's output to standard error. */
 };
@@ -24,7 +24,8 @@ struct launch_measurement {
     double total_s;    /* Wall time of the run in seconds. */
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
-    char message[160]; /* Last line of the command's standard error, or why it did not start. */
+    const char *framework; /* The framework whose lines were read; NULL: none. */
+    char message[160];     /* Last line of the command's standard error, or why it did not start. */
 };
 
 /* Run the command once. Returns 0 whatever the result of the command, or EXIT_USAGE with a message

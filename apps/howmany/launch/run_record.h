@@ -28,7 +28,8 @@ int launch_record_begin(struct launch_record *record, const char *path);
 /* Add a run; the run has reached the disk when this returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
-/* Returns all runs in `csv`; NULL if there are none, or with the error if they cannot be read. */
+/* Returns all runs in `csv`. Returns NULL without an error if there are no runs, and NULL with an
+ * error if `csv` cannot be read. */
 struct hm_runs *launch_record_runs(const struct launch_record *record, struct hm_err *err);
 void launch_record_end(struct launch_record *record);
 

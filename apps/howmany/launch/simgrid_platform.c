@@ -1,8 +1,8 @@
 /*
  * Writes a cluster as a SimGrid platform. A message of M bytes from one node to another takes a +
- * M/B seconds, as in the closed forms, with the latency a and bandwidth B of the cluster's network.
- * It crosses the port of the sender and the port of the receiver, so each port has half the
- * latency. Ports are full duplex; messages in the same direction share the bandwidth. Within a
+ * M/B seconds, as in the models of `plan`, with the latency a and bandwidth B of the cluster's
+ * network. It crosses the port of the sender and the port of the receiver, so each port has half
+ * the latency. Ports are full duplex; messages in the same direction share the bandwidth. Within a
  * node, every pair of workers has the full bandwidth of the link.
  *
  * Limits: there is no switch, no protocol and no contention outside the ports, as in the models of
@@ -27,7 +27,7 @@
 static const char *const settings[] = {
     /* Messages share the bandwidth evenly, and no other effect is simulated. */
     "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
-    "network/TCP-gamma:1e18", /* There is no limit by a TCP window. */
+    "network/TCP-gamma:1e18", /* The TCP window does not limit messages. */
     "network/crosstraffic:0", /* Acknowledgements use no bandwidth. */
     "network/weight-S:0",
     /* Only the floating-point operations that a rank declares take time. */
@@ -71,7 +71,8 @@ static int worker_flops(const struct hm_cluster *cluster, int precision, double 
         return HM_E_RANGE;
     }
     if (!(peak > 0) && precision == 16)
-        peak = node->flops_32; /* `plan` uses the same default for 16 bits. */
+        /* If the speed for 16 bits is not given, the speed for 32 bits is used, as in `plan`. */
+        peak = node->flops_32;
     if (!(peak > 0)) {
         snprintf(message, sizeof(message), "the machine%s%.64s has no flops for %d bit",
                  cluster->name ? " " : "", cluster->name ? cluster->name : "", precision);
@@ -130,7 +131,7 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     const struct hm_node *node = &cluster->node;
     struct hm_link port = cluster->network;
 
-    /* A single node needs no network, so any value will do. */
+    /* A single node needs no network, so any bandwidth and latency can be written. */
     if (!(port.bandwidth_bytes_per_s > 0))
         port = (struct hm_link){1e9, 0};
     hm__text_add(out, "<?xml version='1.0'?>\n"

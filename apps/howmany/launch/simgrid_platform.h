@@ -15,7 +15,7 @@ struct launch_ranks {
     bool beside;
 };
 
-/* Paths of the files of a platform, and its sizes. */
+/* Paths of the files of a platform, numbers of its ranks and nodes, and speed of a worker. */
 struct simgrid_platform {
     char *file;  /* Path of the platform description in XML; owned. */
     char *hosts; /* Path of a file with the node of each rank, one per line; owned. */
@@ -27,8 +27,8 @@ struct simgrid_platform {
  * Write platform.xml and hosts.txt for these ranks into an existing folder. A worker has the peak
  * speed at that precision (16, 32 or 64 bits) times the efficiency. A node has one full-duplex port
  * to the network, and only the ports limit the traffic between nodes. Workers of one node
- * communicate over its link; if a node has no link, a server beside a worker communicates at 10
- * GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not given.
+ * communicate over its link; if a node has no link, a server on the node of a worker communicates
+ * with it at 10 GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not given.
  */
 int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
                            const struct launch_ranks *ranks, int precision,

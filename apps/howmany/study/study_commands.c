@@ -20,8 +20,9 @@
 #include "memory.h"
 #include "train_options.h"
 
-/* Shares of the target loss: the duality gap at which the reference run stops, and the distance by
- * which P* (the least possible objective) is put below the least objective of L-BFGS. */
+/* Fractions of the target loss. GAP_SHARE gives the duality gap at which the reference run stops;
+ * LBFGS_SHARE gives the distance of P* (the least possible objective) below the least objective
+ * that L-BFGS reached. */
 static const double GAP_SHARE = 1.0 / 20, LBFGS_SHARE = 1.0 / 100;
 /* Limits of iterations, as multiples of the study's limit: for the reference run, and for a run
  * that checks the answer. */

@@ -11,7 +11,7 @@ struct hm_arena;
 /* How P*, the least possible objective, is found. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
-    /* A run ends when its duality gap is small, so that P* is known up to the gap. */
+    /* P* comes from a run that ends when its duality gap is small; it is known up to that gap. */
     STUDY_GAP,
     STUDY_LBFGS,    /* P* comes from a long run of L-BFGS. */
     STUDY_ESTIMATED /* P* is not known; the fit estimates it. */

@@ -27,7 +27,8 @@
 #include "own_program.h"
 #include "value.h"
 
-enum { DIVERGED_POINTS = 3 }; /* Least number of points in a diverged run whose trace is kept. */
+/* The trace of a diverged run is kept if it has at least this many points. */
+enum { DIVERGED_POINTS = 3 };
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -161,7 +162,7 @@ static int run_child(struct study_folder *f, const struct launch_command *argume
     return rc;
 }
 
-/* Make a run unless its trace or its file .failed exists. */
+/* Make a run unless its trace or its .failed file exists. */
 static int make_missing_run(struct study_folder *f, const struct study_run *run, const char *path)
 {
     const struct hm_study_spec *spec = f->commands->spec;

@@ -15,7 +15,7 @@ struct study_folder {
     /* Result of the run that finds P*, the least possible objective. */
     struct study_entry reference;
     double best; /* P*, the least possible objective; NaN: not known. */
-    /* Largest amount by which the true P* may be larger; 0: not known. */
+    /* Largest amount by which the true P* may be larger than `best`; 0: not known. */
     double best_error;
     size_t made; /* Number of runs that this process started. */
     struct cli_progress progress;
@@ -29,8 +29,8 @@ void study_folder_close(struct study_folder *folder);
 /* Make the reference run unless P*, the least possible objective, is known. Returns 0 or an exit
  * code. */
 int study_folder_reference(struct study_folder *folder);
-/* Make a run of the table unless its trace exists; a run that fails is marked. Returns 0 or an exit
- * code. */
+/* Make a run of the table unless its trace exists; a run that fails is marked as failed. Returns 0
+ * or an exit code. */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
 /* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);

@@ -37,7 +37,8 @@ static double check_value(const struct hm_study_spec *spec, const struct hm_stud
     return check->achieved_s * (spec->goal == HM_GOAL_COST ? check->m : 1);
 }
 
-/* Whether the chosen configuration took at most as much as the runner-up: 1 or 0; -1: not known. */
+/* Whether the chosen configuration took at most the time (or cost) of the runner-up: 1 or 0; -1:
+ * not known. */
 static int chosen_was_better(const struct hm_study_spec *spec, const struct study_result *r)
 {
     if (r->check_count < STUDY_CHECKS)
@@ -50,7 +51,7 @@ static int chosen_was_better(const struct hm_study_spec *spec, const struct stud
 
 /* ---- the data of the report ----------------------------------------------------------------- */
 
-/* A list of texts; `failed` is set when memory or the room of the list runs out. */
+/* A list of texts; `failed` is set when memory runs out or the list is full. */
 struct text_list {
     struct hm_arena *arena;
     const char **all;
@@ -329,7 +330,7 @@ void study_output_text(const struct study_folder *f, const struct study_result *
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Add true or false; -1 becomes null. */
+/* Add a JSON member: true for 1, false for 0, null for -1. */
 static void put_maybe(struct hm_json *json, const char *key, int truth)
 {
     if (truth < 0)

@@ -72,8 +72,8 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
     return false;
 }
 
-/* Find run `number` among the runs whose number of workers has one of the given indices; false
- * after the last run. */
+/* Find run `number` among the runs whose number of workers has one of the given indices. Returns
+ * false if `number` is too large. */
 static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
                           size_t number, struct study_run *ret_run)
 {
@@ -123,7 +123,7 @@ size_t study_table_count(const struct study_table *table)
     return count;
 }
 
-/* Whether any seed of the configuration has a failed run. */
+/* Whether any run of the configuration failed. */
 static bool configuration_failed(const struct study_table *table, struct study_run run)
 {
     for (run.seed = 1; run.seed <= table->spec->seeds; run.seed++)
@@ -132,8 +132,8 @@ static bool configuration_failed(const struct study_table *table, struct study_r
     return false;
 }
 
-/* Set run->seed to the first missing seed of its configuration; false if no seed is missing or one
- * has failed. */
+/* Set run->seed to the first seed without a run in its configuration. Returns false if there is no
+ * such seed or a run of the configuration failed. */
 static bool find_missing_seed(const struct study_table *table, struct study_run *run)
 {
     if (configuration_failed(table, *run))
@@ -213,8 +213,8 @@ enum study_verdict study_plan_any(const struct study_table *table, struct study_
     return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
-/* Whether a candidate is expected to reach the target loss; otherwise a run of it would be of
- * little use. */
+/* Whether a candidate is expected to reach the target loss; otherwise a run of this candidate would
+ * be of little use. */
 static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
@@ -261,7 +261,7 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
         if (verdict != STUDY_GO)
             return verdict;
     }
-    /* The run is made if its time is unknown (NaN). */
+    /* The comparison is false for an unknown time (NaN), so such a run is made. */
     return takes > left ? STUDY_BUDGET : STUDY_GO;
 }
 

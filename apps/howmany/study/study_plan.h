@@ -51,11 +51,12 @@ enum study_verdict {
     STUDY_FITS,    /* The initial runs are done; the fit decides about the next run. */
     STUDY_BUDGET,  /* Stop: the budget is spent. */
     STUDY_ENOUGH,  /* Stop: no further run is expected to help. */
-    STUDY_REPEATS, /* Stop: only more seeds would help. */
+    STUDY_REPEATS, /* Stop: only runs with more seeds would help. */
     STUDY_ALL      /* Stop: all runs were made. */
 };
 
-/* Returns the reason of a verdict that stops, such as "the budget has no room for another run". */
+/* Returns the reason why a verdict stops the study, such as "the budget has no room for another
+ * run". */
 const char *study_verdict_text(enum study_verdict verdict);
 /* Choose the next initial run; STUDY_FITS: all initial runs were made. */
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run);

@@ -4,8 +4,8 @@
  *     real ranks        [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
  *     simulated ranks   smpimain howmany-train-sim.so --cfg=… platform.xml --options…
  *
- * The programs are searched in the folder of this program (where it was built, or when all are
- * installed in one folder) and in the folder that the installation uses.
+ * The programs are searched for in the folder of this program, where they are in a build or if all
+ * programs are installed in one folder, and in the folders of an installation.
  */
 #include "train_launch.h"
 
@@ -35,7 +35,7 @@ static char *find_own_program(const char *name)
     if (slash)
         *slash = '\0';
     /* Folders to search: the build folder, the folder of an installation that was moved as a whole,
-     * and the folder that was configured. */
+     * and the folder that was configured at build time. */
     const char *const places[][2] = {{self, ""}, {self, "/../libexec/howmany"}, {HM_LIBEXEC, ""}};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (asprintf(&path, "%s%s/%s", places[i][0], places[i][1], name) < 0)
@@ -88,7 +88,7 @@ static int add_launcher(struct train_launch *l, const char *text)
 /*
  * Choose the command that starts the ranks. mpirun of Open MPI refuses to run as root and to start
  * more ranks than cores; both are allowed here. With more ranks than cores the result of an
- * algorithm is right, but its time means little.
+ * algorithm is right, but its time is unreliable.
  */
 static int choose_launcher(struct train_launch *l)
 {

@@ -12,7 +12,7 @@ struct train_launch {
     /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
     const char *launcher;
     const struct hm_cluster *cluster; /* Cluster to simulate; NULL: real ranks. Borrowed. */
-    int precision;                    /* Precision in bits whose speed is simulated. */
+    int precision;                    /* Precision of the simulated computation in bits. */
     const char *platform_folder;      /* Folder for SimGrid's files; NULL: a temporary folder. */
 
     /* The part of the command before the arguments of the program. */
@@ -21,10 +21,10 @@ struct train_launch {
     struct simgrid_platform platform;
     char *module;        /* Path of the program for simulated ranks; owned. */
     char folder[1024];   /* Path of the temporary folder for SimGrid's files; empty: none. */
-    bool oversubscribed; /* There are more ranks than cores, so times mean little. */
+    bool oversubscribed; /* There are more ranks than cores, so that times are unreliable. */
 };
 
-/* Find the programs and write the platform; 0, or EXIT_USAGE with a message. */
+/* Find the programs and write the platform. Returns 0, or EXIT_USAGE with a message. */
 int train_launch_prepare(struct train_launch *launch);
 /* Pass an option on to the ranks; if value is NULL, the option is a switch. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);

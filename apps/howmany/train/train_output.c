@@ -46,8 +46,8 @@ static void add_csv_header(struct hm_text *header, bool staleness)
     hm__text_add(header, staleness ? ",staleness\n" : "\n");
 }
 
-/* Open a CSV record. A file that an earlier version began without the column staleness is continued
- * without it, unless this run may be stale. */
+/* Open a CSV record. A file that an earlier version began without the column `staleness` is
+ * continued without it; this is an error if this run may use stale parameters. */
 static int open_csv_record(struct train_output *o)
 {
     struct hm_text header = {0}, early = {0};
@@ -82,8 +82,8 @@ int train_output_begin(struct train_output *o)
     return o->csv ? open_csv_record(o) : launch_append_open(o->record, NULL, &o->file);
 }
 
-/* End the run as Ctrl-C does, even if that signal is ignored: the reader has closed the pipe, or
- * the disk is full. */
+/* End the run as Ctrl-C does, even if that signal is ignored. This is called if output cannot be
+ * written: the reader has closed the pipe, or the disk is full. */
 static void output_fail(struct train_output *o)
 {
     o->failed = true;
@@ -336,7 +336,7 @@ void train_output_restart(struct train_output *o, double number, int rank)
     hm__text_release(&line);
 }
 
-/* Add the traces to the store, with the properties in the first line of the output. */
+/* Add the traces to the store, with the properties of the run from the first line of the output. */
 static int store_traces(struct train_output *o, const struct hm_traces *traces,
                         struct hm_arena *arena)
 {

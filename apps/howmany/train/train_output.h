@@ -16,7 +16,7 @@ struct train_output {
     struct hm_text lines;   /* The trace so far, kept for the store. */
     int file;               /* Descriptor of the file that records the run; -1: none. */
     bool csv;               /* The file is CSV; otherwise JSON lines. */
-    /* An earlier version began the file, without the column staleness. */
+    /* The file was begun by an earlier version and has no column `staleness`. */
     bool no_staleness;
     char staleness[32];  /* Last field of every CSV row, with the comma before it. */
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */

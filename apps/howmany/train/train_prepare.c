@@ -50,8 +50,8 @@ static double available_memory(void)
     return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-/* Returns the bytes for the rows of all ranks, and for the vectors of each rank that are as long as
- * the parameters w. */
+/* Returns the bytes of memory that a run needs for the rows of all ranks, and for the vectors of
+ * each rank that have the length of w. */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {
     const struct train_options *o = &s->options;
@@ -71,7 +71,7 @@ static double memory_needed(const struct train_session *s, const struct hm_data_
 }
 
 /* Check that the ranks fit into the memory of this machine, unless a launcher may start them on
- * others. */
+ * other machines. */
 static int check_memory(const struct train_session *s, const struct hm_data_shape *shape)
 {
     double bytes = memory_needed(s, shape), available = available_memory();

@@ -17,7 +17,7 @@ struct train_session {
     const char *simulate;           /* Name of the cluster to simulate; NULL: real ranks. */
     double restarts;                /* Largest number of restarts after the death of a rank. */
     bool dry_run, precision_given;
-    /* Indices of the options that are passed on to the ranks, in their order. */
+    /* Indices of the options that are passed on to the ranks, in the order of the command line. */
     int given[TRAIN_RANKS * 2];
     const char *values[TRAIN_RANKS * 2];
     size_t given_count;
@@ -26,7 +26,8 @@ struct train_session {
 void train_session_init(struct train_session *session);
 void train_session_release(struct train_session *session);
 
-/* Check everything that can be checked before a rank starts; 0, or EXIT_USAGE with a message. */
+/* Check everything that can be checked before a rank starts. Returns 0, or EXIT_USAGE with a
+ * message. */
 int train_session_prepare(struct train_session *session);
 /* Run the ranks until they finish, with restarts if necessary. Returns an exit code. */
 int train_session_run(struct train_session *session);

@@ -27,8 +27,9 @@ struct pen_point {
 };
 
 struct digits {
-    struct pen_point paths[CLASSES][SHAPES][POINTS]; /* Points in pixels from the image centre. */
-    double near[PIXELS]; /* Squared distance of each pixel to the path. */
+    /* The points of each path, in pixels from the image centre. */
+    struct pen_point paths[CLASSES][SHAPES][POINTS];
+    double near[PIXELS]; /* Squared distance of each pixel from the path. */
     double values[PIXELS];
 };
 

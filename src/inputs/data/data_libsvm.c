@@ -19,7 +19,7 @@ static const char LINE_HINT[] = "a line has the form: label index:value index:va
 
 struct libsvm {
     struct hm_source *source;
-    /* Holds room + 1 bytes; the last one is for a newline that the file may lack. Owned. */
+    /* Buffer of room + 1 bytes; owned. The last byte is for a newline that the file may lack. */
     char *buffer;
     size_t room, length, at;
     bool ended; /* The end of the file was reached; the buffer may still contain lines. */
@@ -56,8 +56,8 @@ static int refill_buffer(struct hm_data *data, struct libsvm *in, struct hm_err 
     return rc;
 }
 
-/* Finds the next line, which always ends with a newline. Returns 1, 0 at the end of the file, or an
- * error code. */
+/* Finds the next line, which always ends with a newline. Returns 1 if there is a line, 0 at the end
+ * of the file, or an error code. */
 static int read_line(struct hm_data *data, struct libsvm *in, const char **ret_line,
                      struct hm_err *err)
 {
@@ -107,7 +107,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* Returns the length of a word, limited to 60, for messages. */
+/* Returns the length of a word, but at most 60, so that messages stay short. */
 static int word_length(const char *at)
 {
     int length = 0;

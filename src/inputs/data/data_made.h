@@ -5,7 +5,7 @@
 #include "data_reader.h"
 #include "random.h"
 
-/* Starts the random stream for feature or class `number` of the model that generates the rows. */
+/* Starts the random stream that generates the properties of feature or class `number`. */
 void hm__data_planted(const struct hm_data *data, uint64_t number, struct hm_random *ret_random);
 /* Starts the random stream of the next row and counts the row as read; returns false after the last
  * row. */

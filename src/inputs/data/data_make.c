@@ -39,7 +39,7 @@ bool hm__data_made_row(struct hm_data *data, struct hm_random *ret_random)
     return true;
 }
 
-/* Returns the label of a row: the sign of `side`, reversed with the probability `noise`. */
+/* Returns the label of a row, -1 or 1: the sign of `side`, reversed with probability `noise`. */
 static double draw_label(const struct hm_data *data, double side, struct hm_random *random)
 {
     double label = side < 0 ? -1 : 1;
@@ -143,7 +143,7 @@ static int compare_columns(const void *a, const void *b)
 }
 
 /* Draws `count` different columns in increasing order. A column that is drawn twice moves up to the
- * next free one, or down if there is none. */
+ * next free one, or down if no column above it is free. */
 static void draw_columns(const struct hm_data *data, uint32_t *columns, size_t count,
                          struct hm_random *random)
 {

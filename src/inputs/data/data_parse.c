@@ -1,7 +1,7 @@
 /*
- * Parses the name of data: a file, a folder with the files of MNIST, or a recipe for generated
- * data. The label file of an IDX file is found by its name: train-labels-idx1-ubyte.gz belongs to
- * train-images-idx3-ubyte.gz.
+ * Parses the name of training data: a file, a folder with the files of MNIST, or a recipe for
+ * generated data. The label file of an IDX file is found by its name: train-labels-idx1-ubyte.gz
+ * belongs to train-images-idx3-ubyte.gz.
  */
 #include <errno.h>
 #include <math.h>
@@ -150,8 +150,8 @@ static const char *recipe_name(const void *unused, size_t i)
     return i < RECIPES ? recipes[i].name : NULL;
 }
 
-/* Reads a number in (0, most] at *at and moves *at behind it. If `whole`, the number must be an
- * integer. */
+/* Reads a number in (0, most] at *at and moves *at behind it. If `whole` is set, the number must be
+ * an integer. */
 static int read_size(const char **at, const char *what, double most, bool whole, const char *text,
                      const struct recipe *recipe, double *ret_size, struct hm_err *err)
 {

@@ -15,8 +15,8 @@ struct hm_data_reader {
     bool sparse; /* The data should be stored sparse. */
     /* Allocates data->state and checks the header. `close` is called even if this fails. */
     int (*open)(struct hm_data *data, struct hm_err *err);
-    /* Reads and checks one row and appends it to the block. Returns 1, 0 at the end of the data, or
-     * a negative error code. */
+    /* Reads and checks one row and appends it to the block. Returns 1 after a row, 0 at the end of
+     * the data, or a negative error code. */
     int (*next)(struct hm_data *data, struct hm_rows *block, struct hm_err *err);
     void (*close)(struct hm_data *data);
 };

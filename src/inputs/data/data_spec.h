@@ -8,9 +8,11 @@ enum hm_data_format {
     HM_DATA_IDX,
     HM_DATA_LIBSVM,
     HM_DATA_CSV,
-    HM_DATA_DENSE,  /* Generated rows: Gaussian features, labels -1 and 1 from a known separator. */
-    HM_DATA_SPARSE, /* Generated rows like texts: few entries, columns by a power law. */
-    HM_DATA_DIGITS, /* Generated images like MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
+    HM_DATA_DENSE, /* Generated rows: Gaussian features, labels -1 and 1 from a known separator. */
+    /* Generated rows similar to texts: few entries, whose columns follow a power law. */
+    HM_DATA_SPARSE,
+    /* Generated images similar to MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
+    HM_DATA_DIGITS,
     HM_DATA_FORMATS
 };
 
@@ -35,7 +37,7 @@ struct hm_data_spec {
 };
 
 /*
- * Parses the name of data, without reading the rows. The name is one of
+ * Parses the name of training data, without reading the rows. The name is one of
  *   - a file: IDX if it begins with the magic number of IDX, CSV if its name ends in .csv or
  *     .csv.gz, LIBSVM otherwise;
  *   - a folder with the files of MNIST; `test` selects t10k instead of train;

@@ -17,9 +17,11 @@
 enum {
     PAGE_BITS = 10,
     PAGE = 1 << PAGE_BITS,
-    PAGES_MAX = 1 << 22, /* Largest table of pages: 32 MiB, for ids below 2^32. */
+    /* Largest number of pages of counts, for ids below 2^32. The table of pages takes 32 MiB. */
+    PAGES_MAX = 1 << 22,
     BUFFER_MIN = 1 << 16,
-    SMALL = 32 << 20 /* Empty pages do not matter if all pages take fewer bytes than this. */
+    /* Pages may be mostly empty as long as all memory of the counter is at most this many bytes. */
+    SMALL = 32 << 20
 };
 
 struct hm_degree_count {
@@ -29,7 +31,7 @@ struct hm_degree_count {
     bool sorted;                  /* The counts are in the sorted arrays, not in pages. */
     uint64_t *ids;
     uint32_t *counts;
-    size_t used; /* Length of ids and counts. */
+    size_t used; /* Number of entries in `ids` and in `counts`. */
     uint64_t *buffer, *scratch;
     size_t buffered, buffer_room; /* Number of ids in the buffer; capacity of buffer and scratch. */
 };
@@ -67,7 +69,7 @@ size_t hm__degree_count_bytes(const struct hm_degree_count *c)
            2 * c->buffer_room * sizeof(*c->buffer);
 }
 
-/* Grows the sorted arrays. */
+/* Changes the capacity of the sorted arrays to `length` entries. */
 static int resize_arrays(struct hm_degree_count *c, size_t length, struct hm_err *err)
 {
     uint64_t *ids = hm__realloc(c->ids, length, sizeof(*ids));
@@ -80,8 +82,8 @@ static int resize_arrays(struct hm_degree_count *c, size_t length, struct hm_err
     return counts ? 0 : hm__fail_nomem(err);
 }
 
-/* Moves the counts from the pages to the arrays and frees each page after moving it. The pages are
- * in the order of the ids, so the arrays are sorted. */
+/* Moves the counts from the pages to the sorted arrays and frees each page after moving it. The
+ * pages are in the order of the ids, so the arrays are sorted. */
 static int convert_pages(struct hm_degree_count *c, struct hm_err *err)
 {
     enum { BATCH = 1024 };
@@ -202,7 +204,8 @@ static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err
     return 0;
 }
 
-/* Grows the table of pages so that it can hold a page; returns false if out of memory. */
+/* Grows the table of pages until it has an entry for the given page; returns false if out of
+ * memory. */
 static bool reserve_page(struct hm_degree_count *c, uint64_t page)
 {
     size_t room = c->page_room ? c->page_room : 64;
@@ -230,7 +233,8 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
 {
     uint64_t page = id >> PAGE_BITS;
 
-    if (!c->sorted && page < c->page_room && c->pages[page]) { /* Common case: the page exists. */
+    /* In most cases the page with the count of this id exists already. */
+    if (!c->sorted && page < c->page_room && c->pages[page]) {
         uint32_t *count = &c->pages[page][id & (PAGE - 1)];
         c->distinct += *count == 0;
         *count += *count < UINT32_MAX;
@@ -249,7 +253,8 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
     return hm__degree_count_add(c, id, err);
 }
 
-/* Returns the largest count. If the histogram is not NULL, adds all counts to it. */
+/* Returns the largest count of an id. If histogram is not NULL, adds 1 to histogram[c] for each
+ * stored count c. */
 static uint32_t fill_histogram(const struct hm_degree_count *c, double *histogram)
 {
     uint32_t most = 0;

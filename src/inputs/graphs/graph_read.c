@@ -24,8 +24,8 @@ enum { BUFFER = 256 * 1024 };
 struct graph_lines {
     struct hm_bytes bytes;
     const char *path;
-    int line;     /* Line of the next byte, from 1. */
-    int row_line; /* Line of the numbers that were read last, from 1. */
+    int line;     /* Line number of the next byte, from 1. */
+    int row_line; /* Line number of the numbers that were read last, from 1. */
     struct hm_err *err;
 };
 
@@ -37,7 +37,7 @@ static int graph_fail(const struct graph_lines *in, int code, const char *messag
     return code;
 }
 
-/* Skips the rest of the line; returns its last byte as hm__bytes_next does. */
+/* Skips the rest of the line. Returns its last byte, or a negative value as hm__bytes_next does. */
 static int skip_line(struct graph_lines *in)
 {
     int c;
@@ -50,8 +50,8 @@ static int skip_line(struct graph_lines *in)
 }
 
 /*
- * Reads the whole numbers, at most `room`, of the next line that contains any; *count is 0 at the
- * end of the file. Lines that begin with # or % are comments.
+ * Reads the whole numbers of the next line that is neither empty nor a comment, at most `room` of
+ * them. *count is 0 at the end of the file. Lines that begin with # or % are comments.
  */
 static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, size_t *count)
 {
@@ -107,12 +107,13 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
 }
 
 /*
- * Reads the common case, "number blank number newline", directly from the buffer. Returns false for
- * anything else, which read_numbers then handles: comments, the end of the file, errors.
+ * Reads a line of the common form "number blank number newline" directly from the buffer. Returns
+ * false for anything else (a comment, the end of the file, an error), which read_numbers then
+ * handles.
  */
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
-    /* Longer than any pair of numbers, so that the buffer cannot end inside a pair. */
+    /* Any pair of numbers has fewer bytes than this, so the whole pair is in the buffer. */
     enum { LONGEST = 48 };
     const char *start = in->bytes.buffer + in->bytes.at, *at = start;
 
@@ -127,7 +128,7 @@ static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
     return true;
 }
 
-/* Reads the next edge; *count is 2, 1 for an incomplete edge, or 0 at the end of the file. */
+/* Reads the next edge. *count is 2, or 1 for an incomplete edge, or 0 at the end of the file. */
 static inline int read_edge(struct graph_lines *in, uint64_t ids[2], size_t *count)
 {
     if (read_plain_pair(in, ids)) {
@@ -137,7 +138,7 @@ static inline int read_edge(struct graph_lines *in, uint64_t ids[2], size_t *cou
     return read_numbers(in, ids, 2, count);
 }
 
-/* Makes errors name the line of the numbers that were read last. */
+/* Makes the next error name the line of the numbers that were read last. */
 static void use_row_line(struct graph_lines *in)
 {
     in->line = in->row_line;
@@ -266,7 +267,7 @@ static int read_edges(struct graph_lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* The numbers of one line. */
+/* The numbers in one line of the file. */
 struct numbers {
     uint64_t *values;
     size_t count, room;
@@ -288,7 +289,8 @@ static int add_number(struct graph_lines *in, struct numbers *n, uint64_t value)
 
 /*
  * Reads the next line of a METIS file that is not a comment (a line that begins with %). An empty
- * line is a vertex without neighbours. Returns 0, 1 at the end of the file, or a negative code.
+ * line is a vertex without neighbours. Returns 0 after a line, 1 at the end of the file, or a
+ * negative error code.
  */
 static int read_metis_line(struct graph_lines *in, struct numbers *n)
 {
@@ -326,7 +328,8 @@ static int read_metis_line(struct graph_lines *in, struct numbers *n)
 /* The first line of a METIS file: vertices edges [format [weights of a vertex]]. */
 struct metis_header {
     uint64_t vertices, edges;
-    size_t skip;       /* Numbers to skip before the neighbours: size and weights of the vertex. */
+    /* Number of values before the neighbours, which are skipped: size and weights of the vertex. */
+    size_t skip;
     bool edge_weights; /* Each neighbour is followed by a weight. */
 };
 

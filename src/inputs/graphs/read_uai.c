@@ -22,13 +22,14 @@
 #include "uai.h"
 
 enum { BUFFER = 64 * 1024, WORD = 64 };
-/* Largest sum of the states of all variables: 1 GiB of potentials. */
+/* Largest total number of states of all variables; their potentials take 1 GiB. */
 static const size_t MOST_STATES = (size_t)1 << 27;
 
 struct factor {
-    uint32_t a, b; /* Variables in the order of the file; equal if the factor has only one. */
+    /* Variables of the factor, in the order of the file; equal if the factor has only one. */
+    uint32_t a, b;
     size_t place;  /* Index of the factor's first value in `values`. */
-    int line;      /* Line of the factor's values. */
+    int line;      /* Line number of the factor's values, from 1. */
     size_t number; /* Position of the factor in the file, from 0. */
 };
 
@@ -36,9 +37,9 @@ struct uai_reader {
     struct hm_bytes bytes;
     const char *path;
     struct hm_err *err;
-    int line;         /* Line of the next byte, from 1. */
+    int line;         /* Line number of the next byte, from 1. */
     char word[WORD];  /* The word that was read last; "" at the end of the file. */
-    int word_line;    /* Line of the word that was read last. */
+    int word_line;    /* Line number of the word that was read last. */
     uint32_t *states; /* Number of states of each variable; owned. */
     size_t variables, states_room;
     struct factor *factors; /* All factors of the file; owned. */
@@ -355,7 +356,8 @@ static int rescale_table(struct uai_reader *in, const struct factor *f, double *
     return 0;
 }
 
-/* Allocates one table for each variable and one for each pair, and fills them with 1. */
+/* Allocates a table for each variable and for each pair of variables with a common factor, and
+ * fills the tables with 1. */
 static int lay_out_tables(struct uai_reader *in, struct hm_markov *m)
 {
     size_t tables = 0, unary = 0, pairs = 0;

@@ -21,7 +21,7 @@
 #include "text.h"
 
 struct machine {
-    /* Texts in the arena; accelerator is NULL if the machine has none. */
+    /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
     const char *name, *accelerator;
     const char *region; /* Region that the price applies to; in the arena. */
     /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */

@@ -1,10 +1,11 @@
 /*
  * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
  * with the top-level keys machines, fabrics, networks and accelerators; docs/catalog.md describes
- * them. Four files are built in. Entries of a file that is added later replace entries of the same
+ * them. Five files are built in. Entries of a file that is added later replace entries of the same
  * name.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -156,11 +157,11 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const struct hm_embedded *file, struct hm_err *err)
 {
     const char *end = file->text + file->length;
-    size_t count = 0;
+    size_t count = 0, old = catalog->counts[kind];
 
     for (const char *line = file->text; line < end; line += line_length(line, end) + 1)
         count += entry_name_length(line, line_length(line, end)) > 0;
-    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count, sizeof(*entries));
+    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
     struct catalog_block *blocks = hm__arena_alloc(catalog->arena, count, sizeof(*blocks));
     if (!entries || !blocks)
         return hm__fail_nomem(err);
@@ -183,8 +184,10 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         memcpy(copy, line + 2, name);
         entries[used++] = (struct catalog_entry){copy, NULL, block};
     }
+    for (size_t i = 0; i < old; i++)
+        entries[used + i] = catalog->entries[kind][i];
     catalog->entries[kind] = entries;
-    catalog->counts[kind] = used;
+    catalog->counts[kind] = used + old;
     return 0;
 }
 
@@ -196,6 +199,7 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
     } files[] = {{"machines.yaml", HM_CATALOG_MACHINE},
                  {"fabrics.yaml", HM_CATALOG_FABRIC},
                  {"networks.yaml", HM_CATALOG_NETWORK},
+                 {"transformers.yaml", HM_CATALOG_NETWORK},
                  {"accelerators.yaml", HM_CATALOG_ACCELERATOR}};
     int bad = hm__check_pointers(err, "ret_catalog", ret_catalog, NULL);
     if (bad)
@@ -208,7 +212,7 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
         return hm__fail_nomem(err);
     }
     for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
-        for (size_t i = 0; rc == 0 && i < HM_CATALOG_KINDS; i++)
+        for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
             if (strcmp(file->name, files[i].file) == 0)
                 rc = list_blocks(catalog, files[i].kind, file, err);
     if (rc == 0)
@@ -305,6 +309,22 @@ static const char *entry_name(const void *context, size_t i)
     return hm_catalog_name(list->catalog, list->kind, i);
 }
 
+/* Lists up to four entries whose names contain the text, such as "dgx-h100, p5.48xlarge". */
+static void list_containing(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            const char *name, char *text, size_t room)
+{
+    size_t used = 0, listed = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < catalog->counts[kind] && listed < 4 && used < room; i++) {
+        const char *entry = catalog->entries[kind][i].name;
+        if (!strstr(entry, name))
+            continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%s", listed ? ", " : "", entry);
+        listed++;
+    }
+}
+
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err)
 {
@@ -316,8 +336,17 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
         return hm__fail_nomem(err);
     hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
     const char *near = hm__suggest(name, entry_name, &list);
+    char containing[200];
+    list_containing(catalog, kind, name, containing, sizeof(containing));
     if (near)
         hm__err_hint(err, "did you mean %s?", near);
+    else if (containing[0])
+        hm__err_hint(err, "names that contain it: %s", containing);
+    else if (kind == HM_CATALOG_NETWORK)
+        hm__err_hint(err,
+                     "the catalog has, for example, %s; of other networks give the totals: "
+                     "{parameters: 7e9, forward: 14 Tflop}",
+                     hm_catalog_name(catalog, kind, 0));
     else if (catalog->counts[kind] > 0)
         hm__err_hint(err, "the catalog has, for example, %s", hm_catalog_name(catalog, kind, 0));
     return HM_E_NAME;

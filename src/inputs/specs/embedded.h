@@ -11,10 +11,8 @@ struct hm_embedded {
     const char *tag; /* Hash of the text, used as the ETag in HTTP. */
 };
 
-/*
- * Files of the catalog, example files and tables of measurements. Each array ends with an entry
- * whose name is NULL.
- */
+/* Files of the catalog, example files, and tables of measurements. Each array ends with an entry
+ * whose name is NULL. */
 extern const struct hm_embedded hm__catalog_files[];
 extern const struct hm_embedded hm__example_files[];
 extern const struct hm_embedded hm__data_files[];

@@ -295,6 +295,25 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     return rc ? rc : read_parts(reader, value, cluster);
 }
 
+/* Returns the set of keys of enum hm_cluster_key that a map contains. */
+static unsigned given_keys(const struct hm_value *map)
+{
+    static const struct {
+        const char *name;
+        enum hm_cluster_key key;
+    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},
+                {"price", HM_CLUSTER_PRICE},
+                {"network", HM_CLUSTER_NETWORK},
+                {"efficiency", HM_CLUSTER_EFFICIENCY},
+                {"stragglers", HM_CLUSTER_STRAGGLERS}};
+    unsigned given = 0;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (hm__value_get(map, keys[i].name))
+            given |= (unsigned)keys[i].key;
+    return given;
+}
+
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
@@ -314,6 +333,8 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         rc = read_card(reader, value, cluster);
     if (rc == 0)
         rc = hm__read_map(reader, value, cluster_fields, CLUSTER_FIELDS, cluster);
+    if (rc == 0)
+        cluster->given = given_keys(value);
     /* A job that states a rate itself is timed by that rate, not by a model of the accelerator. */
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "processors"))

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "err.h"
 #include "names.h"
+#include "read_large_job.h"
 #include "readers.h"
 #include "symbols.h"
 #include "text.h"
@@ -36,6 +37,9 @@ static const struct hm_field job_fields[] = {
      .max = 1e15,
      .whole = true,
      .doc = "samples of an iteration: of all workers, or of each with weak scaling"},
+    {.name = "micro_batch",
+     .kind = HM_FIELD_OTHER,
+     .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
     {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
     {.name = "reference",
      .kind = HM_FIELD_QUANTITY,
@@ -277,6 +281,21 @@ static int read_overlap(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
+/* Reads `micro_batch`: a whole number, or the word "auto". */
+static int read_micro_batch(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field number = {.name = "micro_batch",
+                                           .kind = HM_FIELD_QUANTITY,
+                                           .offset = AT(micro_batch),
+                                           .min = 1,
+                                           .max = 1e15,
+                                           .whole = true};
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
+        return 0;
+    return hm__read_field(&r->base, value, &number, r->job);
+}
+
 static int read_speedups(struct job_reader *r, const struct hm_value *map)
 {
     static const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .above = true};
@@ -434,6 +453,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"cluster", read_job_cluster},
                  {"measured", read_measured},
                  {"expect", read_expect},
+                 {"micro_batch", read_micro_batch},
                  {"precision", read_job_precision},
                  {"weights", read_job_weights}};
     int rc = 0;
@@ -569,6 +589,29 @@ static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm
     return rc;
 }
 
+static int read_ordinary(struct job_reader *r, const struct hm_value *root)
+{
+    int rc = hm__read_map(&r->base, root, job_fields, COUNT(job_fields), r->job);
+
+    if (rc == 0)
+        rc = read_parts(r, root);
+    return rc ? rc : check_job(r, root);
+}
+
+/* Reads a job that trains a transformer; it shares only the cluster with ordinary jobs. */
+static int read_large(struct job_reader *r, const struct hm_value *root)
+{
+    const struct hm_value *cluster = hm__value_get(root, "cluster");
+    int rc = hm__read_large_job(&r->base, root, r->job);
+
+    if (rc == 0 && cluster) {
+        size_t mark = hm__reader_enter(&r->base, "cluster");
+        rc = read_job_cluster(r, cluster);
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err)
 {
@@ -589,11 +632,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
     if (rc == 0)
-        rc = hm__read_map(&r.base, root, job_fields, COUNT(job_fields), r.job);
-    if (rc == 0)
-        rc = read_parts(&r, root);
-    if (rc == 0)
-        rc = check_job(&r, root);
+        rc = hm__is_large_job(&r.base, root) ? read_large(&r, root) : read_ordinary(&r, root);
     if (rc == 0 && spec->source && !(r.job->source = hm__arena_strdup(arena, spec->source)))
         rc = hm__fail_nomem(err);
     hm__reader_release(&r.base);

@@ -205,7 +205,7 @@ static int read_recurrent(struct hm_reader *reader, const struct hm_value *value
     return hm__read_map(reader, value, fields, COUNT(fields), layer);
 }
 
-/* Reads the branches of a concat: a list of lists of layers. */
+/* Reads the branches of a concat layer: a list of lists of layers. */
 static int read_concat(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_layer *layer)
 {

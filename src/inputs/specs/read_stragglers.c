@@ -58,7 +58,7 @@ const struct hm_field *hm__straggler_fields(size_t *count)
     return straggler_fields;
 }
 
-/* Fails if `key` is given, but neither `needs` nor `other`; other may be NULL. */
+/* Fails if the map has the key `key`, but neither `needs` nor `other`; other may be NULL. */
 static int check_together(struct hm_reader *reader, const struct hm_value *map, const char *key,
                           const char *needs, const char *other, const char *hint)
 {

@@ -106,7 +106,7 @@ static int read_option(struct hm_reader *r, const char *key, const struct hm_val
     return 0;
 }
 
-/* Reads all entries of a map as options, except the key `but`, which may be NULL. */
+/* Reads all entries of a map as options, except the entry whose key is `but`, which may be NULL. */
 static int read_options(struct hm_reader *r, const struct hm_value *map, const char *but,
                         struct hm_study_options *options)
 {

@@ -14,11 +14,12 @@ struct hm_spec {
     struct hm_value *tree;
     const struct hm_override *overrides;
     size_t override_count;
-    bool closed; /* Untrusted: the specification cannot name files, and its graphs are limited. */
-    bool timed;  /* Runs give the times, so a job need not describe computing. */
+    /* The specification is not trusted: it may not name files or ask for large graphs. */
+    bool closed;
+    bool timed; /* Runs give the times, so a job need not describe computing. */
 };
 
-/* Read a job or a cluster. A cluster whose tree is a text is the machine with that name. */
+/* Read a job or a cluster. A cluster may also be a text, the name of a machine of the catalog. */
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err);
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
@@ -30,8 +31,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
 /* Reads a whole file of at most HM_VALUE_BYTES; *ret_text is freed with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
-/* Limits for graphs that an untrusted specification generates: vertices and edges, and trials of
- * splits. */
+/* Limits for the graphs of an untrusted specification: the number of vertices and of edges, and the
+ * number of trials of a split. */
 enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
 
 /* Reads a stored convergence model from its tree, which may be freed afterwards. */

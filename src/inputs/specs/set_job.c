@@ -1,4 +1,4 @@
-/* Setters of a job that look names up in the catalog: its network and its machine. */
+/* Sets the network and the machine of a job, which are looked up by name in the catalog. */
 #include <string.h>
 
 #include "checks.h"
@@ -28,7 +28,7 @@ int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog, con
     return hm__job_assume_allreduce(job, err);
 }
 
-/* Finds a machine of the catalog. If fabric is not NULL, it replaces the network between
+/* Finds a machine of the catalog. If fabric is not NULL, that fabric replaces the network between
  * machines. */
 static int find_cluster(const struct hm_catalog *catalog, const char *machine, const char *fabric,
                         struct hm_cluster **ret_cluster, struct hm_err *err)
@@ -38,7 +38,8 @@ static int find_cluster(const struct hm_catalog *catalog, const char *machine, c
 
     if (rc == 0 && fabric) {
         rc = hm_catalog_fabric(catalog, fabric, &cluster->network, err);
-        cluster->fabric = fabric; /* Borrowed; it is copied together with the cluster. */
+        /* The name is borrowed here and copied when the caller copies the cluster. */
+        cluster->fabric = fabric;
     }
     if (rc)
         hm_cluster_free(cluster);

@@ -40,7 +40,7 @@ struct hm_study_spec {
     double loss;          /* Target for P - P*, the loss above the optimum P*; positive. */
     double best;          /* Optimal loss P*; NaN: the study finds it. */
     double iterations;    /* Largest number of iterations of one run. */
-    double budget_s; /* Limit for the seconds of all runs together, by the clock of their traces. */
+    double budget_s; /* Largest total time of all runs in seconds, as recorded in their traces. */
     double seeds;    /* Number of runs of each configuration. */
     double price_per_s; /* Price of one worker per second; NaN: unknown. */
     enum hm_goal goal;  /* What to minimise: HM_GOAL_TIME or HM_GOAL_COST. */

@@ -19,9 +19,9 @@ struct hm_csv {
     struct hm_source *source; /* Open file, owned; NULL when reading from memory. */
     char name[256];
     char *buffer;       /* BUFFER bytes, owned; NULL when reading from memory. */
-    const char *data;   /* Bytes to parse: the buffer, or the text of the caller. */
+    const char *data;   /* Bytes to parse: the buffer, or the caller's text. */
     size_t length, at;  /* Number of bytes in `data`, and index of the next byte to read. */
-    int line;           /* Line of the next byte, from 1. */
+    int line;           /* Line number of the next byte, from 1. */
     int row_line;       /* Line on which the current row began. */
     struct hm_text row; /* The fields of the row, each followed by NUL. */
     size_t starts[HM_CSV_COLUMNS];    /* Offset of each field in `row`. */
@@ -38,7 +38,7 @@ static int csv_fail(const struct hm_csv *csv, struct hm_err *err, int code, cons
     return code;
 }
 
-/* Returns the next byte, -1 at the end, or an error code minus 1 (below -1). */
+/* Returns the next byte, -1 at the end of the input, or an error code minus 1 (below -1). */
 static int next_byte(struct hm_csv *csv, struct hm_err *err)
 {
     if (csv->at == csv->length) {
@@ -98,8 +98,8 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
     }
 }
 
-/* Copies the characters up to the next comma, line end, quote or NUL, as far as they are in the
- * buffer already. */
+/* Copies the characters before the next comma, line end, quote or NUL, but only those that are in
+ * the buffer already. */
 static void read_plain(struct hm_csv *csv)
 {
     const char *data = csv->data + csv->at;
@@ -113,7 +113,8 @@ static void read_plain(struct hm_csv *csv)
     csv->at += count;
 }
 
-/* Reads one record into csv->row. Returns 1, 0 at the end of the file, or a negative code. */
+/* Reads one record into csv->row. Returns 1 after a record, 0 at the end of the file, or a negative
+ * error code. */
 static int read_record(struct hm_csv *csv, struct hm_err *err)
 {
     int rc = 0, c;

@@ -31,9 +31,9 @@ int hm__csv_column(const struct hm_csv *csv, const char *name);
 int hm__csv_need(const struct hm_csv *csv, const char *name, int *ret_column, struct hm_err *err);
 
 /*
- * Reads the next row. Returns 1 and its fields, 0 at the end of the file, or a negative code. A row
- * must have as many fields as the header; empty lines are skipped if the header has several
- * columns. The fields are valid until the next call.
+ * Reads the next row. Returns 1 and sets *ret_fields, or returns 0 at the end of the file, or a
+ * negative error code. A row must have as many fields as the header; empty lines are skipped if the
+ * header has several columns. The fields are valid until the next call.
  */
 int hm__csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err);
 /* Returns the line on which the last row began. */

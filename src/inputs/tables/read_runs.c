@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "row_values.h"
 #include "run_names.h"
+#include "run_seconds.h"
 #include "run_text.h"
 #include "source.h"
 #include "text.h"
@@ -32,11 +33,13 @@ struct run_column {
     const struct hm_known_column *known; /* Meaning of the column; NULL: unknown. */
     double factor; /* Factor that converts the unit in the header to SI; 0: no unit. */
     enum column_kind kind;
-    double *values;      /* Numbers of all rows, NaN if empty; owned. NULL: no numbers. */
-    const char **labels; /* Labels of all rows, with texts in the arena; owned. NULL: no labels. */
-    bool has_unit;       /* Whether the first number of the column has a unit. */
-    struct hm_dim dim;   /* Dimension of the unit of the first number. */
-    int unit_line;       /* Line of the first number; 0: no number yet. */
+    /* Number in each row, NaN if the cell is empty; owned. NULL: no numbers. */
+    double *values;
+    /* Label in each row, with its text in the arena; owned. NULL: no labels. */
+    const char **labels;
+    bool has_unit;     /* Whether the first number of the column has a unit. */
+    struct hm_dim dim; /* Dimension of the unit of the first number. */
+    int unit_line;     /* Line of the first number; 0: no number yet. */
 };
 
 struct run_table {
@@ -154,8 +157,8 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Fails if the unit of a cell has another dimension than the units above it, or if only some cells
- * of the column have a unit. */
+/* Fails if the unit of a cell has another dimension than the units of earlier cells, or if only
+ * some cells of the column have a unit. */
 static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)
 {
@@ -239,7 +242,8 @@ static int put_cell(struct run_table *t, size_t column, char *text, bool quoted,
     struct run_column *c = &t->columns[column];
 
     text = hm__run_trim(text);
-    /* The cell of a loss that diverged stays empty; the run is kept for its time. */
+    /* If the loss diverged, its cell stays empty; the run is kept, because its time is still
+     * useful. */
     if (!*text || (c->known && strcmp(c->name, "loss") == 0 && hm__run_word(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
@@ -382,8 +386,9 @@ static int give_to_arena(struct run_table *t, void *pointer)
 
 static int seal_columns(struct run_table *t, struct hm_runs *runs)
 {
-    /* Allocate one more column than was read: `seconds` may have to be derived. */
-    runs->columns = hm__arena_alloc(t->arena, t->column_count + 1, sizeof(*runs->columns));
+    /* Allocate more columns than were read, for those that are derived. */
+    runs->columns =
+        hm__arena_alloc(t->arena, t->column_count + HM_RUN_ADDED, sizeof(*runs->columns));
     if (!runs->columns)
         return hm__fail_nomem(t->err);
     for (size_t i = 0; i < t->column_count; i++) {
@@ -411,99 +416,17 @@ static int seal_columns(struct run_table *t, struct hm_runs *runs)
     return rc;
 }
 
-static double column_value(const struct hm_column *column, size_t row)
+static int finish_runs(struct run_table *t, struct hm_runs *runs)
 {
-    return column && column->values ? column->values[row] : NAN;
-}
-
-static bool has_failed(const struct hm_column *status, size_t row)
-{
-    const char *text = status && status->labels ? status->labels[row] : NULL;
-
-    return text && strcasecmp(text, "ok") != 0 && strcasecmp(text, "done") != 0 &&
-           strcasecmp(text, "success") != 0 && strcasecmp(text, "completed") != 0;
-}
-
-static int fail_row(const struct run_table *t, const struct hm_runs *runs, size_t row,
-                    const char *field, const char *message)
-{
-    hm__fail(t->err, HM_E_MISSING, "%s", message);
-    hm__err_field(t->err, field);
-    hm__err_at(t->err, t->source, runs->lines[row]);
+    if (runs->count > 0)
+        return hm__run_seconds(runs, t->err);
+    hm__fail(t->err, HM_E_MISSING, "no runs");
+    hm__err_hint(t->err, "write one line for each run, below a header such as n,size,seconds");
+    hm__err_at(t->err, t->source, 0);
     return HM_E_MISSING;
 }
 
-/* Computes the seconds of one iteration of each run: as given, total / iterations, or 1 /
- * speedup. */
-static int derive_seconds(struct run_table *t, struct hm_runs *runs, double *seconds)
-{
-    const struct hm_column *given = hm_runs_column(runs, "seconds");
-    const struct hm_column *total = hm_runs_column(runs, "total");
-    const struct hm_column *iterations = hm_runs_column(runs, "iterations");
-    const struct hm_column *speedup = hm_runs_column(runs, "speedup");
-    const struct hm_column *status = hm_runs_column(runs, "status");
-    const struct hm_column *n = hm_runs_column(runs, "n");
-
-    runs->relative = !given && !total;
-    for (size_t i = 0; i < runs->count; i++) {
-        double of = column_value(iterations, i);
-        seconds[i] = column_value(given, i);
-        if (isnan(seconds[i]))
-            seconds[i] = column_value(total, i) / (isnan(of) ? 1 : of);
-        if (isnan(seconds[i]) && runs->relative)
-            seconds[i] = 1 / column_value(speedup, i);
-        if (has_failed(status, i))
-            seconds[i] = NAN;
-        if (isnan(column_value(n, i)))
-            return fail_row(t, runs, i, "n", "the run has no n");
-        if (isnan(seconds[i]) && !has_failed(status, i))
-            return fail_row(t, runs, i, "seconds",
-                            "the run has no time, and no status that explains it");
-        runs->failed += isnan(seconds[i]) ? 1 : 0;
-    }
-    return 0;
-}
-
-static int finish_runs(struct run_table *t, struct hm_runs *runs)
-{
-    const struct hm_column *have = hm_runs_column(runs, "seconds");
-    double *seconds;
-
-    if (runs->count == 0) {
-        hm__fail(t->err, HM_E_MISSING, "no runs");
-        hm__err_hint(t->err, "write one line for each run, below a header such as n,size,seconds");
-        hm__err_at(t->err, t->source, 0);
-        return HM_E_MISSING;
-    }
-    const char *lacks =
-        !hm_runs_column(runs, "n")                                                    ? "n"
-        : !have && !hm_runs_column(runs, "total") && !hm_runs_column(runs, "speedup") ? "seconds"
-                                                                                      : NULL;
-    if (lacks) {
-        hm__fail(t->err, HM_E_MISSING, "no column '%s'", lacks);
-        bool one = runs->column_count == 1 && *lacks == 'n';
-        hm__err_hint(t->err,
-                     one ? "columns are separated by commas; n is the number of workers of a run"
-                     : *lacks == 'n'
-                         ? "n: the number of workers of a run"
-                         : "give seconds of one iteration, or total and iterations, or speedup");
-        hm__err_at(t->err, t->source, runs->lines[0]);
-        return HM_E_MISSING;
-    }
-    if (!(seconds = hm__arena_alloc(t->arena, runs->count, sizeof(*seconds))))
-        return hm__fail_nomem(t->err);
-    int rc = derive_seconds(t, runs, seconds);
-    if (!have)
-        runs->columns[runs->column_count++].name = "seconds";
-    for (size_t i = 0; i < runs->column_count; i++)
-        if (strcmp(runs->columns[i].name, "seconds") == 0) {
-            runs->columns[i].values = seconds;
-            runs->columns[i].labels = NULL;
-        }
-    return rc;
-}
-
-/* Reads a table from `rows`, or from `text` if rows is NULL. */
+/* Reads a table of runs from the value tree `rows`, or from `text` if rows is NULL. */
 static int read_table(const char *text, size_t length, const struct hm_value *rows,
                       const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {

@@ -20,14 +20,14 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64,  /* Largest number of keys in a line whose meanings are cached. */
+    NAMES = 64,  /* Number of keys of a line whose meanings are cached. */
     LISTED = 12, /* Largest number of measures that a hint lists. */
 };
 
 struct trace_reader {
     struct hm_trace_table *t;
     struct hm_trace_units units;
-    struct hm_trace_name names[NAMES]; /* Cached meanings, by the position of a key in its line. */
+    struct hm_trace_name names[NAMES]; /* Cached meanings of keys, by position in the line. */
     struct hm_trace_cells head;        /* Cells of the last head line. */
     struct hm_arena *head_arena; /* Owns the texts of the head line; NULL: there is no head line. */
     bool again;                  /* A line before the next point says that the run restarted. */
@@ -45,8 +45,8 @@ static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int lin
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Returns the key of a row. Values that the row does not give come from the head line; head may be
- * NULL. */
+/* Returns the key that identifies the trace of a row. Values that the row does not give come from
+ * the head line; head may be NULL. */
 static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
                                      const struct hm_trace_cells *head)
 {
@@ -67,12 +67,13 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
         key.staleness = head->numbers[HM_ROLE_STALENESS];
     if (isnan(key.staleness))
         key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
-    key.staleness = key.staleness > 0 ? key.staleness : 0; /* The hashes of -0 and 0 differ. */
+    /* Replace -0 by 0, because their hashes differ. */
+    key.staleness = key.staleness > 0 ? key.staleness : 0;
     return key;
 }
 
-/* Returns the measure that the settings ask for, with 1 - accuracy for "accuracy", or the loss if
- * they ask for none. */
+/* Returns the value of the measure that the settings ask for ("accuracy" is converted to 1 -
+ * accuracy), or the loss if they ask for none. */
 static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {
     const char *measure = t->settings.measure;
@@ -132,7 +133,7 @@ static int add_row(struct trace_reader *r, const struct hm_trace_cells *cells,
     return rc;
 }
 
-/* Lists a column that could be a measure, for hints. */
+/* Adds a column that could be a measure to the list that hints show. */
 static int list_measure(struct trace_reader *r, const struct hm_trace_name *name, const char *text)
 {
     struct hm_text *have = &r->t->file->have;

@@ -1,7 +1,8 @@
 /*
  * Names of columns as people write them: with synonyms (workers, cores), with a unit in
  * parentheses, brackets or after an underscore ("time (ms)", "latency_ms"), and with # before the
- * first name.
+ * first name. Rates and times of other units than an iteration are recognised word by word:
+ * "images/s", "tokens_per_s_per_gpu", "throughput (samples/sec)", "ms/step", "epoch time".
  */
 #include "run_names.h"
 
@@ -18,13 +19,30 @@ static const struct column_synonyms {
     {"|cores|workers|machines|m|ranks|gpus|processes|", {"n", {0}, 1, false, false}},
     {"|n_nodes|", {"nodes", {0}, 1, false, false}},
     {"|fraction|input fraction|scale|", {"size", {0}, 0, true, false}},
-    {"|batch size|batch_size|global_batch|", {"batch", {0}, 0, true, false}},
+    {"|batch size|batch_size|global_batch|global batch|", {"batch", {0}, 0, true, false}},
+    {"|batch per worker|batch per gpu|batch_per_gpu|local_batch|local batch|per_device_batch|",
+     {"batch_per_worker", {0}, 0, true, false}},
+    {"|micro batch|microbatch|", {"micro_batch", {0}, 0, true, false}},
+    {"|workers per node|gpus_per_node|gpus per node|accel_per_node|ranks_per_node|",
+     {"workers_per_node", {0}, 1, false, false}},
     {"|", {"latency", {1, 0, 0, 0}, 0, false, false}},
     {"|", {"bandwidth", {-1, 1, 0, 0}, 0, true, false}},
     {"|time|time per iteration|step time|step_time|", {"seconds", {1, 0, 0, 0}, 0, true, false}},
     {"|total time|total_time|runtime|wall|", {"total", {1, 0, 0, 0}, 0, true, false}},
     {"|", {"iterations", {0}, 0, true, false}},
     {"|", {"speedup", {0}, 0, true, false}},
+    {"|", {"iterations_per_s", {-1, 0, 0, 0}, 0, true, false}},
+    {"|", {"samples_per_s", {-1, 0, 0, 0}, 0, true, false}},
+    {"|", {"samples_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false}},
+    {"|", {"tokens_per_s", {-1, 0, 0, 0}, 0, true, false}},
+    {"|", {"tokens_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false}},
+    {"|", {"seconds_per_sample", {1, 0, 0, 0}, 0, true, false}},
+    {"|", {"seconds_per_token", {1, 0, 0, 0}, 0, true, false}},
+    {"|", {"seconds_per_epoch", {1, 0, 0, 0}, 0, true, false}},
+    {"|seq_len|sequence length|sequence_length|tokens_per_sample|",
+     {"sequence", {0}, 0, true, false}},
+    {"|samples_per_epoch|samples per epoch|", {"dataset", {0}, 0, true, false}},
+    {"|", {"scaling", {0}, 0, false, true}},
     {"|", {"loss", {0}, -INFINITY, false, false}},
     {"|node|instance|", {"machine", {0}, 0, false, true}},
     {"|", {"status", {0}, 0, false, true}},
@@ -34,7 +52,7 @@ static const struct column_synonyms {
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 
 /* Removes a unit such as "(ms)" or "[ms]" from the end of a name. Returns the factor that converts
- * it to SI, or 0 if there is no unit. */
+ * the unit to SI, or 0 if there is no unit. */
 static double take_unit(char *name, struct hm_dim *ret_dim)
 {
     size_t length = strlen(name);
@@ -70,7 +88,8 @@ static const struct hm_known_column *find_known(const char *name)
     return NULL;
 }
 
-/* Resolves "latency_ms" to the column latency, if the unit has the dimension of that column. */
+/* Resolves a name such as "latency_ms" to the column latency, if the unit has the dimension of that
+ * column. */
 static const struct hm_known_column *find_suffixed(char *name, double *factor, struct hm_dim *dim)
 {
     char *bar = strrchr(name, '_');
@@ -83,6 +102,142 @@ static const struct hm_known_column *find_suffixed(char *name, double *factor, s
         *bar = '_';
         *factor = 0;
         return NULL;
+    }
+    return known;
+}
+
+/* ---- rates and times of other units, word by word -------------------------------------------- */
+
+enum { WORDS_MAX = 6 };
+
+struct name_words {
+    char text[2 * HM_RUN_NAME];
+    const char *words[WORDS_MAX];
+    size_t count;
+};
+
+/* Splits a name into lower-case words; a slash is the word "per". Returns false for long names. */
+static bool words_split(const char *name, struct name_words *w)
+{
+    size_t used = 0;
+
+    *w = (struct name_words){.count = 0};
+    for (size_t i = 0; name[i]; i++) {
+        bool gap = strchr(" _()[]", name[i]) != NULL;
+        if (used + 6 >= sizeof(w->text))
+            return false;
+        if (name[i] == '/')
+            used += (size_t)snprintf(w->text + used, sizeof(w->text) - used, " per ");
+        else
+            w->text[used++] = (char)(gap ? ' ' : tolower((unsigned char)name[i]));
+    }
+    for (char *at = w->text; *at;) {
+        for (; *at == ' '; at++)
+            *at = '\0';
+        if (!*at)
+            break;
+        if (w->count == WORDS_MAX)
+            return false;
+        w->words[w->count++] = at;
+        for (; *at && *at != ' '; at++)
+            ;
+    }
+    return true;
+}
+
+/* Whether a word is in a list of words that are separated by bars. */
+static bool word_in(const char *word, const char *list)
+{
+    char barred[40];
+
+    return snprintf(barred, sizeof(barred), "|%s|", word) < (int)sizeof(barred) &&
+           strstr(list, barred) != NULL;
+}
+
+/* Returns the unit of work that a word names: "samples", "tokens", "iterations"; NULL: none. */
+static const char *word_unit(const char *word)
+{
+    if (word_in(word, "|samples|sample|images|image|imgs|img|examples|example|sequences|sequence|"
+                      "seqs|seq|records|rows|"))
+        return "samples";
+    if (word_in(word, "|tokens|token|toks|tok|"))
+        return "tokens";
+    return word_in(word, "|iterations|iteration|iters|iter|its|it|steps|step|batches|")
+               ? "iterations"
+               : NULL;
+}
+
+/*
+ * Returns the column that the words of a rate mean, such as "images per s per gpu"; NULL if they
+ * are no rate.
+ */
+static const struct hm_known_column *find_rate(const struct name_words *w)
+{
+    bool each = w->count == 5 && strcmp(w->words[3], "per") == 0 &&
+                word_in(w->words[4], "|gpu|worker|device|accelerator|rank|chip|core|");
+    char name[HM_RUN_NAME];
+
+    if (!each && w->count != 3)
+        return NULL;
+    const char *unit = word_unit(w->words[0]);
+    if (!unit || strcmp(w->words[1], "per") != 0 || !word_in(w->words[2], "|s|sec|second|"))
+        return NULL;
+    /* All workers make the same iterations, so their rate is that of the job. */
+    each = each && strcmp(unit, "iterations") != 0;
+    snprintf(name, sizeof(name), "%s_per_s%s", unit, each ? "_per_worker" : "");
+    return find_known(name);
+}
+
+/*
+ * Returns the column that the words of a time mean, such as "ms per step" or "epoch time s", and
+ * the factor of its unit (0 if no unit is written); NULL if they are no such time.
+ */
+static const struct hm_known_column *find_time_of(const struct name_words *w, double *ret_factor)
+{
+    static const char *const times = "|seconds|second|sec|s|time|", *const millis = "|ms|msec|";
+    const char *of = NULL;
+
+    *ret_factor = 0;
+    if (w->count == 3 && strcmp(w->words[1], "per") == 0 &&
+        (word_in(w->words[0], times) || word_in(w->words[0], millis)))
+        of = w->words[2];
+    else if ((w->count == 2 || (w->count == 3 && word_in(w->words[2], "|s|sec|seconds|"))) &&
+             strcmp(w->words[0], "epoch") == 0 && word_in(w->words[1], times))
+        of = w->words[0];
+    if (!of)
+        return NULL;
+    const char *unit = word_unit(of);
+    const char *name = strcmp(of, "epoch") == 0       ? "seconds_per_epoch"
+                       : !unit                        ? NULL
+                       : strcmp(unit, "samples") == 0 ? "seconds_per_sample"
+                       : strcmp(unit, "tokens") == 0  ? "seconds_per_token"
+                                                      : "seconds";
+    if (name && word_in(w->words[0], millis))
+        *ret_factor = 1e-3;
+    return name ? find_known(name) : NULL;
+}
+
+/* Resolves a name that is a rate or the time of a sample, a token or an epoch. */
+static const struct hm_known_column *find_by_words(const char *name, double *factor,
+                                                   struct hm_dim *dim)
+{
+    struct name_words w;
+
+    if (!words_split(name, &w) || w.count == 0)
+        return NULL;
+    if (strcmp(w.words[0], "throughput") == 0) {
+        if (w.count == 1)
+            return find_known("samples_per_s");
+        if (w.count == 3 && strcmp(w.words[1], "per") == 0 && !word_in(w.words[2], "|s|sec|"))
+            return word_in(w.words[2], "|gpu|worker|device|accelerator|rank|")
+                       ? find_known("samples_per_s_per_worker")
+                       : NULL;
+        memmove(w.words, w.words + 1, --w.count * sizeof(w.words[0]));
+    }
+    const struct hm_known_column *known = find_rate(&w);
+    if (!known) {
+        known = find_time_of(&w, factor);
+        *dim = *factor > 0 ? known->dim : *dim;
     }
     return known;
 }
@@ -109,6 +264,11 @@ struct hm_run_name hm__run_name_resolve(const char *written)
     n.known = find_known(n.name);
     if (!n.known && n.factor == 0)
         n.known = find_suffixed(n.name, &n.factor, &n.dim);
+    if (!n.known) {
+        double factor = 0;
+        n.known = find_by_words(n.name, &factor, &n.dim);
+        n.factor = factor > 0 ? factor : n.factor;
+    }
     if (n.known)
         snprintf(n.name, sizeof(n.name), "%s", n.known->name);
     return n;

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-enum { HM_RUN_NAME = 128 }; /* Room for the name of a column, with its NUL. */
+enum { HM_RUN_NAME = 128 }; /* Number of bytes for the name of a column, including the final NUL. */
 
 /* A column with a known meaning. */
 struct hm_known_column {

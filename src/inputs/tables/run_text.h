@@ -25,18 +25,19 @@ enum hm_run_word {
 enum hm_run_word hm__run_word(const char *text);
 
 /* Returns the length of the comments at the beginning of a text; *ret_lines is their number of
- * lines. A line that begins with # is the header instead if one of its columns is the number of
- * workers n. */
+ * lines. A line that begins with # is the header, not a comment, if one of its columns is the
+ * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /* Fails if every name in the header is a number; the hint shows `example`, a correct header. */
 int hm__run_check_header(const struct hm_csv *csv, const char *example, struct hm_err *err);
 
-/* Called with each object of a table; the object and the arena are freed after the call. */
+/* A function that is called with each object of a table. The object and the arena are freed after
+ * the call. */
 typedef int hm_run_take(void *context, struct hm_arena *arena, const struct hm_value *object,
                         int line);
 
-/* Calls `take` with each item of a list, or with a single object, as if each were a JSON line; line
- * numbers are those of the values. */
+/* Calls `take` with each item of a list, or with a single object, as if each were a JSON line. The
+ * line that `take` receives is the line of the item in its source. */
 int hm__run_objects(const struct hm_value *value, hm_run_take *take, void *context,
                     struct hm_err *err);
 

@@ -1,4 +1,4 @@
-/* Roles of the columns of traces, and numbers in their cells. */
+/* Finds the roles of the columns of traces, and reads the numbers in their cells. */
 #include "trace_cells.h"
 
 #include <math.h>

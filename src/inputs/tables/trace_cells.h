@@ -1,11 +1,11 @@
-/* The cells of one row of a trace: the roles of columns, and checked numbers. */
+/* The cells of one row of a trace: the role of each column, and numbers that have been checked. */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
 
 #include "run_names.h"
 #include "trace_table.h"
 
-/* The role of a column. The labels of enum hm_trace_label come first. */
+/* The role of a column. Roles below HM_ROLE_M are the labels of enum hm_trace_label. */
 enum hm_trace_role {
     HM_ROLE_M = HM_TRACE_LABELS,
     HM_ROLE_STALENESS,
@@ -34,7 +34,7 @@ struct hm_trace_name {
     double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
     struct hm_dim dim; /* Dimension of the unit in the name. */
     bool measure;      /* The column is the measure that the settings ask for. */
-    bool time;         /* The column is named `time`, which is ambiguous, and is not used. */
+    bool time;         /* The column is named `time`; it is ambiguous, so it is not used. */
 };
 
 struct hm_trace_cells {

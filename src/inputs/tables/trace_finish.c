@@ -1,6 +1,7 @@
 /*
  * Turns rows into traces. A file gives times as seconds of one iteration, as seconds since the
- * start, or both. If one is missing, it is derived; point k was recorded after iteration i_k:
+ * start, or both. If only one of these is given, the other is derived, where point k was recorded
+ * after iteration i_k:
  *
  *     seconds_k = (elapsed_k - elapsed_{k-1}) / (i_k - i_{k-1}),
  *     elapsed_k = elapsed_{k-1} + seconds_k (i_k - i_{k-1}).
@@ -22,7 +23,7 @@ struct finish {
     struct hm_traces *traces;
     struct hm_trace_notes notes;
     bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
-    bool bests;     /* The values of the optimum P* in the files belong to the measure. */
+    bool bests;     /* The optimum P* that the files give is that of the measure. */
     bool diverged;  /* At least one trace diverged. */
 };
 
@@ -70,9 +71,9 @@ static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
 }
 
 /*
- * Sums the seconds of iterations to elapsed times, if the file has no elapsed times. If epochs are
- * counted, the seconds of iterations are then dropped, so that derive_seconds computes the seconds
- * of an epoch.
+ * Adds up the seconds of iterations to get elapsed times, if the file has no elapsed times. If
+ * epochs are counted, the seconds of iterations are then dropped, so that derive_seconds computes
+ * the seconds of an epoch.
  */
 static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
 {
@@ -310,7 +311,7 @@ static int choose_measure(struct finish *f)
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-/* Adds notes if the iterations of one algorithm may not be comparable in progress or in time. */
+/* Adds notes if iterations of one algorithm may differ in progress or in time between traces. */
 static void note_platforms(struct finish *f)
 {
     const struct hm_trace_table *t = f->table;
@@ -393,8 +394,8 @@ static int compare_iterations(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts the rows of a trace that is not in order. If several rows have the same iteration, the last
- * one in the file is kept. */
+/* Sorts the rows of a trace by iteration if they are not in order. If several rows have the same
+ * iteration, the last one in the file is kept. */
 static void sort_rows(struct hm_trace_raw *raw)
 {
     size_t kept = 0;

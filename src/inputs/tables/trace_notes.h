@@ -27,7 +27,8 @@ struct hm_trace_notes {
     bool failed;      /* Memory ran out; hm__trace_notes_seal reports this error. */
 };
 
-/* Adds a note. If raw is not NULL, the note begins with the trace, as in "cocoa on 4 workers: ". */
+/* Adds a note. If raw is not NULL, the note begins with the name of the trace, as in "cocoa on 4
+ * workers: ". */
 void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
                     const struct hm_trace_raw *raw, const char *format, ...) HM_PRINTF(4, 5);
 /* Adds a note if points are missing inside a trace. */

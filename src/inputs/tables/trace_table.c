@@ -1,7 +1,8 @@
 /*
- * Assigns rows to traces, by a hash table with the labels, number of workers m, seed and staleness
- * that all rows of a trace share. Within a trace, iterations increase. If a row has a smaller
- * iteration than the row before it, there are three cases:
+ * Assigns rows to traces with a hash table. A key consists of the values that all rows of a trace
+ * share: the labels, the number of workers m, the seed and the staleness. Within a trace,
+ * iterations increase. If a row has a smaller iteration than the row before it, there are three
+ * cases:
  *
  *   - the iteration was recorded before: the run restarted from a checkpoint, and the rows from
  *     that iteration on are replaced;
@@ -20,14 +21,16 @@
 #include "err.h"
 
 struct hm_trace_group {
-    struct hm_trace_key key; /* Key of the traces; its texts are in the arena of the groups. */
+    /* Key that the traces share; its texts are in the arena of the groups. */
+    struct hm_trace_key key;
     uint64_t hash;
     struct hm_trace_group *next; /* Next group in the same bucket. */
     const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
-    size_t trace;                /* Index of the latest trace of the key; SIZE_MAX: none. */
+    size_t trace;                /* Index of the latest trace of the group; SIZE_MAX: none. */
     bool fresh;                  /* The next row begins a new trace. */
-    double resumed_at;           /* Iterations of another run that the new trace skips; 0: none. */
-    bool again; /* A return to the first iteration is a restart, not another run. */
+    /* Iterations done by an earlier run that the new trace resumes; 0: none. */
+    double resumed_at;
+    bool again; /* If the first iteration occurs again, the run restarted. */
 };
 
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)
@@ -134,7 +137,8 @@ static int add_group(struct hm_trace_table *t, const struct hm_trace_key *key, u
     char *name = hm__arena_strdup(t->arena, key->labels[HM_LABEL_ALGORITHM]);
     if (!name)
         return hm__fail_nomem(t->err);
-    for (char *c = name; *c; c++) /* A terminal would interpret control characters. */
+    /* Replace control characters, which a terminal would interpret. */
+    for (char *c = name; *c; c++)
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     g->algorithm = name;
     g->next = t->buckets[hash % t->bucket_count];
@@ -150,7 +154,8 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
     struct hm_trace_group *g = t->last;
     int rc = 0;
 
-    if (!g || !same_key(&g->key, key)) { /* Rows of one trace are mostly consecutive. */
+    /* The group of the previous row is tried first: rows of one trace are mostly consecutive. */
+    if (!g || !same_key(&g->key, key)) {
         uint64_t hash = hash_key(key);
         g = t->bucket_count ? t->buckets[hash % t->bucket_count] : NULL;
         while (g && (g->hash != hash || !same_key(&g->key, key)))

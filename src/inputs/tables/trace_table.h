@@ -32,8 +32,9 @@ struct hm_trace_key {
 
 /* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
 struct hm_trace_row {
-    double at;        /* Position in iterations or epochs, as the settings ask. */
-    double iteration; /* Iteration, which orders the rows; equal to `at` if not given. */
+    double at; /* Progress in iterations or epochs, whichever the settings ask for. */
+    /* Number of the iteration, which orders the rows; equal to `at` if not given. */
+    double iteration;
     double seconds;   /* Seconds of one iteration, or of one epoch if there are no iterations. */
     double elapsed_s; /* Seconds since the start of the run. */
     double objective;
@@ -61,18 +62,19 @@ struct hm_trace_raw {
     int restart_line;  /* Line of the first row after the last restart. */
     double resumed_at; /* Iterations done by the run that this run resumes; 0: none. */
     bool diverged;     /* The summary of the run says that the run diverged. */
-    bool unsorted;     /* The rows are not in the order of iterations, and are sorted at the end. */
+    /* The rows are not in the order of iterations; they are sorted at the end. */
+    bool unsorted;
 };
 
 struct hm_trace_group; /* The traces that have the same key in one file. */
 
-/* What the reader found in one file. */
+/* Properties of one file that the reader found. */
 struct hm_trace_file {
     const char *source;
     bool json;
     bool has_objective, has_other, has_times;
     bool empty_ends; /* An empty loss in the last row of a trace means that the trace diverged. */
-    int line;        /* Line of the header; in JSON lines, of the first point. */
+    int line;        /* Line of the header, or of the first point in JSON lines. */
     struct hm_text have; /* Names of columns that could be a measure, for hints. */
     bool bare_time;      /* The file has a column named `time`, which is ambiguous. */
 };
@@ -91,8 +93,8 @@ struct hm_trace_table {
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
     bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
-    /* Whether any trace with bounded staleness always reads the newest model, and whether any
-     * reads a late one. */
+    /* pulls_fresh: some trace with bounded staleness reads the newest model at every step.
+     * pulls_late: some trace reads the model late. */
     bool pulls_fresh, pulls_late;
     struct hm_err *err;
 };
@@ -101,8 +103,8 @@ struct hm_trace_table {
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json);
 void hm__trace_table_release(struct hm_trace_table *t);
 
-/* Handles the head line of a run: the next row of the key begins a new trace, or continues the
- * existing one if `again` is true or resumed_at > 0. */
+/* Handles the head line of a run: the next row with this key begins a new trace, or continues the
+ * existing trace if `again` is true or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);
 /* Adds a row. `again` is true if a line before the row says that the run restarted. */

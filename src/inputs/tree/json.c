@@ -1,10 +1,10 @@
 /*
  * Parses JSON (RFC 8259) into the value tree.
  *
- * No library is used, because every value must keep its line: an error in a JSON job names file,
- * line and field, as an error in a YAML job does. Numbers stay text and are converted by the same
- * code as the numbers of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte order
- * mark is skipped, and a key that appears twice in an object is an error.
+ * No library is used, because every value must keep its line number: an error in a JSON job names
+ * file, line and field, as an error in a YAML job does. Numbers stay text and are converted by the
+ * same code as the numbers of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte
+ * order mark is skipped, and a key that appears twice in an object is an error.
  */
 #include <string.h>
 

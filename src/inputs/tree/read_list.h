@@ -37,7 +37,8 @@ int hm__read_texts(struct hm_reader *r, const struct hm_value *map, const char *
 typedef int (*hm_read_rest)(struct hm_reader *r, const struct hm_value *map, void *object);
 
 /* Reads a list of maps into an array of objects of `size` bytes. A list of more than `most` entries
- * is an error. `rest` may be NULL. */
+ * is an error. `rest` reads the members of an entry that `fields` does not describe; it may be
+ * NULL. */
 int hm__read_objects(struct hm_reader *r, const struct hm_value *map, const char *key,
                      const struct hm_field *fields, size_t field_count, hm_read_rest rest,
                      size_t size, size_t most, char **ret_objects, size_t *ret_count);

@@ -11,7 +11,7 @@
 enum hm_field_kind {
     HM_FIELD_QUANTITY, /* The member is a double in the SI unit of `dim`. */
     HM_FIELD_REAL,     /* The member is a double without a unit, of any sign. */
-    HM_FIELD_CHOICE,   /* The member is an enum of the size of an int: the index in `choices`. */
+    HM_FIELD_CHOICE,   /* The member is an enum, which receives the index in `choices`. */
     HM_FIELD_BOOL,
     HM_FIELD_TEXT, /* The member is a const char *, copied into the reader's arena. */
     HM_FIELD_OTHER /* The key is accepted, and a separate function reads its value. */

@@ -1,6 +1,6 @@
 /*
- * Plain and gzip files (RFC 1952) as one stream of bytes. This is the only file that uses zlib; a
- * build without it reads plain files and refuses gzip files with a hint.
+ * Plain and compressed files, and bytes in memory, as one stream of bytes. The codecs are in
+ * unpack.h; a source collects the first bytes to choose one.
  */
 #include "source.h"
 
@@ -8,75 +8,81 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#ifdef HM_HAVE_ZLIB
-#include <zlib.h>
-#endif
 
 #include "err.h"
 #include "memory.h"
+#include "unpack.h"
+
+enum { RAW_ROOM = 256 * 1024 };
+
+/* A stream that decodes to more than this many bytes and to more than this many times its size is
+ * refused, because files of that kind are made to exhaust a reader. */
+static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
-    int file;
+    int file;           /* Open file; -1 for bytes in memory. */
+    const char *memory; /* Bytes that are not read yet; borrowed. */
+    size_t memory_left;
     char path[256];
-#ifdef HM_HAVE_ZLIB
-    gzFile gz; /* Open file; zlib reads plain files with the same functions. */
-#else
-    bool first; /* Nothing was read yet, so the file was not yet checked for the gzip magic. */
-#endif
+    unsigned char *raw; /* Bytes of the file that are not decoded yet; owned. */
+    size_t raw_at, raw_length;
+    bool started, raw_ended; /* The codec was chosen; the file has no further bytes. */
+    const struct hm_codec *codec;
+    void *state;
+    bool between, ended; /* As in struct hm_unpack_step. */
+    uint64_t consumed, produced;
 };
 
-static int source_fail(const struct hm_source *s, struct hm_err *err, const char *what)
+static int source_fail(const struct hm_source *s, struct hm_err *err, int code, const char *what)
 {
-    hm__fail(err, HM_E_IO, "%s", what);
+    hm__fail(err, code, "%s", what);
     hm__err_at(err, s->path, 0);
-    return HM_E_IO;
+    return code;
+}
+
+static struct hm_source *source_new(const char *name)
+{
+    struct hm_source *s = hm__calloc(1, sizeof(*s));
+
+    if (!s || !(s->raw = hm__realloc(NULL, RAW_ROOM, 1))) {
+        hm__free(s);
+        return NULL;
+    }
+    snprintf(s->path, sizeof(s->path), "%s", name);
+    s->file = -1;
+    s->between = true;
+    return s;
 }
 
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err)
 {
-    struct hm_source *s = hm__calloc(1, sizeof(*s));
+    struct hm_source *s = source_new(path);
 
     if (!s)
         return hm__fail_nomem(err);
-    snprintf(s->path, sizeof(s->path), "%s", path);
     s->file = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (s->file < 0) {
         hm__fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
         hm__err_at(err, path, 0);
-        hm__free(s);
+        hm__source_close(s);
         return HM_E_IO;
     }
-#ifdef HM_HAVE_ZLIB
-    s->gz = gzdopen(s->file, "rb");
-    if (!s->gz) {
-        close(s->file);
-        hm__free(s);
-        return hm__fail_nomem(err);
-    }
-    gzbuffer(s->gz, 256 * 1024);
-#else
-    s->first = true;
-#endif
     *ret_source = s;
     return 0;
 }
 
-#ifdef HM_HAVE_ZLIB
-int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
-                    struct hm_err *err)
+int hm__source_open_memory(const char *data, size_t length, const char *name,
+                           struct hm_source **ret_source, struct hm_err *err)
 {
-    int got = gzread(s->gz, buffer, (unsigned)(room > 1u << 30 ? 1u << 30 : room)), code = Z_OK;
-    const char *text = gzerror(s->gz, &code), *colon = strrchr(text, ':');
+    struct hm_source *s = source_new(name);
 
-    if (got < 0 || (got == 0 && code == Z_BUF_ERROR))
-        return source_fail(s, err,
-                           code == Z_BUF_ERROR ? "the compressed file is cut short"
-                           : code == Z_ERRNO   ? strerror(errno)
-                           : colon             ? colon + 2 /* Skip zlib's file name and colon. */
-                                               : text);
-    *ret_length = (size_t)got;
+    if (!s)
+        return hm__fail_nomem(err);
+    s->memory = data;
+    s->memory_left = length;
+    *ret_source = s;
     return 0;
 }
 
@@ -84,40 +90,176 @@ void hm__source_close(struct hm_source *s)
 {
     if (!s)
         return;
-    gzclose(s->gz);
+    if (s->codec && s->state)
+        s->codec->close(s->state);
+    if (s->file >= 0)
+        close(s->file);
+    hm__free(s->raw);
     hm__free(s);
 }
-#else
-int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+
+const char *hm__source_codec(const struct hm_source *s)
+{
+    return s->codec ? s->codec->name : NULL;
+}
+
+/* Reads bytes of the file as they are; *ret_length is 0 at the end. */
+static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)
 {
     ssize_t got;
 
+    if (s->file < 0) {
+        size_t take = room < s->memory_left ? room : s->memory_left;
+        if (take > 0)
+            memcpy(buffer, s->memory, take);
+        s->memory += take;
+        s->memory_left -= take;
+        *ret_length = take;
+        return 0;
+    }
     do
         got = read(s->file, buffer, room);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return source_fail(s, err, strerror(errno));
-    if (s->first && got >= 2 && (unsigned char)buffer[0] == 0x1f &&
-        (unsigned char)buffer[1] == 0x8b) {
-        hm__fail(err, HM_E_UNSUPPORTED, "gzip files need zlib, which this build leaves out");
-        hm__err_hint(err, "unpack it first: gunzip FILE");
-        hm__err_at(err, s->path, 0);
-        return HM_E_UNSUPPORTED;
-    }
-    s->first = false;
+        return source_fail(s, err, HM_E_IO, strerror(errno));
     *ret_length = (size_t)got;
     return 0;
 }
 
-void hm__source_close(struct hm_source *s)
+/* Reads the first bytes and chooses the codec. */
+static int source_start(struct hm_source *s, struct hm_err *err)
 {
-    if (!s)
-        return;
-    close(s->file);
-    hm__free(s);
+    size_t got = 1;
+
+    while (s->raw_length < HM_CODEC_MAGIC && got > 0) {
+        int rc = raw_read(s, s->raw + s->raw_length, RAW_ROOM - s->raw_length, &got, err);
+        if (rc)
+            return rc;
+        s->raw_length += got;
+    }
+    s->raw_ended = got == 0;
+    s->started = true;
+    s->codec = hm__codec_find(s->raw, s->raw_length);
+    if (s->codec && s->codec->needs) {
+        hm__fail(err, HM_E_UNSUPPORTED, "%s files need %s, which this build leaves out",
+                 s->codec->name, s->codec->needs);
+        hm__err_hint(err, "unpack it first: %s FILE",
+                     s->codec == &hm__codec_gzip ? "gunzip" : "unzstd");
+        hm__err_at(err, s->path, 0);
+        s->codec = NULL;
+        return HM_E_UNSUPPORTED;
+    }
+    if (s->codec && !(s->state = s->codec->open()))
+        return hm__fail_nomem(err);
+    return 0;
 }
-#endif
+
+/* Makes one step of the codec, after reading more of the file if all bytes were decoded. */
+static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                         struct hm_err *err)
+{
+    if (s->raw_at == s->raw_length && !s->raw_ended) {
+        s->raw_at = 0;
+        int rc = raw_read(s, s->raw, RAW_ROOM, &s->raw_length, err);
+        if (rc)
+            return rc;
+        s->raw_ended = s->raw_length == 0;
+    }
+    struct hm_unpack_step step = {.in = s->raw + s->raw_at,
+                                  .in_left = s->raw_length - s->raw_at,
+                                  .out = (unsigned char *)buffer,
+                                  .out_left = room,
+                                  .between = s->between};
+    int rc = s->codec->step(s->state, &step, err);
+    if (rc) {
+        hm__err_at(err, s->path, 0);
+        return rc;
+    }
+    s->consumed += s->raw_length - s->raw_at - step.in_left;
+    s->raw_at = s->raw_length - step.in_left;
+    s->between = step.between;
+    s->ended = step.ended;
+    *ret_length = room - step.out_left;
+    s->produced += *ret_length;
+    if (s->produced > BOMB_BYTES && s->produced / BOMB_RATIO > s->consumed)
+        return source_fail(s, err, HM_E_LIMIT, "decodes to more than 200 times its size");
+    return 0;
+}
+
+int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                    struct hm_err *err)
+{
+    int rc = s->started ? 0 : source_start(s, err);
+
+    if (rc || room == 0) {
+        *ret_length = 0;
+        return rc;
+    }
+    if (!s->codec) {
+        size_t ready = s->raw_length - s->raw_at, take = ready < room ? ready : room;
+        if (take == 0)
+            return s->raw_ended ? (*ret_length = 0, 0) : raw_read(s, buffer, room, ret_length, err);
+        memcpy(buffer, s->raw + s->raw_at, take);
+        s->raw_at += take;
+        *ret_length = take;
+        return 0;
+    }
+    size_t got = 0;
+    while (rc == 0 && got == 0 && !s->ended) {
+        bool last = s->raw_ended && s->raw_at == s->raw_length;
+        rc = source_decode(s, buffer, room, &got, err);
+        if (rc == 0 && got == 0 && last)
+            break;
+    }
+    if (rc == 0 && got == 0 && !s->between && !s->ended)
+        return source_fail(s, err, HM_E_IO, "the compressed file is cut short");
+    *ret_length = rc ? 0 : got;
+    return rc;
+}
+
+/* Moves the position of a plain file that can seek; returns the bytes that were skipped. */
+static uint64_t source_seek(struct hm_source *s, uint64_t count)
+{
+    struct stat status;
+    off_t at;
+
+    if (s->file < 0) {
+        uint64_t take = count < s->memory_left ? count : s->memory_left;
+        s->memory += take;
+        s->memory_left -= (size_t)take;
+        return take;
+    }
+    if (fstat(s->file, &status) || !S_ISREG(status.st_mode) ||
+        (at = lseek(s->file, 0, SEEK_CUR)) < 0 || at >= status.st_size)
+        return 0;
+    uint64_t left = (uint64_t)(status.st_size - at), take = count < left ? count : left;
+    return lseek(s->file, (off_t)take, SEEK_CUR) < 0 ? 0 : take;
+}
+
+int hm__source_skip(struct hm_source *s, uint64_t count, uint64_t *ret_skipped, struct hm_err *err)
+{
+    char waste[16 * 1024];
+    uint64_t done = 0;
+    size_t got = 1;
+    int rc = s->started ? 0 : source_start(s, err);
+
+    if (rc == 0 && !s->codec) {
+        size_t ready = s->raw_length - s->raw_at;
+        done = count < ready ? count : ready;
+        s->raw_at += (size_t)done;
+        if (!s->raw_ended && done < count)
+            done += source_seek(s, count - done);
+    }
+    while (rc == 0 && done < count && got > 0) {
+        uint64_t left = count - done;
+        rc = hm__source_read(s, waste, left < sizeof(waste) ? (size_t)left : sizeof(waste), &got,
+                             err);
+        done += rc ? 0 : got;
+    }
+    *ret_skipped = done;
+    return rc;
+}
 
 int hm__source_fill(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)

@@ -1,4 +1,4 @@
-/* Reads bytes from a file that may be compressed with gzip. */
+/* Reads bytes from a file or from memory, compressed or not. */
 #ifndef HM_SOURCE_H
 #define HM_SOURCE_H
 
@@ -6,9 +6,14 @@
 
 struct hm_source;
 
-/* Opens a file; "-" is standard input. A file that begins with the gzip magic is decompressed. */
+/* Opens a file; "-" is standard input. A file that begins with the magic of a codec of unpack.h
+ * (gzip, zstd, lz4, snappy, lzf) is decompressed. */
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err);
-/* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated gzip file is an error. */
+/* Reads bytes in memory in the same way; they must outlive the source. */
+int hm__source_open_memory(const char *data, size_t length, const char *name,
+                           struct hm_source **ret_source, struct hm_err *err);
+/* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
+ * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
 /* Reads until the buffer is full or the file ends. */
@@ -16,6 +21,12 @@ int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t 
                     struct hm_err *err);
 /* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+/* Skips bytes, without reading them where the file can seek. *ret_skipped is smaller than `count`
+ * if the file ends before. */
+int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
+                    struct hm_err *err);
+/* Returns the name of the codec after the first read; NULL: the file is not compressed. */
+const char *hm__source_codec(const struct hm_source *source);
 void hm__source_close(struct hm_source *source);
 
 /* A buffered stream that is read byte by byte. hm__bytes_open initialises it. All fields are
@@ -23,13 +34,15 @@ void hm__source_close(struct hm_source *source);
 struct hm_bytes {
     struct hm_source *source; /* File to read; owned. */
     char *buffer;             /* Buffer of `room` bytes; owned. */
-    size_t room, length, at;  /* Size of the buffer, bytes in it, and the next byte to read. */
-    struct hm_err *err;       /* Borrowed; receives the errors of reading. */
+    /* Size of the buffer, number of bytes in it, and index of the next byte. */
+    size_t room, length, at;
+    struct hm_err *err; /* Receives the errors of reading; borrowed. */
 };
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
-/* Reads the next part of the file into the empty buffer; returns as hm__bytes_next does. */
+/* Reads the next part of the file into the buffer, which must be empty. Returns the first new byte,
+ * or a negative value as hm__bytes_next does. */
 int hm__bytes_refill(struct hm_bytes *bytes);
 void hm__bytes_close(struct hm_bytes *bytes);
 

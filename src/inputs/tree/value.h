@@ -38,7 +38,7 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
 struct hm_value *hm__value_get(const struct hm_value *map, const char *key);
 /* Returns the entry of a map as a number, which may be negative; NaN if there is no such number. */
 double hm__value_number(const struct hm_value *map, const char *key);
-/* Returns the kind of a value for messages, such as "a map" or "a list". */
+/* Returns the name of a value's kind for messages, such as "a map" or "a list". */
 const char *hm__value_kind_name(const struct hm_value *value);
 
 /* Applies "path.to.key=value", where value is YAML. Missing maps along the path are created.

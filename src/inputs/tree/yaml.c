@@ -60,7 +60,8 @@ static int next_event(struct yaml_reader *r, yaml_event_t *event)
     const char *context = r->parser.context ? r->parser.context : "";
     snprintf(what, sizeof(what), "not YAML: %s%s%s", problem, *context ? " " : "", context);
     size_t line = r->parser.problem_mark.line ? r->parser.problem_mark.line : r->parser.mark.line;
-    if (r->parser.error == YAML_READER_ERROR) /* A reader error has an offset, not a line. */
+    /* An error of libyaml's reader has a byte offset instead of a line. */
+    if (r->parser.error == YAML_READER_ERROR)
         line = count_lines(r, r->parser.problem_offset);
     yaml_fail(r, HM_E_SYNTAX, (int)line + 1, what);
     if (strstr(problem, "mapping values"))

@@ -1,4 +1,4 @@
-/* Belief propagation as an algorithm; propagate.h declares the computation. */
+/* Belief propagation as an algorithm of the training loop; propagate.h declares the computation. */
 #include "bp.h"
 
 #include <math.h>
@@ -10,9 +10,10 @@
 struct bp {
     const struct hm_mrf *mrf;
     struct hm_propagate_settings settings;
-    struct hm_propagate *propagate; /* Messages and products; owned by the run's arena. */
-    double *messages;               /* Copy of the messages, for checkpoints. */
-    uint32_t *states; /* [mrf->count]: state with the largest belief of each own vertex. */
+    /* State of the computation, with its messages; owned by the run's arena. */
+    struct hm_propagate *propagate;
+    double *messages; /* Copy of the messages, for checkpoints. */
+    uint32_t *states; /* [mrf->count]: for each own vertex, the state with the largest belief. */
     double change;    /* Largest change of a message in the last iteration. */
 };
 
@@ -26,7 +27,7 @@ int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
     *bp = (struct bp){.mrf = mrf, .settings = *settings, .change = NAN};
     objective->state = bp;
     objective->total_rows = fmax(1, 2 * (double)mrf->edges);
-    /* Belief propagation has no w; the arrays of the run get the length 1. */
+    /* Belief propagation has no parameters w; the run's arrays for parameters have length 1. */
     objective->unknowns = 1;
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Belief propagation as an algorithm: the objective is a Markov random field, and a sample is one
- * directed message.
+ * Belief propagation as an algorithm: the objective is defined by a Markov random field, and one
+ * directed message counts as one sample.
  */
 #ifndef HM_BP_H
 #define HM_BP_H
@@ -18,7 +18,7 @@ extern const struct hm_algorithm hm__algorithm_bp;
  */
 int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
                 const struct hm_propagate_settings *settings, struct hm_err *err);
-/* Returns the belief propagation of a run. Call hm__run_begin first. */
+/* Returns the state of belief propagation in a run. Call hm__run_begin first. */
 const struct hm_propagate *hm__bp_propagate(const struct hm_run *run);
 
 #endif

@@ -47,7 +47,10 @@ static void gd_prepare(struct hm_run *run)
     run->step = s->first = s->size[0] = hm__run_step_size(run, 1);
 }
 
-/* Returns the objective at w - step g; the gradient at that point is stored in run->gradient. */
+/*
+ * Returns the objective at w - step g, where g is the gradient at w; the gradient at the new point
+ * is stored in run->gradient.
+ */
 static double gd_eval_step(struct hm_run *run, double step)
 {
     struct gd *s = run->state;

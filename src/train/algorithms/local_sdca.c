@@ -80,7 +80,10 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
     local->away[i] = (1 << (int)local->resting[i]) - 2;
 }
 
-/* One pass over the chosen rows; returns the number of row entries that were read or added. */
+/*
+ * One pass over the chosen rows; returns the number of entries of rows that were read or added to
+ * w.
+ */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
                                    double sigma)
 {

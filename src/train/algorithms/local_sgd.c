@@ -4,12 +4,12 @@
  * fast, 2019).
  *
  * The step for a row x with label y is implicit: with step size s, w becomes the w' that minimises
- * weight l(w'.x, y) + |w' - w|^2 / (2 s). Such a step never overshoots the row's own optimum,
- * however large the weight and the step size are (Kulis and Bartlett 2010; Karampatziakis and
- * Langford 2011), and equals the dual ascent of loss.h from alpha = 0. The step size decreases as
- * s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate factor, so that the
- * cost of a sparse row is proportional to its number of entries. Networks use explicit steps on
- * mini-batches instead.
+ * weight * l(w'.x, y) + |w' - w|^2 / (2 s), where l is the loss. Such a step never overshoots the
+ * row's own optimum, however large the weight and the step size are (Kulis and Bartlett 2010;
+ * Karampatziakis and Langford 2011), and it equals the dual step of loss.h from alpha = 0. The step
+ * size decreases as s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate
+ * factor, so that the cost of a sparse row is proportional to its number of entries. Networks use
+ * explicit steps on mini-batches instead.
  */
 #include "local_sgd.h"
 
@@ -40,7 +40,10 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
     *factor = 1;
 }
 
-/* One pass over the rows of a linear problem; returns the number of entries read or added. */
+/*
+ * One pass over the rows of a linear problem; returns the number of entries of rows that were read
+ * or added to w.
+ */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     const struct hm_objective *o = run->objective;

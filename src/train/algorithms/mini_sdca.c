@@ -43,8 +43,8 @@ static double mini_sdca_multiply(struct hm_run *run, const double *v)
 }
 
 /*
- * Returns omega. The power method converges to omega from below, so a safety margin of 5 % is
- * added.
+ * Returns omega, the largest eigenvalue of the Gram matrix of the scaled rows. The power method
+ * converges to omega from below, so a safety margin of 5 % is added.
  */
 static double mini_sdca_largest_eigenvalue(struct hm_run *run)
 {
@@ -53,7 +53,7 @@ static double mini_sdca_largest_eigenvalue(struct hm_run *run)
     struct hm_random random;
     double norm = 0;
 
-    /* All ranks draw the same random numbers. */
+    /* All ranks draw the same random start vector. */
     hm__random_init(&random, run->settings.seed, UINT64_MAX);
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);

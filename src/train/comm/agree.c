@@ -5,7 +5,10 @@
 
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err)
 {
-    /* The first failed rank has the largest value; 0: this rank has not failed. */
+    /*
+     * The value is larger for lower failed ranks, so the first failed rank has the maximum; a rank
+     * that has not failed has the value 0.
+     */
     double first = rc ? comm->size - comm->rank : 0;
     struct hm_err own = {0};
 

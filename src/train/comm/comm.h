@@ -76,7 +76,7 @@ struct hm_comm_ops {
 
 /*
  * A slow worker in a simulation: the work of one iteration takes the time that hm__slowness_draw
- * returns for it, instead of flop / flops.
+ * returns, instead of flop / flops seconds.
  */
 struct hm_straggling {
     struct hm_slowness slowness;
@@ -95,7 +95,7 @@ struct hm_comm {
     enum hm_reduce_scheme scheme;
     /* True if time is virtual, so that times of different ranks can be compared. */
     bool shared_clock;
-    /* [size + 1]: fraction of the rows on ranks before each rank. NULL: equal shares. */
+    /* [size + 1]: shares[k] is the fraction of all rows on ranks below k. NULL: equal shares. */
     const double *shares;
     struct hm_straggling *straggling; /* Simulated slowness of this worker; borrowed; NULL: none. */
     /*
@@ -111,7 +111,7 @@ struct hm_comm {
 };
 
 const char *hm__reduce_scheme_name(enum hm_reduce_scheme scheme);
-/* Returns the scheme with the name `name`, or -1. */
+/* Returns the scheme with the name `name`, or -1 if there is none. */
 int hm__reduce_scheme_find(const char *name);
 
 /* Initialise a communicator of one rank with real time. */
@@ -144,7 +144,10 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 void hm__comm_work(struct hm_comm *comm, double flop);
 /* Assign the work that follows to `iteration`; the simulation of stragglers needs this. */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
-/* Combine values of another rank with those of this rank: into[i] = into[i] op from[i]. */
+/*
+ * Combines values of another rank with those of this rank, such as by sum or maximum: into[i] =
+ * into[i] op from[i].
+ */
 typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
 /*
  * Sum: into[i] += from[i]. The additions are counted as work, and their time does not count as

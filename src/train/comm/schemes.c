@@ -1,12 +1,12 @@
 /*
  * All-reduces over n ranks, made of point-to-point messages. If a message of M bytes takes a + Mb
- * seconds and adding M bytes takes c seconds, the schemes take
+ * seconds and adding M bytes takes c seconds, an all-reduce of M bytes takes the time
  *
  *     tree       2 L (a + Mb) + L c                        L = ceil(log2 n)
- *     ring       2(n-1) a + 2(n-1)/n Mb + (n-1)/n c        exact when n divides the count
- *     doubling   L (a + Mb + c)                            n a power of two
- *                (2 + K)(a + Mb) + (1 + K) c               K = floor(log2 n), other n
- *     two-wave   (g-1 + ceil(n/g)-1)(a + Mb + c) + L (a + Mb)     g = ceil(sqrt n), at most
+ *     ring       2(n-1) a + 2(n-1)/n Mb + (n-1)/n c        exact if n divides the count
+ *     doubling   L (a + Mb + c)                            if n is a power of two
+ *                (2 + K)(a + Mb) + (1 + K) c               for other n, K = floor(log2 n)
+ *     two-wave   (g-1 + ceil(n/g)-1)(a + Mb + c) + L (a + Mb)     at most, g = ceil(sqrt n)
  *     master     2(n-1)(a + Mb) + (n-1) c
  *
  * provided that a message starts when both sides are ready for it, and that links are full duplex.

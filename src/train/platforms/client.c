@@ -124,8 +124,8 @@ static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 }
 
 /*
- * The clock of the oldest shard in the worker's copy of w. With synchronous steps it is the clock
- * to compute.
+ * Returns the clock of the oldest shard in the worker's copy of w. With synchronous steps this is
+ * the clock that the worker has to compute.
  */
 static double client_oldest_version(const struct hm_client *c)
 {

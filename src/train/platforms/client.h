@@ -18,11 +18,11 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
                    struct hm_err *err);
 
 /*
- * Get w for the current clock; blocks until w is fresh enough. Returns true, and no w, if the
- * servers are paused; then call this function again after hm__client_resume.
+ * Get w for the current clock; blocks until w is fresh enough. If the servers are paused, returns
+ * true and does not set *ret_w; call this function again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
-/* The current clock of this worker; the last w is for this clock. */
+/* Returns the clock for which this worker computes a gradient. */
 double hm__client_clock_now(const struct hm_client *client);
 
 /*

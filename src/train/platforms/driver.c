@@ -22,15 +22,18 @@ enum driver_command_kind {
 struct driver_command {
     double kind;
     /*
-     * GRADIENT: current iteration; START, DONE: number of iterations finished; ITERATE: number of
-     * iterations to do.
+     * In GRADIENT: current iteration. In START and DONE: number of iterations finished. In ITERATE:
+     * number of iterations to do.
      */
     double iteration;
-    /* DONE: the algorithm has converged; ITERATE: the driver must send the state back. */
+    /*
+     * In DONE: 1 if the algorithm has converged. In ITERATE: 1 if the driver must return its state.
+     */
     double settled;
-    double samples;                         /* START, DONE */
-    double seconds, compute_s, bytes, flop; /* DONE: measurements of the driver for this segment. */
-    double values[];                        /* GRADIENT, DONE: w. */
+    double samples; /* In START and DONE: number of rows processed so far. */
+    /* In DONE: measurements of the driver for this segment. */
+    double seconds, compute_s, bytes, flop;
+    double values[]; /* In GRADIENT and DONE: w. */
 };
 
 /* Settings that are sent to the driver at the start. */

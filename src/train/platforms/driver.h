@@ -7,7 +7,7 @@
  *
  *     ceil(log2(n + 1)) (a + Mb) + (g - 1 + ceil(n / g)) (a + Mb),   g = ceil(sqrt n),
  *
- * besides the time of the additions.
+ * plus the time of the additions.
  */
 #ifndef HM_DRIVER_H
 #define HM_DRIVER_H
@@ -31,8 +31,8 @@ int hm__driver_worker_begin(struct hm_run *run, struct hm_comm *world, bool save
                             struct hm_err *err);
 void hm__driver_worker_end(struct hm_run *run);
 /*
- * Shut the driver down, if the workers cannot start; only rank 0 sends. Call this function instead
- * of hm__driver_worker_begin and hm__driver_worker_end.
+ * Shut the driver down if the workers cannot start; only rank 0 sends a message. Call this function
+ * instead of hm__driver_worker_begin and hm__driver_worker_end.
  */
 void hm__driver_worker_cancel(struct hm_comm *world);
 

@@ -15,7 +15,10 @@ enum hm_message_kind {
     HM_MESSAGE_SHUTDOWN, /* The worker disconnects; the server replies with the same kind. */
     /* Messages from worker 0. */
     HM_MESSAGE_START,
-    /* Worker 0 requests the statistics, w and the state, which follow as separate messages. */
+    /*
+     * Worker 0 requests the statistics, w and the state; the server sends them as separate
+     * messages.
+     */
     HM_MESSAGE_REPORT,
     HM_MESSAGE_RESUME,
     /* Messages from a server. */
@@ -27,20 +30,23 @@ enum hm_message_kind {
 
 struct hm_message {
     double kind;
-    /* PUSH: clock of the gradient; PARAMETERS: w includes all gradients of earlier clocks. */
-    double clock;
-    double rows; /* PUSH: number of rows in the mini-batch. */
     /*
-     * PUSH, PULL: 1 if the worker waits for w; PAUSED: 1 if the worker must send its last message
-     * again.
+     * In PUSH: clock of the gradient. In PARAMETERS: w includes all gradients of clocks before this
+     * one.
+     */
+    double clock;
+    double rows; /* In PUSH: number of rows in the mini-batch. */
+    /*
+     * In PUSH and PULL: 1 if the worker waits for w. In PAUSED: 1 if the worker must send its last
+     * message again.
      */
     double wants;
-    double target; /* RESUME: iteration after which the servers pause. */
-    /* RESUME: time at which the first server paused, in seconds; negative: unknown. */
+    double target; /* In RESUME: iteration after which the servers pause. */
+    /* In RESUME: time at which the first server paused, in seconds; negative: unknown. */
     double paused_s;
-    double drop_late; /* RESUME: 1 if messages that arrived after the pause are dropped. */
+    double drop_late; /* In RESUME: 1 if messages that arrived after the pause are dropped. */
     double reserved;  /* Pads the header to 64 bytes. */
-    double values[];  /* PUSH: sum of the gradients of the rows; PARAMETERS: w. */
+    double values[];  /* In PUSH: sum of the gradients of the rows. In PARAMETERS: w. */
 };
 
 #define HM_MESSAGE_HEADER (offsetof(struct hm_message, values))
@@ -64,7 +70,7 @@ struct hm_server_report {
 
 /* Whether the gradients of all workers for one clock are combined into one step. */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
-/* The shard of w on server k. */
+/* Returns the range of w that is stored on server k. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*

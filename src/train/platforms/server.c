@@ -1,7 +1,7 @@
 /*
  * A parameter server rank: it holds a shard of w and processes messages of the workers until all
- * workers have disconnected. It has one thread, which waits for the next message with a receive
- * open to each worker; replies are sent without blocking.
+ * workers have disconnected. It has one thread, which keeps a receive open for each worker and
+ * waits for the next message; replies are sent without blocking.
  */
 #include "server.h"
 
@@ -41,7 +41,7 @@ struct parameter_server {
     const struct hm_serving *serving;
     /* Objective without rows; its unknowns are the shard of this server. */
     struct hm_objective objective;
-    /* A communicator of this rank alone, with the clock of `world`. */
+    /* A communicator of this rank alone; it reads the time from the back end of `world`. */
     struct hm_comm own;
     struct hm_run run;
     struct hm_arena *arena;
@@ -200,8 +200,8 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * Check the lead of a worker over the slowest worker, in clocks. A lead above `most` is a bug of
- * the server.
+ * Check the lead of a worker over the slowest worker, in clocks. A lead above `most` would be a bug
+ * of the server.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
                               double finished, double most)
@@ -349,7 +349,9 @@ static void server_resume(struct parameter_server *s, const struct hm_message *m
 
     s->target = message->target;
     hm__comm_barrier(s->world);
-    /* Resume later by as much as this server paused later than the first server. */
+    /*
+     * If this server paused later than the first server, it also resumes later, by the same time.
+     */
     if (shared && s->paused_s > message->paused_s)
         s->world->ops->pause(s->world, s->paused_s - message->paused_s);
     s->idle_s += s->world->ops->now(s->world) - s->paused_s;

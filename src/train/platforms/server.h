@@ -3,9 +3,9 @@
  *
  * The first `workers` ranks have the rows; the other ranks have one shard of w each: shard k, the
  * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (add), and
- * finishes a clock (clock; see client.h); one message to each server pushes all its increments, and
- * the reply contains w at that time. The increments are gradients: the server applies the second
- * half of the algorithm's step (hm_algorithm.update).
+ * finishes a clock (clock; see client.h); then it pushes its increments with one message to each
+ * server, and the reply contains the server's shard of w at that time. The increments are
+ * gradients: the server applies the second half of the algorithm's step (hm_algorithm.update).
  *
  * Clocks are counted from 0. A worker that computes clock c has finished c clocks.
  *
@@ -14,17 +14,18 @@
  *             workers the first n - b gradients make the step, again added in the order of the
  *             workers; a gradient that arrives later is dropped, and its worker gets the newest w.
  *     SSP(s)  Each gradient is applied on arrival, as a fraction of a step. No worker computes
- *             clock c before all have finished clock c - s (Ho et al.: More effective distributed
- *             ML via a stale synchronous parallel parameter server, NIPS 2013). SSP(0) equals BSP
- *             bit for bit.
+ *             clock c before all workers have finished clock c - s (Ho et al.: More effective
+ *             distributed ML via a stale synchronous parallel parameter server, NIPS 2013). SSP(0)
+ *             and BSP have the same bits.
  *     async   Like SSP, but without a staleness bound.
  *
- * An iteration is one step of BSP; otherwise it is n gradients, from any workers.
+ * With BSP, an iteration is one step; with SSP and async it is n gradients from any workers, where
+ * n is the number of workers.
  *
  * To evaluate w, the servers pause after a given number of iterations. They notify each worker that
  * sends a message, until all workers have stopped. Gradients that arrived during the pause are sent
- * again afterwards; in virtual time with the same delay after the start of the pause. The duration
- * of a pause is not measured.
+ * again afterwards; in virtual time, the delay of a gradient after the resumption equals its delay
+ * after the start of the pause. The duration of a pause is not measured.
  */
 #ifndef HM_SERVER_H
 #define HM_SERVER_H
@@ -79,8 +80,8 @@ int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
                             const struct hm_serving *serving, struct hm_err *err);
 void hm__server_worker_end(struct hm_run *run);
 /*
- * Shut the servers down, if the workers cannot start; only rank 0 sends. Call this function instead
- * of hm__server_worker_begin and hm__server_worker_end.
+ * Shut the servers down if the workers cannot start; only rank 0 sends a message. Call this
+ * function instead of hm__server_worker_begin and hm__server_worker_end.
  */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
 /* Statistics of the run. Collective over the workers; the result is complete on rank 0 only. */

@@ -182,7 +182,7 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* At most `seconds`, since a worker may still compute while the servers are paused. */
+        /* The limit is needed since a worker may still compute while the servers are paused. */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
         .flop = sums[1] + all.flop - s->last.flop,

@@ -19,8 +19,8 @@ size_t hm__mrf_block(size_t vertices, int rank, int size)
 int hm__mrf_owner(size_t vertices, size_t vertex, int size)
 {
     /*
-     * The owner of vertex v is the largest rank r with floor(V r/n) <= v, that is, with V r/n < v +
-     * 1.
+     * With V vertices and n ranks, the owner of vertex v is the largest rank r with floor(V r/n) <=
+     * v, that is, with V r/n < v + 1.
      */
     return (int)((((uint64_t)vertex + 1) * (uint64_t)size - 1) / (uint64_t)vertices);
 }
@@ -169,8 +169,8 @@ static size_t markov_table_length(const struct hm_markov *m, size_t edge)
 }
 
 /*
- * Whether the table of an edge has one value on its diagonal and one other value, not zero,
- * elsewhere.
+ * Whether the table of an edge has the same value everywhere on its diagonal, and the same nonzero
+ * value everywhere else.
  */
 static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {

@@ -15,7 +15,7 @@
 #include "howmany.h"
 #include "markov.h"
 
-/* Number of zero edges that are stored after the last edge, since prefetching may read them. */
+/* Number of dummy edges (0, 0) stored after the last edge, since prefetching reads beyond it. */
 enum { HM_MRF_AHEAD = 16 };
 
 /*
@@ -37,7 +37,10 @@ struct hm_mrf {
     size_t edge_count; /* Number of edges that touch own vertices. */
     /* Local indices of the two ends of each edge, then HM_MRF_AHEAD edges of zeros. */
     uint32_t *ends;
-    /* psi(x, y) of an edge is its weight > 0 if x = y, else 1; NULL: the field has tables. */
+    /*
+     * Weight of each edge, > 0: psi(x, y) is the weight if x = y, else 1; NULL: the field has
+     * tables.
+     */
     double *weights;
     /* psi(x_a, x_b) of each edge, row by row, with largest value 1; NULL: the field has weights. */
     double *tables;

@@ -3,11 +3,11 @@
  * from random numbers that depend only on the seed and on the index of the vertex or edge.
  *
  * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
- * number pi(e), where pi is a permutation of the V (V-1)/2 pairs: a Feistel network of six rounds
- * on the smallest sufficient even number of bits, applied again while the result is too large
- * (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002). Ranks
- * enumerate all edges of a tree or a random graph and keep those that touch their block: time grows
- * with the size of the whole graph, memory with the size of the rank's part.
+ * number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a Feistel network
+ * of six rounds on the smallest sufficient even number of bits, applied again while the result is
+ * too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
+ * Ranks enumerate all edges of a tree or a random graph and keep those that touch their block: time
+ * grows with the size of the whole graph, memory with the size of the rank's part.
  */
 #include "field.h"
 
@@ -66,7 +66,10 @@ static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 
-/* Edges of a grid, row after row: each vertex is connected to its right and its lower neighbour. */
+/*
+ * Adds the edges of a grid, row after row: each vertex is connected to its right and its lower
+ * neighbour.
+ */
 static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
                              struct hm_mrf_edges *edges, struct hm_err *err)
 {

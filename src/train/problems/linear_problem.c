@@ -35,7 +35,10 @@ static double linear_eval_four(const struct hm_objective *o, const size_t row[4]
     return sum;
 }
 
-/* Evaluates rows k..k + count - 1 of the list, with count 4 or 8, and adds their losses to *sum. */
+/*
+ * Evaluates the rows at positions k..k + count - 1 of the list, where count is 4 or 8, and adds
+ * their losses to *sum.
+ */
 static void linear_eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
                               size_t k, size_t count, double *gradient, double *sum)
 {
@@ -190,7 +193,10 @@ static const struct hm_objective_ops softmax_ops = {
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
-    /* This bound is from Boehning: Multinomial logistic regression algorithm, 1992. */
+    /*
+     * This bound of the curvature is from Boehning: Multinomial logistic regression algorithm,
+     * 1992.
+     */
     objective->curvature = 0.5;
     objective->unknowns = objective->rows.features * objective->outputs;
     objective->state = hm__arena_alloc(objective->arena, objective->outputs, sizeof(double));

@@ -23,7 +23,7 @@ static double hinge_ascend(double z, double y, double old, double q)
 {
     double slack = 1 - y * z, b = y * old;
 
-    /* An empty row has q = 0; then the dual objective is linear in b. */
+    /* An empty row has no curvature (q = 0); then the dual objective is linear in b = y alpha. */
     b = q > 0 ? b + slack / q : slack > 0 ? 1 : slack < 0 ? 0 : b;
     return y * fmin(1, fmax(0, b));
 }
@@ -55,7 +55,8 @@ static double logistic_ascend(double z, double y, double old, double q)
     enum { STEPS = 60 };
     double m = y * z, start = y * old;
     /*
-     * Outside this bracket the quadratic term, at most q, cannot change the sign of the function.
+     * Outside this bracket the term q (b - old), whose absolute value is at most q, cannot change
+     * the sign of the function.
      */
     double low = -m - q, high = -m + q, t = -m;
 

@@ -12,8 +12,8 @@ struct hm_loss {
     const char *name;  /* Name of the problem with this loss. */
     const char *title; /* Description of the problem. */
     /*
-     * Largest second derivative of the loss in z; for the hinge, 1, as for its Huber-like
-     * smoothing.
+     * Largest second derivative of the loss in z; for the hinge loss it is 1, as for the smoothed
+     * (Huber-like) hinge.
      */
     double curvature;
     bool smooth;

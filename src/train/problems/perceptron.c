@@ -5,6 +5,7 @@
  * The gradient is computed by backpropagation (Rumelhart, Hinton, Williams 1986):
  *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),
  *     dW_l = a_{l-1}' D_l,  db_l = 1' D_l.
+ * Here e_y is the unit vector of class y, W' is the transpose of W, and f' is the derivative of f.
  * Rows are processed in blocks, so that all of these are matrix products. w contains, layer after
  * layer, W_l (in x out, row-major) and b_l.
  *
@@ -20,11 +21,14 @@
 #include "err.h"
 #include "random.h"
 
-/* Limits of a block of rows: number of rows, and number of values of its widest layer (16 MB). */
+/*
+ * Rows are processed in blocks of at most BLOCK_ROWS rows, fewer if the widest layer would have
+ * more than BLOCK_VALUES floats (16 MB) for a block, but at least BLOCK_ROWS_MIN rows.
+ */
 enum { BLOCK_ROWS = 512, BLOCK_ROWS_MIN = 16, BLOCK_VALUES = 1 << 22 };
 /*
- * Approximate operations per value: for bias and activation, softmax, and the derivative of the
- * activation.
+ * Approximate numbers of floating-point operations per value: for a bias with ReLU, a bias with the
+ * sigmoid, softmax, and the derivative of the activation.
  */
 enum { FLOP_RELU = 2, FLOP_SIGMOID = 12, FLOP_SOFTMAX = 14, FLOP_BACK = 2 };
 
@@ -109,7 +113,7 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
  */
 static inline float exp_below(float x)
 {
-    /* 1.5 * 2^23; adding this number leaves the integer n in the low bits. */
+    /* Adding 1.5 * 2^23 to a small float rounds it to an integer, which is then in the low bits. */
     const float round = 12582912;
     float low = x < -87 ? -87 : x, shifted = low * 1.44269504f + round, n = shifted - round;
     float r = low - n * 0.693359375f + n * 2.12194440e-4f, scale;
@@ -215,8 +219,8 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace each activation a by d f'(a), where d is the gradient in a, and f' is a (1 - a) for the
- * sigmoid; for ReLU, f' is 1 if a > 0, else 0.
+ * Replace each activation a by d f'(a), where d is the gradient with respect to a. For the sigmoid,
+ * f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)

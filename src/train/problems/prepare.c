@@ -36,7 +36,8 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
 }
 
 /*
- * Column of entry e of `values`, in which the entries of all rows are stored one row after another.
+ * Returns the column of entry e of `values`, in which the entries of all rows are stored one row
+ * after another.
  */
 static size_t entry_column(const struct hm_rows *rows, size_t e)
 {
@@ -48,8 +49,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 {
     size_t d = rows->features;
     /*
-     * Three arrays of length d: for each column the mean, the squared deviations, and the number of
-     * entries.
+     * Three arrays of length d: for each column the mean, the sum of squared deviations, and the
+     * number of entries.
      */
     double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double));
     double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
@@ -85,8 +86,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 }
 
 /*
- * Norm of row i. If squares would overflow or underflow, the row is first scaled so that its
- * largest value is 1.
+ * Returns the norm of row i. If squares would overflow or underflow, the row is first scaled so
+ * that its largest value is 1.
  */
 static double row_safe_norm(struct hm_rows *rows, size_t i, size_t at)
 {

@@ -1,4 +1,4 @@
-/* Preparation of rows for training: labels to classes, and scaling of the features. */
+/* Preparation of rows for training: conversion of labels to classes, and scaling of features. */
 #ifndef HM_PREPARE_H
 #define HM_PREPARE_H
 
@@ -52,8 +52,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows);
 
 /*
- * A number that changes when any row of any rank changes, and that does not depend on the
- * distribution of the rows over the ranks. It identifies data in checkpoints.
+ * Returns a number that identifies data in checkpoints: it changes when any row of any rank
+ * changes, and it does not depend on the distribution of the rows over the ranks.
  */
 double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, double first);
 

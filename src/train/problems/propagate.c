@@ -1,16 +1,17 @@
 /*
  * Belief propagation over ranks: the neighbours of a rank, the exchange of products, and the
- * results. The arithmetic of messages is in the kernels.
+ * results. The product of a vertex is its potential times all messages into it. The kernels
+ * (propagate_kernel.h) compute messages and products.
  *
- * A neighbour of a rank is a rank that owns one of its ghosts. The neighbour needs the products of
- * the vertices that are its ghosts, which are the own vertices on edges shared with the neighbour.
- * Both sides list these vertices in ascending order, so that no lists have to be exchanged.
+ * Two ranks are neighbours if an edge connects their vertices. For each such edge, a rank sends the
+ * product of its own vertex to the neighbour, where this vertex is a ghost. Both ranks list these
+ * vertices in ascending order, so that no lists have to be exchanged.
  *
- * Rank a exchanges with its neighbours b in ascending order of a xor b. Of all pairs that have not
- * exchanged yet, both sides of the pair with the smallest a xor b wait for each other, so there is
- * no deadlock.
+ * Rank a exchanges products with its neighbours b in ascending order of a xor b. This order avoids
+ * deadlock: of all pairs that have not exchanged yet, a pair with the smallest a xor b is next on
+ * both of its ranks, so that it can always proceed.
  *
- * The Bethe approximation of log Z from the beliefs (H entropies, d_i degrees) is
+ * The Bethe approximation of log Z from the beliefs b, with entropies H and degrees d_i, is
  *     sum_i [sum_x b_i log phi_i + (1 - d_i) H(b_i)] + sum_ab [sum_xy b_ab log psi_ab + H(b_ab)].
  */
 #include "propagate.h"
@@ -94,8 +95,8 @@ static int cut_vertex_compare(const void *left, const void *right)
 }
 
 /*
- * Index of the neighbour that owns a ghost. Valid only before the neighbours are sorted for the
- * exchanges.
+ * Returns the index of the neighbour that owns a ghost. Call this only before the neighbours are
+ * sorted for the exchanges.
  */
 static uint32_t propagate_owner_of_ghost(const struct hm_propagate *p, size_t ghost)
 {
@@ -370,7 +371,10 @@ void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
     }
 }
 
-/* Returns b log(potential) - entropy b log(b), where b is `belief`; 0 for b = 0. */
+/*
+ * Returns b log(potential) - entropy * b log(b), where b is `belief` and `entropy` is the weight of
+ * the entropy; 0 for b = 0.
+ */
 static double bethe_term(double belief, double potential, double entropy)
 {
     return belief > 0 ? belief * (log(potential) - entropy * log(belief)) : 0;
@@ -472,9 +476,9 @@ void hm__propagate_get(const struct hm_propagate *p, double *messages)
 }
 
 /*
- * Copy messages on edges shared with a neighbour: the messages that go to own vertices to `out`, or
- * the messages that go to the neighbour's vertices from `in`. Returns the total length of these
- * messages in doubles.
+ * Copy messages on edges shared with a neighbour. If `in` is not NULL, the messages that go to the
+ * neighbour's vertices are copied from `in`; otherwise the messages that go to own vertices are
+ * copied to `out`, unless it is NULL. Returns the total length of these messages in doubles.
  */
 static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neighbour *n,
                                  double *out, const double *in)

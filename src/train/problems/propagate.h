@@ -46,7 +46,8 @@ void hm__propagate_free(struct hm_propagate *propagate);
  * The counted work is the number of additions, multiplications, divisions and maxima for both
  * messages of every edge that the rank holds. With two states there are 11 operations per message
  * (5 for the update, 5 for the change, 1 for the product), 2 more with tables and 9 more with
- * damping. With S states there are 2 S^2 with tables or 4 S with weights, and 8 S more.
+ * damping. With S states there are 2 S^2 operations per message with tables or 4 S with weights,
+ * plus 8 S.
  */
 double hm__propagate_step(struct hm_propagate *propagate, struct hm_comm *comm);
 

@@ -10,8 +10,8 @@
  * Max-product uses maxima instead of the sums. Damping applies to messages that are normalised to
  * sum 1. Expressed as a ratio, a message damped by d is
  *     ((1-d) N (1 + r) + d r (N + D))/((1-d) D (1 + r) + d (N + D)),
- * also without cancellation, and the change of a normalised message from r to r' is
- * |r' - r|/((1 + r)(1 + r')).
+ * also without cancellation, and the change of a normalised message from r to r' is |r' - r|/((1 +
+ * r)(1 + r')).
  *
  * One pass over the edges updates everything in place: it reads and writes the two messages of each
  * edge in order, reads T of both ends and multiplies the new messages into the next T. An edge
@@ -19,8 +19,8 @@
  * is in the cache since edges are sorted by it. The two messages are one vector of two doubles,
  * which any 64-bit processor supports. Single precision was measured to be at most 1.2 times as
  * fast on a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in
- * the division, not in memory access. It would not resolve changes below 1e-7 and has an eighth of
- * the exponent range.
+ * the division, not in memory access. Single precision would not resolve changes below 1e-7, and it
+ * has an eighth of the exponent range.
  *
  * Value ranges. The kernel is used if the ratios of the entries of every table are within
  * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
@@ -28,8 +28,8 @@
  * partial product, is in 2^-490..2^490. For the other vertices (wild, of very high degree), T is
  * recomputed as a mantissa and an exponent, and clamped to 2^-500..2^500. Clamping changes no
  * message by more than a relative 2^-99, since T/r is then beyond 2^300, where the update has
- * converged to psi11/psi10 or psi01/psi00. N and D are in 2^-700..2^700, and their products with
- * 1 + r < 2^201 do not overflow.
+ * converged to psi11/psi10 or psi01/psi00. N and D are in 2^-700..2^700, and their products with 1
+ * + r < 2^201 do not overflow.
  */
 #include <math.h>
 
@@ -306,8 +306,8 @@ INLINE pair pair_abs(pair x)
 struct change {
     double most;
     /*
-     * Changes up to this bound are skipped. It is slightly below `most`, so that the result does
-     * not depend on the order of the edges.
+     * Changes up to this bound are skipped. The bound is slightly below `most`, so that the result
+     * does not depend on the order of the edges.
      */
     double bar;
 };
@@ -326,8 +326,8 @@ INLINE void change_update(struct change *change, pair old, pair new)
 }
 
 /*
- * Update both messages of an edge: lane 0 is the message from the first end to the second, lane 1
- * the message back.
+ * Update both messages of an edge: lane 0 is the message from the first end to the second, and lane
+ * 1 is the message in the other direction.
  */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)

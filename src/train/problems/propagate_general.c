@@ -6,8 +6,8 @@
  * any degree neither overflows nor underflows and one factor, zero or not, can be removed again:
  *     c_ij(x) = T_i(x)/m_ji(x), or 0 if a zero remains;  m_ij(y) ~ sum_x c_ij(x) psi_ij(x, y).
  * c is scaled so that its largest entry is 1. Non-zero entries of c or m below 2^-700 become
- * 2^-700, so that only a zero potential makes a zero (or a product of a potential and an entry that
- * underflows).
+ * 2^-700, so that an entry is zero only if a potential is zero, or if the product of a potential
+ * and an entry underflows.
  *
  * With weights (psi = w if x = y, else 1) a message costs 4 S instead of 2 S^2 operations: the
  * off-diagonal part is a prefix sum plus a suffix sum, without subtraction.
@@ -21,8 +21,8 @@
 static const double LEAST = 0x1p-700, UNIT = 0x1p256;
 
 /*
- * The number mantissa * 2^(256 exponent), with mantissa in (2^-256, 1], if zeros == 0; otherwise
- * the number 0.
+ * A number with a wide range of exponents: mantissa * 2^(256 exponent), with the mantissa in
+ * (2^-256, 1], if `zeros` is 0; otherwise the number is 0, and `zeros` counts its zero factors.
  */
 struct wide {
     double mantissa;
@@ -133,7 +133,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply a wide number by a value of at most 1. */
+/* Multiply a number (struct wide) by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -147,7 +147,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide a wide number by a value of at most 1 that is one of its factors. */
+/* Divide a number (struct wide) by one of its factors, which is at most 1. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -163,8 +163,8 @@ static inline struct wide wide_divide(struct wide w, double value)
 }
 
 /*
- * Convert wide numbers to doubles, scaled so that the largest is 1; if all numbers are 0, all
- * results are 0.
+ * Convert numbers (struct wide) to doubles, scaled so that the largest is 1; if all numbers are 0,
+ * all results are 0.
  */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
 {
@@ -178,7 +178,7 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            /* Four divisions already underflow, so more are not needed. */
+            /* After four divisions the value is below LEAST, so more divisions are not needed. */
             values[x] /= UNIT;
         most = values[x] > most ? values[x] : most;
     }
@@ -254,8 +254,8 @@ static inline double general_combine(const struct general_kernel *k, double x, d
 }
 
 /*
- * Message over an edge with a weight: prefix and suffix sums of the other entries, plus the weight
- * times the entry itself.
+ * Compute the message over an edge with a weight. An entry is the sum of the other entries of c,
+ * from prefix and suffix sums, plus the weight times the entry of c itself.
  */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
                                       const double *cavity, size_t states, double *sent)

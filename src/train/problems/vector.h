@@ -8,7 +8,7 @@
 #include "rows.h"
 
 double hm__dot(const double *a, const double *b, size_t count);
-/* Compute b += factor a. */
+/* Compute b += factor * a. */
 void hm__axpy(double factor, const double *a, double *b, size_t count);
 
 /*

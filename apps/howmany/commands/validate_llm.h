@@ -1,0 +1,10 @@
+/* howmany validate --llm: predicts measured training steps of large networks. */
+#ifndef HM_VALIDATE_LLM_H
+#define HM_VALIDATE_LLM_H
+
+#include <stdbool.h>
+
+/* Predict every built-in row and print predictions and errors. Returns an exit code. */
+int validate_llm(bool json);
+
+#endif

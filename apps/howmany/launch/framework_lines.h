@@ -1,0 +1,24 @@
+/* Recognises the lines in which training frameworks report the time of their iterations. */
+#ifndef HM_FRAMEWORK_LINES_H
+#define HM_FRAMEWORK_LINES_H
+
+#include <stdbool.h>
+
+struct launch_frameworks; /* Opaque: the compiled expressions. */
+
+/* What one line reports. */
+struct launch_framework_line {
+    const char *framework; /* Name of the framework; static. */
+    double seconds;        /* Seconds of one iteration. */
+    double loss;           /* Loss in the same line; NaN: none. */
+};
+
+/* Compile the expressions. Returns NULL when out of memory. */
+struct launch_frameworks *launch_frameworks_new(void);
+void launch_frameworks_free(struct launch_frameworks *frameworks);
+
+/* Read a line. Returns false, and leaves *ret_line unchanged, if no framework writes such lines. */
+bool launch_frameworks_read(const struct launch_frameworks *frameworks, const char *line,
+                            struct launch_framework_line *ret_line);
+
+#endif

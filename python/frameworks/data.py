@@ -1,0 +1,29 @@
+"""MNIST for the framework tests: the training images and labels from the folder that HOWMANY_DATA names."""
+import gzip
+import os
+import sys
+
+import numpy
+
+
+def read_idx(folder, name):
+    for path in (os.path.join(folder, name), os.path.join(folder, name + ".gz")):
+        if os.path.exists(path):
+            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as stream:
+                data = stream.read()
+            count = data[3]
+            shape = [int.from_bytes(data[4 + 4 * i:8 + 4 * i], "big") for i in range(count)]
+            return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * count).reshape(shape)
+    return None
+
+
+def mnist(rows=60000):
+    """Images as rows of 784 numbers from 0 to 1, and labels. Without the files, random rows of the same shape: the
+    seconds are then still those of MNIST, and the loss is not."""
+    folder = os.path.join(os.environ.get("HOWMANY_DATA", os.path.join(os.path.dirname(__file__), "../../../shared/data")), "mnist")
+    images, labels = read_idx(folder, "train-images-idx3-ubyte"), read_idx(folder, "train-labels-idx1-ubyte")
+    if images is None or labels is None:
+        print("MNIST is not there; random images are used", file=sys.stderr)
+        random = numpy.random.default_rng(1)
+        images, labels = random.integers(0, 256, (rows, 28, 28), numpy.uint8), random.integers(0, 10, rows, numpy.uint8)
+    return images[:rows].reshape(-1, 784).astype(numpy.float32) / 255, labels[:rows].astype(numpy.int64)

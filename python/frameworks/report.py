@@ -1,0 +1,66 @@
+"""Tables for docs/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict the largest
+n with its interval, and put the measured value beside it. Usage: report.py FOLDER"""
+import csv
+import datetime
+import glob
+import importlib
+import os
+import platform
+import statistics
+import sys
+
+import howmany
+
+PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tensorflow", "pyspark")
+
+
+def measured(path):
+    """{n: [seconds of each run]} of the runs that succeeded."""
+    runs = {}
+    with open(path, encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            if row["status"] == "ok":
+                runs.setdefault(int(row["n"]), []).append(float(row["seconds"]))
+    return runs
+
+
+def rows_of(runs):
+    return [{"n": n, "seconds": seconds} for n, all_seconds in runs.items() for seconds in all_seconds]
+
+
+def seconds_text(value):
+    return "" if value is None else f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def report(path):
+    """A line of the table: measured medians, and the prediction of the largest n from the others."""
+    runs = measured(path)
+    name = os.path.basename(path)[:-4]
+    shown = ", ".join(f"{n}: {seconds_text(statistics.median(runs[n]))}" for n in sorted(runs))
+    if len(runs) < 3:
+        return f"| {name} | {shown} | | | |"
+    largest = max(runs)
+    fit = howmany.fit(rows_of({n: s for n, s in runs.items() if n != largest}), target=largest)
+    point = fit.predictions[0]
+    actual = statistics.median(runs[largest])
+    low, high = point.low_s, point.high_s
+    interval = f"{seconds_text(low)} to {seconds_text(high)}" if low is not None else "none: too few runs"
+    return (f"| {name} | {shown} | {seconds_text(point.time_s)} | {interval} | "
+            f"{100 * (point.time_s / actual - 1):+.0f} % |")
+
+
+def main():
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {importlib.import_module(name).__version__}")
+        except ImportError:
+            found.append(f"{name} is not installed")
+    print(f"{datetime.date.today()}, Python {platform.python_version()}, {os.cpu_count()} cores, howmany "
+          f"{howmany.__version__}; {', '.join(found)}.\n")
+    print("| run | seconds of an iteration, by n | predicted for the largest n | 90 % interval | off by |\n|---|---|---|---|---|")
+    for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.csv"))):
+        print(report(path))
+
+
+main()

@@ -1,0 +1,81 @@
+"""From the arguments of a function to an answer."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar
+
+from . import _library
+from ._answers import Answer
+from ._values import Fields, encode
+
+#: Fields that name files to write.
+OUTPUTS = ("plot", "save", "output")
+T = TypeVar("T", bound=Answer)
+
+
+class Verb(NamedTuple):
+    """What a verb offers: its formats, and the fields that are documents or pairs."""
+    name: str
+    json: bool
+    csv: bool
+    plot: bool
+    kinds: Dict[str, str]
+
+
+class Request:
+    """A request that can be run in several formats."""
+
+    def __init__(self, verb: Verb, arguments: Mapping[str, Any]) -> None:
+        self.verb = verb
+        self.fields = Fields(verb.kinds, arguments)
+
+    def run(self, *extra: Tuple[str, str], quiet: bool = False) -> _library.Reply:
+        """Run it with more fields; `quiet` leaves out the files that it writes."""
+        fields = self.fields
+        texts = [pair for pair in fields.texts if not (quiet and pair[0] in OUTPUTS)]
+        return _library.run(self.verb.name, [*texts, *extra], fields.contents,
+                            encode(fields.trees) if fields.trees else None)
+
+    def chart(self) -> Optional[str]:
+        """The picture of the answer as SVG; None if the verb has none or gnuplot is not installed."""
+        if not self.verb.plot or not shutil.which("gnuplot"):
+            return None
+        folder = tempfile.mkdtemp(prefix="howmany-")
+        try:
+            path = os.path.join(folder, "chart.svg")
+            write_files([file for file in self.run(("plot", path), quiet=True).files if file.program])
+            with open(path, encoding="utf-8") as stream:
+                return stream.read()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def draw(script: str) -> None:
+    """Run a script of gnuplot; it names the picture that it writes."""
+    program = shutil.which("gnuplot")
+    if not program:
+        raise _library.Error("gnuplot is not installed, so there is no picture", code="unsupported", field="plot",
+                             hint="install gnuplot (Debian: gnuplot-nox)")
+    done = subprocess.run([program, "-"], input=script.encode(), capture_output=True, check=False)
+    if done.returncode:
+        raise _library.Error("gnuplot failed: " + done.stderr.decode(errors="replace").strip()[-200:], code="io", field="plot")
+
+
+def write_files(files: Sequence[_library.File]) -> None:
+    for file in files:
+        if file.program:
+            draw(file.text)
+        else:
+            with open(file.path, "w", encoding="utf-8") as stream:
+                stream.write(file.text)
+
+
+def ask(cls: Type[T], verb: Verb, arguments: Mapping[str, Any]) -> T:
+    """Run a request; the answer is JSON where the verb has it, else text."""
+    request = Request(verb, arguments)
+    reply = request.run(*([("json", "true")] if verb.json else []))
+    write_files(reply.files)
+    return cls._of_reply(reply.text, reply.answered, request)

@@ -1,0 +1,83 @@
+"""Runs the Python of documents with the installed package: documents.py FILE… [--without pandas]
+
+The blocks of a Markdown file are run one after another. A block in text that follows a block of Python is what that
+prints. The cells of a notebook are run again, and their text outputs must be those that are stored. Files are written to
+a temporary folder, in which examples/ is a link. Without pandas, lines that need it are left out.
+"""
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def compare(name, wanted, shown):
+    if wanted.rstrip() != shown.rstrip():
+        sys.exit(f"{name}: the document shows\n{wanted}\nand the program prints\n{shown}")
+
+
+def run_markdown(name, text, without_pandas):
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, re.M | re.S)
+    space, shown = {"__name__": "__main__"}, ""
+    for kind, block in blocks:
+        if kind == "text":
+            compare(name, block, shown)
+            continue
+        if without_pandas:
+            block = re.sub(r"^.*to_frame.*$", "", block, flags=re.M)
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(compile(block, name, "exec"), space)  # pylint: disable=exec-used
+        shown = stream.getvalue()
+    return sum(kind == "python" for kind, _ in blocks)
+
+
+def texts_of(cell):
+    """The text outputs of a cell: what it prints, and the text of its value."""
+    texts = []
+    for output in cell.get("outputs", []):
+        texts.append(output["text"] if output["output_type"] == "stream" else output.get("data", {}).get("text/plain", ""))
+    return "\n".join(text.rstrip() for text in texts)
+
+
+def run_notebook(name, path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    stored = nbformat.read(path, as_version=4)
+    again = nbformat.read(path, as_version=4)
+    NotebookClient(again, timeout=120, kernel_name="python3").execute()
+    cells = [(old, new) for old, new in zip(stored.cells, again.cells) if old.cell_type == "code"]
+    for old, new in cells:
+        compare(name, texts_of(old), texts_of(new))
+    if not any("text/html" in output.get("data", {}) for _, cell in cells for output in cell.outputs):
+        sys.exit(f"{name}: no cell shows HTML")
+    return len(cells)
+
+
+def main():
+    files = [word for word in sys.argv[1:] if not word.startswith("--")]
+    without_pandas = "--without" in sys.argv
+    if without_pandas:
+        files.remove("pandas")
+    paths = [os.path.abspath(file) for file in files]
+    for file, path in zip(files, paths):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
+            os.chdir(folder)
+            os.environ["HOWMANY_DB"] = os.path.join(folder, "own.db")
+            if path.endswith(".ipynb"):
+                count = run_notebook(file, path)
+            else:
+                with open(path, encoding="utf-8") as stream:
+                    count = run_markdown(file, stream.read(), without_pandas)
+            os.chdir(ROOT)
+        if count == 0:
+            sys.exit(f"{file}: it has no Python")
+        print(f"{file}: {count} blocks")
+
+
+if __name__ == "__main__":
+    main()

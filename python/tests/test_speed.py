@@ -1,0 +1,63 @@
+"""Speed and threads. Times are of the processor, so that other programs do not count."""
+import concurrent.futures
+import threading
+import time
+import unittest
+
+import howmany
+from support import Case, example
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+
+class Speed(Case):
+    def test_a_plan_takes_under_a_millisecond(self):
+        howmany.plan(example("fig2-spark-ann.yaml"))
+        begin = time.process_time()
+        for _ in range(500):
+            self.assertEqual(howmany.plan(example("fig2-spark-ann.yaml")).best.n, 9)
+        each = (time.process_time() - begin) / 500
+        print(f"a plan takes {1e3 * each:.3f} ms")
+        self.assertLess(each, 1e-3)
+
+    def test_ten_thousand_plans_take_under_ten_seconds(self):
+        count = 10000
+        batches = [60000 + i for i in range(count)]
+        table = pandas.DataFrame({"batch": batches}) if pandas else {"batch": batches}
+        begin = time.process_time()
+        answers = howmany.plans(table, example("fig2-spark-ann.yaml"))
+        best = [row["n"] for row in answers.to_dicts()]
+        spent = time.process_time() - begin
+        print(f"{count} plans take {spent:.1f} s")
+        self.assertEqual((len(best), best[0]), (count, 9))
+        self.assertLess(spent, 10)
+
+    def test_threads_get_the_same_answers(self):
+        names = ["fig1.yaml", "fig2-spark-ann.yaml", "gpt2.yaml", "alexnet.yaml"] * 25
+        alone = {name: howmany.plan(example(name)).json for name in set(names)}
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for name, answer in zip(names, pool.map(lambda name: howmany.plan(example(name)).json, names)):
+                self.assertEqual(answer, alone[name])
+
+    def test_other_threads_go_on_during_a_request(self):
+        """A call that kept the interpreter's lock would stop the counter below."""
+        done = threading.Event()
+
+        def work():
+            howmany.advise(example("mnist-traces.csv.gz"), loss=1e-4)
+            done.set()
+
+        thread = threading.Thread(target=work)
+        count = 0
+        thread.start()
+        while not done.is_set() and count < 10 ** 7:
+            count += 1
+        thread.join()
+        self.assertGreater(count, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

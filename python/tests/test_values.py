@@ -1,0 +1,143 @@
+"""Arguments of all kinds, errors, and answers as objects, text, tables and HTML."""
+import os
+import pathlib
+import shutil
+import unittest
+
+import howmany
+from support import Case, command, example, read
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+JOB = {"compute": "10 s/n", "communicate": "1 s*ln(n)"}
+RUNS = {"n": [1, 2, 4, 8, 1, 4], "seconds": [10.1, 5.4, 3.05, 2.02, 9.9, 3.1]}
+
+
+class Arguments(Case):
+    def test_tables_of_all_kinds_are_one_table(self):
+        rows = [dict(zip(RUNS, row)) for row in zip(*RUNS.values())]
+        text = "n,seconds\n" + "".join(f"{row['n']},{row['seconds']}\n" for row in rows)
+        path = pathlib.Path(self.folder, "runs.csv")
+        path.write_text(text)
+        kinds = [RUNS, rows, text, text.encode(), path, str(path)]
+        if pandas:
+            kinds.append(pandas.DataFrame(RUNS))
+        answers = [howmany.fit(kind, target=16) for kind in kinds]
+        for answer in answers:
+            self.assertEqual(answer.predictions, answers[0].predictions)
+            self.assertEqual(answer.run_count, 6)
+
+    def test_a_file_of_a_job_and_its_contents(self):
+        by_name, by_path = howmany.plan(example("fig1.yaml")), howmany.plan(pathlib.Path(example("fig1.yaml")))
+        self.assertEqual(by_name.json, by_path.json)
+        self.assertEqual(by_name.json, howmany.plan(read("examples/fig1.yaml")).json)
+
+    def test_a_job_by_name_and_a_table_and_a_cluster_as_dicts(self):
+        cluster = {"flops": "100 Gflop/s", "network": {"bandwidth": "1 Gbit/s"}}
+        answer = howmany.plan(example("fig2-spark-ann.yaml"), runs=RUNS, on=[cluster])
+        self.assertEqual(answer.provenance, "model and runs")
+
+    def test_flags_numbers_and_lists(self):
+        self.assertEqual(howmany.plan(JOB, weak=True).scaling, "weak")
+        self.assertEqual(len(howmany.plan(JOB, max_n=5).curve), 5)
+        self.assertEqual([p.n for p in howmany.fit(RUNS, predict=[32, 64]).predictions], [32, 64])
+        self.assertEqual(howmany.plan(JOB, set=["communicate=2 s*ln(n)"]).best.n, 5)
+        self.assertEqual(howmany.plan(JOB, set={"communicate": "2 s*ln(n)"}).best.n, 5)
+
+    def test_values_that_cannot_be_passed_on(self):
+        with self.assertRaises(TypeError):
+            howmany.plan(JOB, max_n=object())
+        with self.assertRaisesRegex(TypeError, "differ in length: n 2, seconds 1"):
+            howmany.fit({"n": [1, 2], "seconds": [3]})
+
+    def test_import_of_a_price_list_writes_a_catalog(self):
+        prices = os.path.join(self.folder, "vms.csv")
+        with open(prices, "w", encoding="utf-8") as stream:
+            stream.write("InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,SpotPrice,Region\n"
+                         "p3.2xlarge,V100,1,8,61,3.06,1.0,us-east-1\n")
+        output = os.path.join(self.folder, "own.yaml")
+        howmany.catalog_import(prices, output=output)
+        with open(output, encoding="utf-8") as stream:
+            self.assertIn("p3.2xlarge", stream.read())
+
+
+class Errors(Case):
+    def test_an_error_has_field_and_hint(self):
+        with self.assertRaises(howmany.Error) as caught:
+            howmany.plan(JOB, goal="tme")
+        error = caught.exception
+        self.assertEqual((error.code, error.field, error.source), ("name", "goal", "request"))
+        self.assertEqual(error.hint, "did you mean time?")
+        self.assertEqual(str(error), "goal: 'tme' is not time, cost or balance\n  did you mean time?")
+
+    def test_an_error_in_a_document_has_file_and_line(self):
+        path = os.path.join(self.folder, "job.yaml")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write("compute: 10/n\nbatsh: 3\n")
+        with self.assertRaises(howmany.Error) as caught:
+            howmany.plan(path)
+        self.assertEqual((caught.exception.source, caught.exception.line, caught.exception.code), (path, 2, "key"))
+
+    def test_a_missing_file(self):
+        with self.assertRaises(howmany.Error) as caught:
+            howmany.plan("no-such-job.yaml")
+        self.assertEqual(caught.exception.code, "io")
+
+    def test_no_feasible_answer_is_an_answer(self):
+        answer = howmany.plan({**JOB, "iterations": 1000}, deadline="1s")
+        self.assertFalse(answer.answered)
+        self.assertEqual(answer.status, "unreached")
+
+
+class Answers(Case):
+    def test_print_shows_the_text_of_the_command_line(self):
+        for name in ("fig2-spark-ann.yaml", "resnet50.yaml"):
+            self.assertEqual(str(howmany.plan(example(name))), command("plan", example(name)))
+        self.assertEqual(str(howmany.fit(example("runs.csv"), target=64)), command("fit", example("runs.csv"), "--target", "64"))
+        self.assertEqual(howmany.plan(example("fig1.yaml")).to_csv(), command("plan", example("fig1.yaml"), "--csv"))
+
+    def test_members(self):
+        answer = howmany.plan(example("fig1.yaml"))
+        self.assertEqual((answer.best.n, answer.knee.n, answer["best"]["n"]), (14, 4, 14))
+        self.assertEqual((type(answer).__name__, type(answer.best).__name__, type(answer.plateau).__name__), ("Plan", "Point", "RangeOfN"))
+        self.assertEqual(answer.plateau.from_, answer.to_dict()["plateau"]["from"])
+        self.assertIsNone(answer.platform)
+        self.assertIn("curve", dir(answer))
+        with self.assertRaisesRegex(AttributeError, "no member 'bst'"):
+            answer.bst
+        self.assertTrue(repr(answer).startswith("<howmany.Plan: Use 14 workers"))
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_frames(self):
+        frame = howmany.plan(example("fig1.yaml"), max_n=30).to_frame()
+        self.assertEqual((len(frame), list(frame.columns[:3])), (30, ["n", "nodes", "time_s"]))
+        self.assertEqual(list(howmany.fit(RUNS).to_frame("residuals")["n"]), RUNS["n"])
+        self.assertGreater(len(howmany.catalog().to_frame()), 100)
+
+    def test_html(self):
+        shown = howmany.plan(example("fig1.yaml"))._repr_html_()
+        self.assertIn("<strong>Use 14 workers", shown)
+        self.assertIn("<td>14</td>", shown)
+        self.assertEqual("<svg" in shown, shutil.which("gnuplot") is not None)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_the_chart_is_that_of_the_command_line(self):
+        path = os.path.join(self.folder, "chart.svg")
+        command("plan", example("fig1.yaml"), "--plot", path)
+        with open(path, encoding="utf-8") as stream:
+            self.assertEqual(howmany.plan(example("fig1.yaml")).chart(), stream.read())
+
+    def test_plans_of_a_table(self):
+        table = [{"communicate": "1 s*ln(n)", "max_n": 4}, {"communicate": "2 s*ln(n)", "max_n": None}]
+        answers = howmany.plans(table, JOB)
+        self.assertEqual([answer.best.n for answer in answers], [4, 5])
+        self.assertEqual([row["n"] for row in answers.to_dicts()], [4, 5])
+        with self.assertRaisesRegex(TypeError, "plan has no argument deadlin"):
+            howmany.plans(table, JOB, deadlin=3)
+
+
+if __name__ == "__main__":
+    unittest.main()

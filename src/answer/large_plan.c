@@ -1,0 +1,377 @@
+/*
+ * Plans jobs that train transformers: the numbers of workers to consider, the best layout of each,
+ * and the recommended n: the smallest whose time is within the slack of the best.
+ */
+#include "large_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "checks.h"
+#include "err.h"
+#include "memory.h"
+
+enum { SIZES_MAX = 64, MACHINES_MAX = 64 };
+
+/* Without a limit, plans consider up to this many nodes. */
+static const double NODES_MOST = 2048;
+
+/*
+ * Failures: Llama 3 had 419 unexpected stops in 54 days on 2,048 nodes. A checkpoint is assumed to
+ * take 10 s, a restart 5 minutes; checkpoints are as frequent as Young's formula says.
+ */
+static const double NODE_MTBF_S = 54. * 86400 * 2048 / 419;
+static const double CHECKPOINT_S = 10, RESTART_S = 300;
+
+/* Share of the time that remains after checkpoints, lost work and restarts. */
+static double useful_share(double nodes)
+{
+    double mtbf = NODE_MTBF_S / nodes;
+
+    return fmax(0, 1 - sqrt(2 * CHECKPOINT_S / mtbf) - RESTART_S / mtbf);
+}
+
+static void add_size(struct hm_large_tops *tops, size_t *count, double n)
+{
+    if (*count < SIZES_MAX && (*count == 0 || tops[*count - 1].n < n))
+        tops[(*count)++].n = n;
+}
+
+/* Lists the numbers of workers: parts of a node, then powers of two of nodes, and the most. */
+static size_t list_sizes(const struct hm_large_device *device, const struct hm_large_job *job,
+                         const struct hm_large_question *q, struct hm_large_tops *tops)
+{
+    const struct hm_layout *l = &job->layout;
+    double most = device->per_node * (device->max_nodes > 0 ? device->max_nodes : NODES_MOST);
+    size_t count = 0;
+
+    if (q->max_n > 0)
+        most = q->max_n;
+    if (q->n > 0) {
+        add_size(tops, &count, q->n);
+        return count;
+    }
+    if (!isnan(l->data) && !isnan(l->tensor) && !isnan(l->pipeline)) {
+        add_size(tops, &count,
+                 l->data * l->tensor * l->pipeline * (isnan(l->context) ? 1 : l->context));
+        return count;
+    }
+    for (double n = 1; n < device->per_node && n <= most; n *= 2)
+        add_size(tops, &count, n);
+    for (double n = device->per_node; n <= most; n *= 2)
+        add_size(tops, &count, n);
+    if (most >= device->per_node)
+        add_size(tops, &count, device->per_node * floor(most / device->per_node));
+    return count;
+}
+
+/* Predicts a choice as if everything overlapped and gradients had 16 bits, or nothing did. */
+static double overlap_time(const struct hm_large_case *x, const struct hm_layout *layout,
+                           bool overlap)
+{
+    struct hm_large_work work = *x->work;
+    const struct hm_large_case other = {x->device, &work, x->constants};
+    struct hm_large_times times;
+    struct hm_large_step step;
+
+    work.overlap_data = work.overlap_gather = overlap;
+    work.overlap_tensor = work.overlap_pipeline = overlap;
+    work.separate_sum = !overlap;
+    if (overlap)
+        work.send_bytes = fmin(work.send_bytes, 2);
+    hm__large_times(&other, layout, &times);
+    hm__large_step(&other, layout, &times, &step);
+    return step.time_s;
+}
+
+/* Where the job does not say what overlaps, the interval covers both. */
+static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
+{
+    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+
+    c->low_s = fmin(c->low_s, interval.low * overlap_time(x, &c->layout, true));
+    c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));
+}
+
+/* Fills in what does not depend on the search. */
+static void finish_choice(const struct hm_large_case *x, const struct hm_large_job *job,
+                          struct hm_large_choice *c)
+{
+    const struct hm_large_work *w = x->work;
+    double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
+    double flop = hm__large_flop(w->network, w->sequence, share);
+    double again = c->layout.recompute == HM_RECOMPUTE_FULL
+                       ? hm__large_flop_again(w->network, w->sequence, share)
+                       : 0;
+
+    if (!job->overlap_given)
+        widen_interval(x, c);
+    c->nodes = ceil(c->n / x->device->per_node);
+    c->tokens_per_s = tokens / c->step.time_s;
+    c->mfu = flop * c->tokens_per_s / (c->n * x->device->flops_16);
+    c->hfu = c->mfu * (1 + again / flop);
+    c->goodput = useful_share(c->nodes);
+    c->total_s = job->tokens / c->tokens_per_s;
+    c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
+}
+
+/* One machine with everything that its search needs. */
+struct large_machine {
+    struct hm_large_device device;
+    struct hm_large_work work;
+    struct hm_large_case situation;
+    struct hm_large_tops *tops; /* Owned; `count` entries. */
+    size_t count;
+};
+
+static int machine_init(struct large_machine *m, const struct hm_large_job *job,
+                        const struct hm_cluster *cluster, const struct hm_large_question *q,
+                        struct hm_err *err)
+{
+    int rc = hm__large_device_set(cluster, &m->device, err);
+
+    if (rc)
+        return rc;
+    m->work = job->work;
+    if ((int)m->work.attention == HM_ATTENTION_AUTO)
+        m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
+                            : m->device.family == HM_FAMILY_AMPERE ? HM_ATTENTION_FLASH2
+                                                                   : HM_ATTENTION_FLASH3;
+    m->situation = (struct hm_large_case){&m->device, &m->work, hm__large_fitted()};
+    m->tops = hm__calloc(SIZES_MAX, sizeof(*m->tops));
+    if (!m->tops)
+        return hm__fail_nomem(err);
+    m->count = list_sizes(&m->device, job, q, m->tops);
+    return 0;
+}
+
+/* Whether a point may be recommended. */
+static bool is_allowed(const struct hm_large_choice *c, const struct hm_large_question *q)
+{
+    return c->fits && !(c->total_s > q->deadline_s) && !(c->cost > q->budget);
+}
+
+/* What is minimised: cost if there is a deadline and a price, otherwise the time of a step. */
+static double goal_of(const struct hm_large_choice *c, const struct hm_large_question *q)
+{
+    return q->deadline_s > 0 && !isnan(c->cost) ? c->cost : c->step.time_s;
+}
+
+/* Chooses the recommended point: the smallest n within the slack of the best one. */
+static void choose_point(struct hm_large_answer *a, const struct hm_large_question *q)
+{
+    double best = INFINITY, fastest = INFINITY;
+
+    a->feasible = false;
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        if (c->fits && c->step.time_s < fastest) {
+            fastest = c->step.time_s;
+            a->fastest = i;
+        }
+        if (is_allowed(c, q))
+            best = fmin(best, goal_of(c, q));
+    }
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        if (is_allowed(c, q) && goal_of(c, q) <= (1 + a->slack) * best &&
+            (!a->feasible || c->n < a->points[a->best].n)) {
+            a->best = i;
+            a->feasible = true;
+        }
+    }
+    /* Nothing is allowed: show the largest n, which needs the least memory and time. */
+    for (size_t i = 0; !a->feasible && i < a->point_count; i++)
+        if (a->points[i].fits >= a->points[a->best].fits)
+            a->best = i;
+}
+
+/* Other layouts at the recommended n, within the slack and a little more. */
+static void add_runners(struct hm_large_answer *a, const struct large_machine *machines,
+                        const struct hm_large_job *job)
+{
+    const struct hm_large_choice *best = &a->points[a->best];
+    const struct large_machine *m = &machines[best->machine];
+
+    for (size_t i = 0; i < m->count; i++)
+        for (size_t k = 1; m->tops[i].n == best->n && k < m->tops[i].count; k++) {
+            struct hm_large_choice c = m->tops[i].top[k];
+            if (a->runner_count == HM_LARGE_RUNNERS || c.step.time_s > 1.05 * best->step.time_s)
+                return;
+            c.machine = best->machine;
+            finish_choice(&m->situation, job, &c);
+            a->runners[a->runner_count++] = c;
+        }
+}
+
+/* Adds a hint if the search finds a layout that fits. */
+static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
+                     const struct hm_large_job *changed, const char *what, double n)
+{
+    struct hm_large_tops tops = {.n = n};
+
+    a->candidates += hm__large_search(&m->situation, changed, &tops, 1);
+    if (tops.count == 0 || a->hint_count == HM_LARGE_HINTS)
+        return;
+    struct hm_large_hint hint = {what, tops.top[0]};
+    size_t at = a->hint_count++;
+    finish_choice(&m->situation, changed, &hint.choice);
+    while (at > 0 && a->hints[at - 1].choice.step.time_s > hint.choice.step.time_s) {
+        a->hints[at] = a->hints[at - 1];
+        at--;
+    }
+    a->hints[at] = hint;
+}
+
+/* If the recommended layout does not fit: which single change makes it fit, fastest first. */
+static void add_hints(struct hm_large_answer *a, const struct large_machine *machines,
+                      const struct hm_large_job *job)
+{
+    const struct hm_large_choice *best = &a->points[a->best];
+    const struct large_machine *m = &machines[best->machine];
+    struct hm_large_job changed = *job;
+
+    if (best->fits)
+        return;
+    changed.layout.recompute = HM_RECOMPUTES;
+    if (job->layout.recompute != HM_RECOMPUTES)
+        try_hint(a, m, &changed, "recompute", best->n);
+    changed = *job;
+    changed.layout.zero = NAN;
+    if (!isnan(job->layout.zero))
+        try_hint(a, m, &changed, "zero", best->n);
+    changed = *job;
+    changed.layout.micro_batch = changed.accumulation = NAN;
+    if (!isnan(job->layout.micro_batch) || !isnan(job->accumulation))
+        try_hint(a, m, &changed, "micro_batch", best->n);
+    changed = *job;
+    changed.layout.tensor = changed.layout.data = changed.accumulation = NAN;
+    if (!isnan(job->layout.tensor))
+        try_hint(a, m, &changed, "tensor", best->n);
+    changed = *job;
+    changed.layout.pipeline = changed.layout.interleave = changed.layout.data = NAN;
+    changed.accumulation = NAN;
+    if (!isnan(job->layout.pipeline))
+        try_hint(a, m, &changed, "pipeline", best->n);
+    try_hint(a, m, job, "twice the workers", 2 * best->n);
+}
+
+static void add_points(struct hm_large_answer *a, const struct large_machine *m, int index,
+                       const struct hm_large_job *job)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct hm_large_tops *tops = &m->tops[i];
+        struct hm_large_choice c = tops->count ? tops->top[0] : tops->least;
+        if (!(c.n > 0))
+            continue;
+        c.machine = index;
+        finish_choice(&m->situation, job, &c);
+        a->points[a->point_count++] = c;
+    }
+}
+
+/* The given layout; degrees that are not given are 1. */
+static struct hm_layout given_layout(const struct hm_large_job *job)
+{
+    struct hm_layout l = job->layout;
+    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
+                         &l.expert, &l.data,     &l.micro_batch};
+
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        if (isnan(*degrees[i]))
+            *degrees[i] = 1;
+    l.zero = isnan(l.zero) ? 0 : l.zero;
+    return l;
+}
+
+/* Checks that the given degrees suit the network and the batch. */
+static int check_given(const struct hm_large_job *job, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+    int rc = hm__layout_check(&l, &job->work, err);
+
+    if (rc && err) {
+        char field[64];
+        snprintf(field, sizeof(field), "parallel.%.40s", err->field);
+        err->field[0] = '\0';
+        hm__err_field(err, field);
+    }
+    return rc;
+}
+
+/* Reports that no layout exists for the numbers of workers. */
+static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+
+    hm__fail(err, HM_E_CONFLICT,
+             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
+             l.tensor, l.pipeline, l.context, l.data);
+    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
+                      "at least data x micro_batch");
+    hm__err_field(err, "parallel");
+    return HM_E_CONFLICT;
+}
+
+static int plan_machines(const struct hm_large_job *job, const struct hm_large_question *q,
+                         struct large_machine *machines, size_t count, struct hm_large_answer *a,
+                         struct hm_err *err)
+{
+    a->points = hm__calloc(count * SIZES_MAX, sizeof(*a->points));
+    if (!a->points)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        struct large_machine *m = &machines[i];
+        a->candidates += hm__large_search(&m->situation, job, m->tops, m->count);
+        add_points(a, m, (int)i, job);
+    }
+    if (a->point_count == 0)
+        return fail_no_layout(job, machines[0].tops[0].n, err);
+    choose_point(a, q);
+    add_runners(a, machines, job);
+    add_hints(a, machines, job);
+    return 0;
+}
+
+int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
+                   size_t cluster_count, const struct hm_large_question *q,
+                   struct hm_large_answer **ret_answer, struct hm_err *err)
+{
+    const struct hm_large_job *large = job->large;
+    size_t count = cluster_count ? cluster_count : 1;
+    struct large_machine *machines = hm__calloc(count, sizeof(*machines));
+    struct hm_large_answer *a = hm__calloc(1, sizeof(*a));
+    int rc = machines && a ? 0 : hm__fail_nomem(err);
+
+    if (rc == 0 && cluster_count == 0 && !job->has_cluster) {
+        rc = hm__fail(err, HM_E_MISSING, "no cluster is given");
+        hm__err_hint(err, "cluster: {machine: p5.48xlarge}, or name a machine");
+        hm__err_field(err, "cluster");
+    }
+    if (rc == 0)
+        rc = check_given(large, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
+    if (rc == 0) {
+        a->job = job->name;
+        a->network = large->network.name;
+        a->parameters = hm__large_parameters(&large->network);
+        a->active = hm__large_active(&large->network);
+        a->flop_per_token =
+            hm__large_flop(&large->network, large->work.sequence, large->network.encoder ? 1 : .5);
+        a->sequence = large->work.sequence;
+        a->batch = large->work.batch;
+        a->tokens = large->tokens;
+        a->slack = q->slack;
+        rc = plan_machines(large, q, machines, count, a, err);
+    }
+    hm__err_at(rc ? err : NULL, job->source, 0);
+    for (size_t i = 0; machines && i < count; i++)
+        hm__free(machines[i].tops);
+    hm__free(machines);
+    if (rc)
+        hm__large_answer_free(a);
+    else
+        *ret_answer = a;
+    return rc;
+}

@@ -1,0 +1,224 @@
+/*
+ * Searches the layouts of a large network. Times of single layers depend on (tensor, context,
+ * expert, micro_batch) only: they are computed once and reused for every n, pipeline, interleaving,
+ * sharding and recomputation. Memory has a closed form and is checked before time. Recomputation
+ * only costs time, so heavier recomputation is tried only where lighter does not fit.
+ */
+#include "large_plan.h"
+
+#include <math.h>
+
+/* Sequences from this length on are worth splitting over workers. */
+static const double LONG_SEQUENCE = 32768;
+enum { OPTIONS_MAX = 64 };
+/* More chunks per stage are used only on request: measured layouts rarely have more. */
+static const double CHUNKS_MOST = 8;
+
+/* The values of one degree that are tried. */
+struct options {
+    double values[OPTIONS_MAX];
+    size_t count;
+};
+
+static void add_option(struct options *o, double value)
+{
+    if (o->count < OPTIONS_MAX)
+        o->values[o->count++] = value;
+}
+
+/* Only the given value, or all that divide `whole` and are at most `most`. */
+static struct options divisor_options(double given, double whole, double most)
+{
+    struct options o = {0};
+
+    if (!isnan(given))
+        add_option(&o, given);
+    for (double value = 1; isnan(given) && value <= fmin(whole, most); value++)
+        if (fmod(whole, value) == 0)
+            add_option(&o, value);
+    return o;
+}
+
+/* Only the given value, or powers of two up to `most`. */
+static struct options power_options(double given, double most)
+{
+    struct options o = {0};
+
+    if (!isnan(given))
+        add_option(&o, given);
+    for (double value = 1; isnan(given) && value <= most; value *= 2)
+        add_option(&o, value);
+    return o;
+}
+
+struct search {
+    const struct hm_large_case *x;
+    const struct hm_large_job *given;
+    struct hm_large_tops *tops;
+    size_t count;
+    struct hm_large_times times; /* For the current tensor, context, expert and micro_batch. */
+    bool timed;                  /* Whether `times` is set. */
+    double candidates;
+};
+
+static void choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
+                        struct hm_large_choice *choice)
+{
+    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+
+    hm__large_step(x, &choice->layout, times, &choice->step);
+    choice->low_s = choice->step.time_s * interval.low;
+    choice->high_s = choice->step.time_s * interval.high;
+}
+
+/* Keeps a layout among the fastest that fit. */
+static void keep_top(struct hm_large_tops *tops, const struct hm_large_choice *choice)
+{
+    size_t at = tops->count;
+
+    if (at == HM_LARGE_TOP && choice->step.time_s >= tops->top[at - 1].step.time_s)
+        return;
+    if (at < HM_LARGE_TOP)
+        tops->count++;
+    else
+        at--;
+    while (at > 0 && tops->top[at - 1].step.time_s > choice->step.time_s) {
+        tops->top[at] = tops->top[at - 1];
+        at--;
+    }
+    tops->top[at] = *choice;
+}
+
+static void ensure_times(struct search *s, const struct hm_layout *layout)
+{
+    if (!s->timed)
+        hm__large_times(s->x, layout, &s->times);
+    s->timed = true;
+}
+
+/* Tries one layout with all kinds of recomputation. */
+static void try_recompute(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
+{
+    static const enum hm_recompute kinds[] = {HM_RECOMPUTE_NONE, HM_RECOMPUTE_SELECTIVE,
+                                              HM_RECOMPUTE_FULL};
+    bool open = s->given->layout.recompute == HM_RECOMPUTES;
+    double limit = HM_LARGE_MEMORY_SHARE * s->x->device->memory_bytes;
+
+    for (size_t i = 0; i < (open ? 3 : 1); i++) {
+        struct hm_large_choice choice = {.n = tops->n};
+        l->recompute = open ? kinds[i] : s->given->layout.recompute;
+        if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
+            s->x->work->attention != HM_ATTENTION_UNFUSED)
+            continue; /* A fused kernel keeps no scores: nothing is saved. */
+        choice.layout = *l;
+        hm__large_memory(s->x, l, &choice.memory);
+        s->candidates++;
+        choice.fits = choice.memory.total <= limit;
+        choice.memory_limit = limit;
+        if (!choice.fits && tops->least.n > 0 && choice.memory.total >= tops->least.memory.total)
+            continue;
+        ensure_times(s, l);
+        choice_eval(s->x, &s->times, &choice);
+        if (choice.fits) {
+            keep_top(tops, &choice);
+            return;
+        }
+        tops->least = choice;
+    }
+}
+
+/* Tries all ways to shard the states of a layout. */
+static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
+{
+    const struct hm_large_job *g = s->given;
+    bool alone = l->data * l->context == 1 && l->expert == 1;
+
+    for (double zero = 0; zero <= 3; zero++) {
+        if (isnan(g->layout.zero) ? (alone && zero > 0) || (l->pipeline > 1 && zero > 1)
+                                  : zero != g->layout.zero)
+            continue;
+        bool wide = l->data * l->context > s->x->device->per_node;
+        for (int in_node = 0; in_node < 2; in_node++) {
+            if (g->shard_given ? in_node != g->layout.shard_in_node
+                               : in_node && !(zero == 3 && wide))
+                continue;
+            l->zero = zero;
+            l->shard_in_node = in_node;
+            try_recompute(s, tops, l);
+        }
+    }
+}
+
+/* Tries all pipelines of one n. */
+static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
+{
+    const struct hm_layout *g = &s->given->layout;
+    double rest = tops->n / (l->tensor * l->context), layers = s->x->work->network->layers;
+
+    if (rest < 1 || rest != floor(rest))
+        return;
+    struct options stages = divisor_options(g->pipeline, rest, layers);
+    for (size_t i = 0; i < stages.count; i++) {
+        double p = l->pipeline = stages.values[i];
+        l->data = rest / p;
+        double share = l->data * l->tensor * l->context / l->expert;
+        if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||
+            (!isnan(g->data) && l->data != g->data) || l->data * l->micro_batch > s->x->work->batch)
+            continue;
+        double batches = hm__layout_micro_batches(l, s->x->work->batch);
+        if (!isnan(s->given->accumulation) && batches != s->given->accumulation)
+            continue;
+        bool even = fmod(layers, p) == 0 && fmod(batches, p) == 0;
+        struct options chunks =
+            divisor_options(g->interleave, p > 1 && even ? layers / p : 1, CHUNKS_MOST);
+        for (size_t k = 0; k < chunks.count; k++) {
+            l->interleave = chunks.values[k];
+            try_zero(s, tops, l);
+        }
+    }
+}
+
+/* Tries all micro-batches of a (tensor, context, expert). */
+static void try_micro_batches(struct search *s, struct hm_layout *l)
+{
+    const struct hm_large_job *g = s->given;
+    struct options sizes = power_options(g->layout.micro_batch, s->x->work->batch);
+
+    for (size_t i = 0; i < sizes.count; i++) {
+        l->micro_batch = sizes.values[i];
+        s->timed = false;
+        for (size_t k = 0; k < s->count; k++)
+            try_pipelines(s, &s->tops[k], l);
+    }
+}
+
+double hm__large_search(const struct hm_large_case *x, const struct hm_large_job *given,
+                        struct hm_large_tops *tops, size_t count)
+{
+    const struct hm_transformer *net = x->work->network;
+    struct search s = {.x = x, .given = given, .tops = tops, .count = count};
+    bool is_long = x->work->sequence >= LONG_SEQUENCE;
+    struct options tensors =
+        divisor_options(given->layout.tensor, net->kv_heads, x->device->per_node);
+    struct options contexts = power_options(given->layout.context, is_long ? 64 : 1);
+    struct options experts =
+        power_options(given->layout.expert, net->experts > 0 ? fmin(net->experts, 256) : 1);
+
+    for (size_t i = 0; i < count; i++)
+        tops[i] = (struct hm_large_tops){.n = tops[i].n};
+    for (size_t i = 0; i < tensors.count; i++)
+        for (size_t k = 0; k < contexts.count; k++)
+            for (size_t j = 0; j < experts.count; j++) {
+                struct hm_layout l = {.tensor = tensors.values[i],
+                                      .context = contexts.values[k],
+                                      .expert = experts.values[j]};
+                if (fmod(net->heads, l.tensor) != 0 || fmod(x->work->sequence, l.context) != 0 ||
+                    (l.expert > 1 && fmod(net->experts, l.expert) != 0))
+                    continue;
+                l.sequence_parallel =
+                    l.tensor > 1 &&
+                    (given->sequence_parallel_given ? given->layout.sequence_parallel : true);
+                try_micro_batches(&s, &l);
+            }
+    return s.candidates;
+}

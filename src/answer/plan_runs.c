@@ -1,0 +1,81 @@
+/*
+ * The runs that are worth making before a plan without runs is followed: up to three small numbers
+ * of workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
+ * predicted time at the recommended n becomes smallest. Limits: each run counts the same, and the
+ * noise of runs and the priors are those of a fit that corrects a specification sheet.
+ */
+#include <math.h>
+
+#include "err.h"
+#include "sheet_error.h"
+
+enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
+
+/* Factor of the standard deviation that gives the 90 % interval of a normal distribution. */
+static const double NORMAL_90 = 1.645;
+
+/* Seconds of a run: at least two minutes, and at least five iterations. */
+static const double RUN_LEAST_S = 120, RUN_ITERATIONS = 5;
+
+/* Lists the powers of two that are at most n, and at most 8 or two nodes, whichever is more. */
+static size_t list_candidates(const struct hm_search *s, double n, double *candidates)
+{
+    double most = fmax(SMALL_N, s->cluster ? 2 * s->cluster->node.accelerators : 1);
+    size_t count = 0;
+
+    for (double k = 1; k <= fmin(most, n) && count < CANDIDATES_MOST; k *= 2)
+        candidates[count++] = k;
+    return count;
+}
+
+/* Copies the chosen runs, in ascending order of n, and what they achieve. */
+static void take_design(struct hm_answer *a, const struct hm_design *d)
+{
+    const struct hm_point *p = &a->points[a->recommended];
+    double longest = 0;
+
+    a->advised_within = NORMAL_90 * sqrt(d->rounded) / p->time_s;
+    /* Runs that do not narrow the interval are not worth making. */
+    if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
+        return;
+    for (size_t i = 0; i < d->made_count && a->advised_count < RUNS_MOST; i++) {
+        size_t at = a->advised_count++;
+        for (; at > 0 && a->advised_n[at - 1] > d->chosen[i].n; at--)
+            a->advised_n[at] = a->advised_n[at - 1];
+        a->advised_n[at] = d->chosen[i].n;
+        longest = fmax(longest, d->chosen[i].time_s);
+    }
+    a->advised_run_s = 60 * ceil(fmax(RUN_LEAST_S, RUN_ITERATIONS * longest) / 60);
+}
+
+int hm__answer_advise_runs(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    bool weak = s->job->scaling == HM_SCALING_WEAK;
+    double candidates[CANDIDATES_MOST];
+    /* An error is ignored: the advice is left out if the job cannot be corrected by runs. */
+    struct hm_err ignored = {0};
+    struct hm_runs *table = NULL;
+    struct hm_design *design = NULL;
+
+    if (s->question->fit || a->recommended == HM_NONE || s->weak != weak || s->job->graph ||
+        s->way.platform != HM_PLATFORM_JOB)
+        return 0;
+    const double n = a->points[a->recommended].n;
+    struct hm_axis axis = {"n", candidates, list_candidates(s, n, candidates)};
+    const struct hm_at target = {"n", n};
+    const struct hm_design_settings settings = {.job = s->job,
+                                                .cluster = s->cluster,
+                                                .cost = "1",
+                                                .criterion = HM_CRITERION_I,
+                                                .budget = RUNS_MOST,
+                                                .target = &target,
+                                                .target_count = 1};
+    int rc = hm_runs_cross(&axis, 1, &table, &ignored);
+    if (rc == 0)
+        rc = hm_design_new(table, &settings, &design, &ignored);
+    if (rc == 0)
+        take_design(a, design);
+    hm_design_free(design);
+    hm_runs_free(table);
+    return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
+}

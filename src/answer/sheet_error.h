@@ -1,0 +1,19 @@
+/* The uncertainty of a plan without runs, and the runs that would reduce it. */
+#ifndef HM_SHEET_ERROR_H
+#define HM_SHEET_ERROR_H
+
+#include "search.h"
+
+/*
+ * Sets the interval of every point of the answer from published measurements, if the question has
+ * no fit (sheet_error.c).
+ */
+void hm__answer_sheet_error(struct hm_answer *answer, const struct hm_search *search);
+/*
+ * Sets the runs that would narrow the interval of a plan without runs most, as the design of runs
+ * chooses them (plan_runs.c). None are set if the design cannot be made.
+ */
+int hm__answer_advise_runs(struct hm_answer *answer, const struct hm_search *search,
+                           struct hm_err *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* The budget of time and memory of the request that a thread runs. */
+#include "budget.h"
+
+#include <time.h>
+
+#include "err.h"
+
+static _Thread_local struct hm_budget *current;
+
+/*
+ * The coarse clock is read without a system call and advances every few milliseconds, which is
+ * precise enough for limits.
+ */
+static double budget_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void hm__budget_enter(struct hm_budget *b)
+{
+    double now = budget_now();
+
+    b->outer = current;
+    b->used = 0;
+    b->cause = HM_BUDGET_LEFT;
+    b->field = b->last = NULL;
+    b->end_s = now + b->seconds;
+    b->ask_s = now;
+    if (!current)
+        current = b;
+}
+
+void hm__budget_leave(struct hm_budget *b)
+{
+    if (current == b)
+        current = b->outer;
+}
+
+static bool budget_spend(enum hm_budget_cause cause, const char *field)
+{
+    current->cause = cause;
+    current->field = field;
+    return true;
+}
+
+/* Whether the time limit is reached or the result is no longer wanted. */
+static bool budget_is_over(struct hm_budget *b, const char *field)
+{
+    double now = budget_now();
+
+    if (b->checks > 0 && --b->checks == 0)
+        return budget_spend(HM_BUDGET_CANCELLED, field);
+    if (b->seconds > 0 && now >= b->end_s)
+        return budget_spend(HM_BUDGET_TIME, field);
+    if (!b->cancelled || now < b->ask_s)
+        return false;
+    b->ask_s = now + HM_BUDGET_ASK_S;
+    return b->cancelled(b->data) && budget_spend(HM_BUDGET_CANCELLED, field);
+}
+
+bool hm__budget_spent(const char *field)
+{
+    struct hm_budget *b = current;
+
+    if (!b)
+        return false;
+    b->last = field;
+    return b->cause != HM_BUDGET_LEFT || budget_is_over(b, field);
+}
+
+static int budget_fail(const struct hm_budget *b, struct hm_err *err)
+{
+    int code = b->cause == HM_BUDGET_CANCELLED ? HM_E_CANCELLED : HM_E_BUDGET;
+
+    if (b->cause == HM_BUDGET_TIME)
+        hm__fail(err, code, "the request was ended at its time limit of %g s", b->seconds);
+    else if (b->cause == HM_BUDGET_MEMORY)
+        hm__fail(err, code, "the request needs more memory than its limit of %.0f MB",
+                 (double)b->bytes / 1e6);
+    else
+        hm__fail(err, code, "the request was cancelled");
+    if (b->field && code == HM_E_BUDGET) {
+        hm__err_field(err, b->field);
+        hm__err_hint(err, "ask for less work in %s, or raise the limit", b->field);
+    }
+    return code;
+}
+
+int hm__budget_check(const char *field, struct hm_err *err)
+{
+    return hm__budget_spent(field) ? budget_fail(current, err) : 0;
+}
+
+int hm__budget_result(int rc, struct hm_err *err)
+{
+    if (!current || current->cause == HM_BUDGET_LEFT)
+        return rc;
+    if (err)
+        *err = (struct hm_err){0};
+    return budget_fail(current, err);
+}
+
+bool hm__budget_admits(size_t bytes)
+{
+    struct hm_budget *b = current;
+
+    if (!b)
+        return true;
+    if (b->cause == HM_BUDGET_LEFT && b->bytes > 0 &&
+        (bytes > b->bytes || b->used > (long long)(b->bytes - bytes)))
+        budget_spend(HM_BUDGET_MEMORY, b->last);
+    return b->cause == HM_BUDGET_LEFT && !budget_is_over(b, b->last);
+}
+
+void hm__budget_count(long long bytes)
+{
+    if (current)
+        current->used += bytes;
+}

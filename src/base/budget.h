@@ -1,0 +1,79 @@
+/*
+ * The budget of a request: how long it may run, how much memory it may use, and whether its result
+ * is still wanted.
+ *
+ * A thread that runs a request enters a budget. The readers and engines that it calls check the
+ * budget in every loop whose length depends on the input. Once the budget is spent, all checks
+ * report it, all further allocations of the thread fail, and loops end early. Results that were
+ * computed after that moment are meaningless; the function that entered the budget discards them
+ * and returns the error of hm__budget_result instead.
+ *
+ * The budget of a thread is thread-local, because allocations and most loops have no parameter
+ * that could carry it. Without a budget, a check costs one comparison.
+ */
+#ifndef HM_BUDGET_H
+#define HM_BUDGET_H
+
+#include "howmany.h"
+
+enum hm_budget_cause {
+    HM_BUDGET_LEFT,      /* The budget is not spent. */
+    HM_BUDGET_TIME,      /* The request ran longer than its time limit. */
+    HM_BUDGET_MEMORY,    /* The request needed more memory than its limit. */
+    HM_BUDGET_CANCELLED, /* The caller no longer wants the result. */
+};
+
+struct hm_budget {
+    double seconds; /* Time limit; 0: no limit. */
+    size_t bytes;   /* Memory limit; 0: no limit. */
+    /*
+     * Function that returns true if the result is no longer wanted; may be NULL. The thread that
+     * runs the request calls it at most once per HM_BUDGET_ASK_S.
+     */
+    bool (*cancelled)(void *data);
+    void *data;
+
+    /* For tests: the budget is spent at the check with this number, counted from 1; 0: never. */
+    long checks;
+
+    /* The rest is set by the functions below. */
+    double end_s, ask_s;        /* Times of the end and of the next call of `cancelled`. */
+    long long used;             /* Bytes allocated by this thread since the budget was entered. */
+    enum hm_budget_cause cause; /* Why the budget is spent. */
+    /* Field of the input on which the loop depends that was running when the budget was spent;
+     * NULL if it is not known. */
+    const char *field;
+    const char *last;        /* Field of the last check; NULL if there was none. */
+    struct hm_budget *outer; /* Budget that was in force before. */
+};
+
+#define HM_BUDGET_ASK_S 0.02
+
+/*
+ * Put a budget in force for this thread, until hm__budget_leave is called with the same budget. If
+ * another budget is in force already, the outer one stays in force and the new one is ignored.
+ */
+void hm__budget_enter(struct hm_budget *budget);
+void hm__budget_leave(struct hm_budget *budget);
+
+/*
+ * Whether the budget of this thread is spent. `field` names the field of the input on which the
+ * length of the caller's loop depends, and is kept in the first check that finds the budget spent.
+ */
+bool hm__budget_spent(const char *field);
+/* Like hm__budget_spent, for functions that return a code: 0, or an error. */
+int hm__budget_check(const char *field, struct hm_err *err);
+/*
+ * Returns rc, or the error that describes how the budget of this thread was spent. An error that
+ * err already holds is replaced, since it is a consequence of the spent budget.
+ */
+int hm__budget_result(int rc, struct hm_err *err);
+
+/*
+ * For the allocator: whether `bytes` more may be allocated, which is a check of the budget too, and
+ * the number of bytes that were allocated, or freed if it is negative.
+ */
+bool hm__budget_admits(size_t bytes);
+void hm__budget_count(long long bytes);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Notes about what the runs are: the unit of their times, and how their work depends on n. A wrong
+ * assumption about either changes a prediction more than all errors of the runs, so an assumption
+ * that the table does not confirm is stated.
+ */
+#include "fit.h"
+
+#include <math.h>
+
+/*
+ * Asks for the scaling of runs whose times are those of a sample, a token or an epoch: with weak
+ * scaling the overhead of an iteration is divided by n as well.
+ */
+static int note_unit(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+
+    if (!fit->unit || f->weak_runs || f->data.low[0] == f->data.high[0])
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "the times are those of %s %s, and the table does not say whether each "
+                         "worker kept its batch as n grew: a column batch_per_worker, or scaling "
+                         "with weak or strong, makes the prediction better",
+                         fit->unit[0] == 'e' ? "an" : "a", fit->unit);
+}
+
+/* States which batch predictions have if the runs and the job differ in their scaling. */
+static int note_scaling(struct hm_fit *fit, struct hm_err *err)
+{
+    if (!fit->from_sheet || fit->weak || !fit->inside->weak_runs)
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "in the runs each worker keeps its batch, but the job divides one batch "
+                         "among the workers: predictions are for the job's batch; scaling=weak "
+                         "makes the job like the runs");
+}
+
+/* Warns that no run shows what the network between nodes costs. */
+static int note_one_node(struct hm_fit *fit, struct hm_err *err)
+{
+    if (isnan(fit->one_node) || fit->from_sheet)
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "all runs are inside one node of %g workers: beyond it the network "
+                         "between nodes is a guess, and the interval is wider; runs on two and "
+                         "four nodes would show it",
+                         fit->one_node);
+}
+
+int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err)
+{
+    int rc = note_one_node(fit, err);
+
+    if (rc == 0)
+        rc = note_unit(fit, err);
+    return rc ? rc : note_scaling(fit, err);
+}

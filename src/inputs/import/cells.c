@@ -1,0 +1,100 @@
+/* Cells of delimited text, of cells.h. */
+#include "cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool hm__cells_split(struct hm_cells *c, const struct hm_line *line, char delimiter)
+{
+    if (c->room < line->length + 2) {
+        char *larger = hm__realloc(c->text, line->length + 2, 1);
+        if (!larger)
+            return false;
+        c->text = larger;
+        c->room = line->length + 2;
+    }
+    char *out = c->text;
+    const char *p = line->text, *end = p + line->length;
+    c->count = 0;
+    while (p <= end && c->count < HM_CELLS) {
+        c->cell[c->count++] = out;
+        bool quoted = p < end && *p == '"';
+        p += quoted;
+        while (p < end && (quoted || *p != delimiter)) {
+            if (quoted && *p == '"') {
+                if (p + 1 == end || p[1] != '"') {
+                    quoted = false;
+                    p++;
+                    continue;
+                }
+                p++;
+            }
+            *out++ = *p ? *p : ' ';
+            p++;
+        }
+        *out++ = '\0';
+        p++;
+    }
+    return true;
+}
+
+void hm__cells_release(struct hm_cells *c)
+{
+    hm__free(c->text);
+    c->text = NULL;
+    c->room = c->count = 0;
+}
+
+double hm__cell_number(const char *cell)
+{
+    double value;
+    size_t used = hm__signed_read(cell, &value);
+
+    return used > 0 && cell[used] == '\0' ? value : NAN;
+}
+
+double hm__cell_time(const char *cell)
+{
+    int year, month, day, hour, minute, used = 0;
+    double second = 0;
+
+    if (strlen(cell) < 19 || sscanf(cell, "%4d-%2d-%2d%*1[ T]%2d:%2d:%n", &year, &month, &day,
+                                    &hour, &minute, &used) != 5)
+        return NAN;
+    if (used == 0 || hm__number_read(cell + used, &second) == 0)
+        return NAN;
+    /* Days of the proleptic Gregorian calendar, with the year beginning in March. */
+    int y = year - (month <= 2), m = (month + 9) % 12;
+    double days = 365.0 * y + floor(y / 4.0) - floor(y / 100.0) + floor(y / 400.0) +
+                  floor((153.0 * m + 2) / 5) + day - 719469;
+    return days * 86400 + hour * 3600.0 + minute * 60.0 + second;
+}
+
+void hm__series_add(struct hm_series *s, const char *cell)
+{
+    double value = hm__cell_number(cell);
+
+    s->filled += cell[0] != '\0';
+    if (isnan(value))
+        return;
+    if (s->numbers++ == 0)
+        s->first = s->least = s->most = value;
+    s->last = value;
+    s->least = fmin(s->least, value);
+    s->most = fmax(s->most, value);
+}
+
+void hm__series_put(struct hm_json *j, const char *key, const struct hm_series *s)
+{
+    bool any = s->numbers > 0;
+
+    hm__json_open(j, key, HM_JSON_OBJECT);
+    hm__json_put_number(j, "filled", s->filled);
+    hm__json_put_number(j, "numeric", s->numbers);
+    hm__json_put_number(j, "first", any ? s->first : NAN);
+    hm__json_put_number(j, "last", any ? s->last : NAN);
+    hm__json_put_number(j, "min", any ? s->least : NAN);
+    hm__json_put_number(j, "max", any ? s->most : NAN);
+    hm__json_close(j);
+}

@@ -1,0 +1,340 @@
+/*
+ * Hugging Face config.json: a network with its exact number of parameters. The keys differ between
+ * families of models, and a missing key means the default of that family; hf_decoder.c and
+ * hf_other.c have the families. A family that is not known is refused, never estimated.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "hf_count.h"
+#include "import.h"
+#include "pull.h"
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* Copies the next of several names separated by '|'; false after the last. */
+static bool next_name(const char **names, char name[64])
+{
+    size_t length = strcspn(*names, "|");
+
+    if (length == 0)
+        return false;
+    snprintf(name, 64, "%.*s", (int)length, *names);
+    *names += length + ((*names)[length] == '|');
+    return true;
+}
+
+/* Largest size that a configuration may state. */
+static const double SIZE_MOST = 1e9;
+
+double hm__hf_number(const struct hf_count *c, const char *names, double fallback)
+{
+    char name[64];
+
+    while (next_name(&names, name)) {
+        double value = hm__value_number(c->config, name);
+        if (!isnan(value) && value >= 0 && value <= SIZE_MOST)
+            return value;
+    }
+    return fallback;
+}
+
+double hm__hf_need(struct hf_count *c, const char *names)
+{
+    double value = hm__hf_number(c, names, NAN);
+
+    if (isnan(value) || value == 0) {
+        if (!c->missing)
+            c->missing = names;
+        return 1;
+    }
+    return value;
+}
+
+bool hm__hf_flag(const struct hf_count *c, const char *names, bool fallback)
+{
+    char name[64];
+
+    while (next_name(&names, name)) {
+        const struct hm_value *v = hm__value_get(c->config, name);
+        if (v && v->kind == HM_VALUE_SCALAR && !v->quoted)
+            return strcmp(v->text, "true") == 0;
+    }
+    return fallback;
+}
+
+void hm__hf_tensor(struct hf_count *c, double size, double copies)
+{
+    c->parameters += size * copies;
+    c->tensors += copies;
+}
+
+void hm__hf_linear(struct hf_count *c, double in, double out, bool bias, double copies)
+{
+    hm__hf_tensor(c, in * out, copies);
+    c->products += in * out * copies;
+    if (bias)
+        hm__hf_tensor(c, out, copies);
+}
+
+void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies)
+{
+    hm__hf_tensor(c, size, copies);
+    if (bias)
+        hm__hf_tensor(c, size, copies);
+}
+
+void hm__hf_words(struct hf_count *c, double rows, double width)
+{
+    hm__hf_tensor(c, rows * width, 1);
+    c->embedding += rows * width;
+    c->words += rows * width;
+}
+
+/* ---- the class of the model ------------------------------------------------------------------ */
+
+static const char *config_text(const struct hm_value *config, const char *key)
+{
+    const struct hm_value *v = hm__value_get(config, key);
+
+    return v && v->kind == HM_VALUE_SCALAR && v->quoted ? v->text : NULL;
+}
+
+/* The class that the caller names, or the first of `architectures`; NULL if there is none. */
+static const char *class_name(const struct hm_imported *im, const struct hm_value *config)
+{
+    const struct hm_value *list = hm__value_get(config, "architectures");
+
+    for (size_t i = 0; i < im->set_count; i++)
+        if (strncmp(im->set[i], "architecture=", 13) == 0)
+            return im->set[i] + 13;
+    if (list && list->kind == HM_VALUE_LIST && list->count > 0 && list->items[0].quoted)
+        return list->items[0].text;
+    return NULL;
+}
+
+static void set_head(struct hf_count *c, const char *name)
+{
+    static const char *const classifiers[] = {"ForSequenceClassification", "ForImageClassification",
+                                              "ForTokenClassification",    "ForQuestionAnswering",
+                                              "ForSequenceScore",          "RewardModel"};
+
+    c->head = HF_HEAD_LM;
+    if (!name)
+        return;
+    for (size_t i = 0; i < sizeof(classifiers) / sizeof(classifiers[0]); i++)
+        if (strstr(name, classifiers[i]))
+            c->head = HF_HEAD_CLASSIFIER;
+    size_t length = strlen(name);
+    bool body = length > 5 && strcmp(name + length - 5, "Model") == 0 && !strstr(name, "LMHead");
+    if (body && c->head == HF_HEAD_LM && strcmp(c->model_type, "chatglm") != 0)
+        c->head = HF_HEAD_POOLER;
+    c->decoder_only = strstr(name, "ForCausalLM") != NULL;
+}
+
+/* ---- the document -----------------------------------------------------------------------------
+ */
+
+static void add_key(struct hm_text *out, const char *key, double value)
+{
+    if (value > 0)
+        hm__text_addf(out, "  %s: %.0f\n", key, value);
+}
+
+/* The network of a decoder by its shape. */
+static void write_shape(struct hm_text *out, const struct hf_count *c)
+{
+    hm__text_add(out, "  kind: transformer\n");
+    add_key(out, "layers", c->layers);
+    add_key(out, "hidden", c->hidden);
+    add_key(out, "ffn", c->ffn);
+    add_key(out, "heads", c->heads);
+    if (c->kv_rank == 0) {
+        add_key(out, "kv_heads", c->kv_heads);
+        add_key(out, "head_dim", c->head_dim);
+    }
+    add_key(out, "vocabulary", c->vocabulary);
+    hm__text_addf(out, "  gated: %s\n", c->gated ? "true" : "false");
+    hm__text_addf(out, "  tied: %s\n", c->tied ? "true" : "false");
+    add_key(out, "experts", c->experts);
+    add_key(out, "experts_per_token", c->experts_per_token);
+    add_key(out, "expert_ffn", c->experts > 0 ? c->expert_ffn : 0);
+    add_key(out, "shared_ffn", c->shared_ffn);
+    add_key(out, "dense_layers", c->experts > 0 ? c->dense_layers : 0);
+    if (c->positions > 0)
+        add_key(out, "positions", c->positions / c->hidden);
+    if (c->norm_bias)
+        hm__text_add(out, "  norm_bias: true\n");
+    if (c->qk_norm)
+        hm__text_add(out, "  qk_norm: true\n");
+    if (c->bias)
+        hm__text_addf(out, "  bias: %s\n", c->bias);
+    if (c->kv_rank > 0) {
+        hm__text_add(out, "  latent: {");
+        if (c->q_rank > 0)
+            hm__text_addf(out, "rank_q: %.0f, ", c->q_rank);
+        hm__text_addf(out, "rank_kv: %.0f, dim_nope: %.0f, dim_rope: %.0f, dim_v: %.0f}\n",
+                      c->kv_rank, c->nope_dim, c->rope_dim, c->value_dim);
+    }
+}
+
+static void write_document(struct hm_imported *im, const struct hf_count *c)
+{
+    struct hm_text *out = &im->document;
+
+    im->document_kind = "network";
+    hm__text_add(out, "name: ");
+    hm__json_text(out, c->model_type);
+    hm__text_add(out, "\nnetwork:\n");
+    if (c->plain) {
+        write_shape(out, c);
+        hm__text_addf(out, "  published: {parameters: %.0f}", c->parameters);
+        if (c->routed > 0)
+            hm__text_addf(out, " # %.0f of them active for a token",
+                          c->parameters - c->routed + c->routed_active);
+        hm__text_add(out, "\n");
+    } else {
+        hm__text_addf(out, "  parameters: %.0f\n  forward: %.0f flop\n", c->parameters,
+                      2 * c->products);
+        hm__import_note(im, "forward is the work of one token: a sample of several tokens takes "
+                            "that many times as much");
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static void write_facts(struct hm_imported *im, const struct hf_count *c, const char *name)
+{
+    struct hm_json *j = &im->facts;
+    double active = c->parameters - c->routed + c->routed_active;
+    const char *quantised =
+        config_text(hm__value_get(c->config, "quantization_config"), "quant_method");
+
+    hm__json_put_text(j, "model_type", c->model_type);
+    hm__json_put_text(j, "architecture", name);
+    hm__fact_count(im, "parameters", (int64_t)c->parameters);
+    hm__fact_count(im, "active_parameters", (int64_t)active);
+    hm__fact_count(im, "active_parameters_without_input_embedding",
+                   (int64_t)(active - c->embedding));
+    hm__fact_count(im, "input_embedding_parameters", (int64_t)c->embedding);
+    hm__fact_count(im, "word_embedding_parameters", (int64_t)c->words);
+    hm__fact_count(im, "position_embedding_parameters", (int64_t)c->positions);
+    hm__fact_count(im, "routed_expert_parameters", (int64_t)c->routed);
+    hm__fact_count(im, "tensors", (int64_t)c->tensors);
+    hm__fact_count(im, "bytes_bf16", (int64_t)(2 * c->parameters));
+    if (c->extra > 0)
+        hm__fact_count(im, "extra_mtp_parameters", (int64_t)c->extra);
+    hm__fact_count(im, "layers", (int64_t)c->layers);
+    hm__fact_count(im, "hidden", (int64_t)c->hidden);
+    hm__fact_count(im, "vocab", c->vocabulary > 0 ? (int64_t)c->vocabulary : -1);
+    hm__fact_count(im, "context", c->context > 0 ? (int64_t)c->context : -1);
+    hm__json_put_bool(j, "tied", c->tied);
+    hm__fact_count(im, "forward_macs_per_token", (int64_t)c->products);
+    hm__fact_count(im, "attention_macs_per_token_of_context", (int64_t)(c->layers * c->key_width));
+    if (quantised)
+        hm__json_put_text(j, "quantised", quantised);
+}
+
+static void say_counts(struct hm_imported *im, const struct hf_count *c)
+{
+    double active = c->parameters - c->routed + c->routed_active;
+
+    hm__import_took(im, c->parameters, "parameters of the network");
+    if (c->routed > 0)
+        hm__import_took(im, active, "parameters active for one token");
+    hm__import_left(im, c->extra, "parameters of layers that predict further tokens");
+    if (hm__value_get(c->config, "quantization_config"))
+        hm__import_note(im, "the weights are stored quantised; parameters are counted before that");
+}
+
+static int fail_type(const char *type, struct hm_err *err)
+{
+    struct hm_text names = {0};
+
+    hm__hf_decoder_names(&names);
+    hm__hf_other_names(&names);
+    hm__fail(err, HM_E_NAME, "model_type '%.60s' is not known", type);
+    hm__err_hint(err, "give its weight index (model.safetensors.index.json) instead; known are %s",
+                 names.data ? names.data : "");
+    hm__text_release(&names);
+    return HM_E_NAME;
+}
+
+/* Counts a configuration, or the part of it that describes the language model. */
+static int count_config(struct hm_imported *im, const struct hm_value *config, struct hm_err *err)
+{
+    const struct hm_value *text = hm__value_get(config, "text_config");
+    const char *outer = config_text(config, "model_type"), *name = class_name(im, config);
+    struct hf_count c = {.config = config, .model_type = outer ? outer : ""};
+
+    if (text && text->kind == HM_VALUE_MAP) {
+        const char *inner = config_text(text, "model_type");
+        c.config = text;
+        c.model_type = inner ? inner : c.model_type;
+        if (hm__value_get(config, "vision_config"))
+            hm__import_left(im, NAN, "the vision part: only the language model is counted");
+    }
+    set_head(&c, name);
+    if (!hm__hf_count_decoder(&c) && !hm__hf_count_other(&c))
+        return fail_type(c.model_type, err);
+    if (c.missing) {
+        hm__fail(err, HM_E_MISSING, "a %s needs the key %s", c.model_type, c.missing);
+        hm__err_field(err, c.missing);
+        return HM_E_MISSING;
+    }
+    if (!(c.parameters > 0 && c.parameters + c.extra < 9007199254740992.0 && c.products < 9e15))
+        return hm__fail(err, HM_E_RANGE, "the sizes give %g parameters", c.parameters);
+    if (!name)
+        hm__import_note(im, "the file names no class: a model with a head of its usual kind is "
+                            "counted");
+    write_facts(im, &c, name);
+    say_counts(im, &c);
+    write_document(im, &c);
+    return 0;
+}
+
+static int config_read(struct hm_imported *im, struct hm_err *err)
+{
+    struct hm_value *config = NULL;
+    struct hm_pull pull;
+    bool whole = false;
+    int rc = hm__pull_init(&pull, &im->in, err);
+
+    if (rc == 0)
+        rc = hm__pull_tree(&pull, im->arena, im->name, &config, &whole, err);
+    hm__pull_release(&pull);
+    hm__json_put_text(&im->facts, "format", "huggingface config.json");
+    if (rc == 0 && !whole) {
+        hm__import_cut(im);
+        hm__import_note(im, "nothing is counted, because keys may be missing");
+        return 0;
+    }
+    if (rc == 0 && config->kind != HM_VALUE_MAP)
+        return hm__fail(err, HM_E_TYPE, "is %s, not a JSON object", hm__value_kind_name(config));
+    return rc ? rc : count_config(im, config, err);
+}
+
+static int config_recognise(const struct hm_import_head *head)
+{
+    const char *p = head->text + strspn(head->text, " \t\r\n");
+
+    if (*p != '{')
+        return 0;
+    if (hm__find(head->text, head->length, "\"model_type\""))
+        return hm__find(head->text, head->length, "_size\"") ||
+                       hm__find(head->text, head->length, "\"architectures\"")
+                   ? 90
+                   : 60;
+    return hm__find(head->text, head->length, "\"architectures\"") ? 55 : 0;
+}
+
+const struct hm_importer hm__importer_hf_config = {
+    .name = "hf-config",
+    .title = "Hugging Face config.json",
+    .becomes = "a network with exact parameters",
+    .recognise = config_recognise,
+    .read = config_read,
+};

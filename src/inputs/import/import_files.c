@@ -1,0 +1,133 @@
+/*
+ * Folders. A rolling event log of Spark is a folder with files events_N_ID, which are one log in
+ * the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as `eventlog`.
+ * Any other folder means all files in it.
+ */
+#include "import.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+
+enum { FILES_MOST = 10000, FOLDER_DEPTH = 3 };
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The place of a file in its log: the number after "events_", or a large one for `eventlog`. */
+static long part_number(const char *name)
+{
+    if (strncmp(name, "events_", 7) == 0)
+        return strtol(name + 7, NULL, 10);
+    return strcmp(name, "eventlog") == 0 ? 1 : 0;
+}
+
+static bool is_part(const char *name)
+{
+    return (strncmp(name, "events_", 7) == 0 && name[7] >= '0' && name[7] <= '9') ||
+           strcmp(name, "eventlog") == 0 || strncmp(name, "eventlog-", 9) == 0;
+}
+
+static int part_filter(const struct dirent *entry)
+{
+    return is_part(entry->d_name);
+}
+
+static int compare_parts(const struct dirent **a, const struct dirent **b)
+{
+    long x = part_number((*a)->d_name), y = part_number((*b)->d_name);
+
+    return x != y ? (x < y ? -1 : 1) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void free_names(struct dirent **names, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err)
+{
+    struct dirent **names = NULL;
+
+    if (!is_folder(path))
+        return 0;
+    int count = scandir(path, &names, part_filter, compare_parts);
+    const char **parts =
+        count > 0 ? hm__arena_alloc(im->arena, (size_t)count, sizeof(*parts)) : NULL;
+    bool ok = count <= 0 || parts;
+    for (int i = 0; ok && i < count; i++)
+        ok = (parts[i] = hm__arena_printf(im->arena, "%s/%s", path, names[i]->d_name));
+    free_names(names, count);
+    if (!ok)
+        return hm__fail_nomem(err);
+    if (count <= 0) {
+        hm__fail(err, HM_E_TYPE, "is a folder");
+        hm__err_hint(err, "import its files");
+        hm__err_at(err, path, 0);
+        return HM_E_TYPE;
+    }
+    im->parts = parts;
+    im->part_count = (size_t)count;
+    return 0;
+}
+
+static int plain_filter(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Whether a folder is one log in several files. */
+static bool is_log_folder(const char *path)
+{
+    struct dirent **names = NULL;
+    int count = scandir(path, &names, part_filter, NULL);
+
+    free_names(names, count);
+    return count > 0;
+}
+
+static int walk_folder(const char *path, int depth,
+                       int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
+                       struct hm_err *err)
+{
+    struct dirent **names = NULL;
+    int rc = 0;
+
+    if (!is_folder(path) || is_log_folder(path))
+        return visit(data, path, err);
+    if (depth == FOLDER_DEPTH)
+        return 0;
+    int count = scandir(path, &names, plain_filter, alphasort);
+    if (count < 0) {
+        hm__fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
+        hm__err_at(err, path, 0);
+        return HM_E_IO;
+    }
+    if (count > FILES_MOST)
+        rc = hm__fail(err, HM_E_LIMIT, "'%.100s' has more than %d files", path, FILES_MOST);
+    for (int i = 0; rc == 0 && i < count; i++) {
+        char file[4096];
+        if (snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file))
+            rc = walk_folder(file, depth + 1, visit, data, err);
+    }
+    free_names(names, count);
+    return rc;
+}
+
+int hm__import_walk(const char *path,
+                    int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
+                    struct hm_err *err)
+{
+    return walk_folder(path, 0, visit, data, err);
+}

@@ -1,0 +1,101 @@
+/* Small files as trees, of whole.h. */
+#include "whole.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "pull.h"
+#include "text.h"
+
+int hm__whole_text(struct hm_imported *im, char **ret_text, size_t *ret_length, struct hm_err *err)
+{
+    struct hm_text text = {0};
+
+    while (hm__stream_peek(&im->in, 1) > 0 && text.length <= HM_VALUE_BYTES) {
+        hm__text_add_n(&text, im->in.buffer + im->in.at, im->in.length - im->in.at);
+        im->in.at = im->in.length;
+    }
+    int rc = text.length > HM_VALUE_BYTES ? hm__fail(err, HM_E_LIMIT, "larger than 4 MiB") : 0;
+    char *copy = rc ? NULL : hm__arena_strndup(im->arena, text.data ? text.data : "", text.length);
+    if (rc == 0 && (!copy || text.failed))
+        rc = hm__fail_nomem(err);
+    *ret_text = copy;
+    *ret_length = text.length;
+    hm__text_release(&text);
+    return rc;
+}
+
+int hm__whole_json(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err)
+{
+    struct hm_pull pull;
+    bool whole = false;
+    int rc = hm__pull_init(&pull, &im->in, err);
+
+    *ret_tree = NULL;
+    if (rc == 0)
+        rc = hm__pull_tree(&pull, im->arena, im->name, ret_tree, &whole, err);
+    hm__pull_release(&pull);
+    if (rc == 0 && !whole) {
+        hm__import_cut(im);
+        *ret_tree = NULL;
+    }
+    return rc;
+}
+
+int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err)
+{
+    struct hm_err own = {0};
+    char *text;
+    size_t length;
+    int rc = hm__whole_text(im, &text, &length, err);
+
+    *ret_tree = NULL;
+    if (rc)
+        return rc;
+    rc = hm__yaml_parse(im->arena, text, length, im->name, ret_tree, &own);
+    if (rc == HM_E_NOMEM)
+        return hm__fail_nomem(err);
+    if (rc || (*ret_tree)->kind != HM_VALUE_MAP) {
+        hm__import_cut(im);
+        *ret_tree = NULL;
+    }
+    return 0;
+}
+
+void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value)
+{
+    const char *text = hm__value_text(value);
+    double number;
+
+    if (!text) {
+        hm__json_put_null(&im->facts, key);
+        return;
+    }
+    size_t used = value->quoted ? 0 : hm__signed_read(text, &number);
+    if (used > 0 && text[used] == '\0')
+        hm__json_put_number(&im->facts, key, number);
+    else if (!value->quoted && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
+        hm__json_put_bool(&im->facts, key, text[0] == 't');
+    else if (!value->quoted && strcmp(text, "null") == 0)
+        hm__json_put_null(&im->facts, key);
+    else
+        hm__json_put_text(&im->facts, key, text);
+}
+
+const struct hm_value *hm__value_path(const struct hm_value *root, const char *path)
+{
+    while (root && *path) {
+        char key[64];
+        size_t length = strcspn(path, ".");
+        snprintf(key, sizeof(key), "%.*s", (int)(length < 63 ? length : 63), path);
+        root = hm__value_get(root, key);
+        path += length + (path[length] == '.');
+    }
+    return root;
+}
+
+const char *hm__value_text(const struct hm_value *value)
+{
+    return value && value->kind == HM_VALUE_SCALAR ? value->text : NULL;
+}

@@ -1,0 +1,663 @@
+/*
+ * Reads jobs that train transformers: network, sequence, batch, precision, optimizer, software, and
+ * `parallel`, the layout as far as it is given. The names of Megatron, DeepSpeed, torchtitan and
+ * Hugging Face are accepted beside our own.
+ */
+#include "read_large_job.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "checks.h"
+#include "err.h"
+#include "text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define AT(member) offsetof(struct large_keys, member)
+
+/* Everything that the keys say, before defaults are applied. */
+struct large_keys {
+    struct hm_large_job job;
+    const char *name, *description;
+    double iterations, epochs;
+    int precision, weights, optimizer, attention, software, recompute;
+    int sequence_parallel, shard_in_node; /* -1: not given. */
+    double zero_stage;
+    bool distributed_optimizer, checkpointing, offload;
+    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
+    int graphs, weigh_head, separate_sum, broadcast, fused_gate, dropout;
+    double grad_bytes;
+};
+
+static const char *const precisions[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "16", NULL};
+static const char *const weight_words[] = {"bf16", "fp32", "fp16", NULL};
+static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "flash3", "flash",
+                                         "sdpa",    "cudnn",        "eager",  NULL};
+static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
+                                         "norm+act", "full",      "uniform",      NULL};
+static const char *const styles[] = {"eager", "compiled", "fused", NULL};
+static const char *const shards[] = {"all", "node", NULL};
+static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
+
+/* Optimizers: bytes of their state per parameter, beside a copy of the weights in 32 bits. */
+static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
+                                         "adam-8bit", "lion", "muon", NULL};
+static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
+
+static const struct hm_field root_fields[] = {
+    {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name)},
+    {.name = "description", .kind = HM_FIELD_TEXT, .offset = AT(description)},
+    {.name = "network", .kind = HM_FIELD_OTHER, .doc = "the transformer to train"},
+    {.name = "sequence", .kind = HM_FIELD_OTHER, .doc = "tokens of one sequence, such as 8192"},
+    {.name = "seq_length", .kind = HM_FIELD_OTHER},
+    {.name = "seq_len", .kind = HM_FIELD_OTHER},
+    {.name = "batch", .kind = HM_FIELD_OTHER, .doc = "512 sequences, or 4M tokens"},
+    {.name = "global_batch_size", .kind = HM_FIELD_OTHER},
+    {.name = "train_batch_size", .kind = HM_FIELD_OTHER},
+    {.name = "tokens", .kind = HM_FIELD_OTHER, .doc = "tokens of the whole job, such as 15T"},
+    {.name = "dataset", .kind = HM_FIELD_OTHER, .doc = "tokens of the data set"},
+    {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
+    {.name = "iterations",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(iterations),
+     .min = 1,
+     .max = 1e15,
+     .whole = true},
+    {.name = "precision",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(precision),
+     .choices = precisions,
+     .doc = "bf16, fp16, fp8, mxfp8 or nvfp4"},
+    {.name = "weights", .kind = HM_FIELD_CHOICE, .offset = AT(weights), .choices = weight_words},
+    {.name = "optimizer", .kind = HM_FIELD_CHOICE, .offset = AT(optimizer), .choices = optimizers},
+    {.name = "train", .kind = HM_FIELD_OTHER, .doc = "all, {lora: {rank: 16}} or a fraction"},
+    {.name = "lora", .kind = HM_FIELD_OTHER, .doc = "{rank: 16}"},
+    {.name = "attention", .kind = HM_FIELD_CHOICE, .offset = AT(attention), .choices = attentions},
+    {.name = "software",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(software),
+     .choices = hm__software_names,
+     .doc = "tuned, eager or compiled"},
+    {.name = "style", .kind = HM_FIELD_CHOICE, .offset = AT(software), .choices = styles},
+    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "{data, gather, tensor, pipeline}"},
+    {.name = "details", .kind = HM_FIELD_OTHER, .doc = "how the software works"},
+    {.name = "grad_bytes",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(grad_bytes),
+     .min = 1,
+     .max = 8,
+     .doc = "bytes of a gradient that workers send"},
+    {.name = "parallel", .kind = HM_FIELD_OTHER, .doc = "auto, or degrees of parallelism"},
+    {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
+};
+
+#define DEGREE(NAME, MEMBER)                                                                       \
+    {                                                                                              \
+        .name = NAME, .kind = HM_FIELD_QUANTITY, .offset = AT(job.layout.MEMBER), .min = 1,        \
+        .max = 1e7, .whole = true                                                                  \
+    }
+
+static const struct hm_field parallel_fields[] = {
+    DEGREE("tensor", tensor),
+    DEGREE("tp", tensor),
+    DEGREE("tensor_parallel", tensor),
+    DEGREE("tensor_model_parallel_size", tensor),
+    DEGREE("tensor_parallel_size", tensor),
+    DEGREE("tensor_parallel_degree", tensor),
+    DEGREE("pipeline", pipeline),
+    DEGREE("pp", pipeline),
+    DEGREE("pipeline_parallel", pipeline),
+    DEGREE("pipeline_model_parallel_size", pipeline),
+    DEGREE("pipeline_parallel_degree", pipeline),
+    DEGREE("num_stages", pipeline),
+    DEGREE("interleave", interleave),
+    DEGREE("vpp", interleave),
+    DEGREE("virtual_pipeline_model_parallel_size", interleave),
+    DEGREE("context", context),
+    DEGREE("cp", context),
+    DEGREE("context_parallel_size", context),
+    DEGREE("context_parallel_degree", context),
+    DEGREE("expert", expert),
+    DEGREE("ep", expert),
+    DEGREE("ep_size", expert),
+    DEGREE("expert_model_parallel_size", expert),
+    DEGREE("expert_parallel_degree", expert),
+    DEGREE("data", data),
+    DEGREE("dp", data),
+    DEGREE("data_parallel_size", data),
+    DEGREE("data_parallel_shard_degree", data),
+    DEGREE("micro_batch", micro_batch),
+    DEGREE("mbs", micro_batch),
+    DEGREE("micro_batch_size", micro_batch),
+    DEGREE("train_micro_batch_size_per_gpu", micro_batch),
+    DEGREE("per_device_train_batch_size", micro_batch),
+    DEGREE("local_batch_size", micro_batch),
+    {.name = "gradient_accumulation_steps",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(job.accumulation),
+     .min = 1,
+     .max = 1e9,
+     .whole = true},
+    {.name = "zero",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(job.layout.zero),
+     .max = 3,
+     .whole = true},
+    {.name = "zero_stage",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(job.layout.zero),
+     .max = 3,
+     .whole = true},
+    {.name = "zero_optimization", .kind = HM_FIELD_OTHER, .doc = "{stage: 0 to 3}"},
+    {.name = "use_distributed_optimizer",
+     .kind = HM_FIELD_BOOL,
+     .offset = AT(distributed_optimizer)},
+    {.name = "shard_within",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(shard_in_node),
+     .choices = shards},
+    {.name = "recompute", .kind = HM_FIELD_CHOICE, .offset = AT(recompute), .choices = recomputes},
+    {.name = "recompute_granularity",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(recompute),
+     .choices = recomputes},
+    {.name = "gradient_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
+    {.name = "activation_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
+    {.name = "sequence_parallel",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(sequence_parallel),
+     .choices = yes_no},
+};
+
+#define WORD(NAME, MEMBER)                                                                         \
+    {                                                                                              \
+        .name = NAME, .kind = HM_FIELD_CHOICE, .offset = AT(MEMBER), .choices = yes_no             \
+    }
+static const struct hm_field overlap_fields[] = {
+    WORD("data", overlap_data),     WORD("dp", overlap_data),   WORD("gather", overlap_gather),
+    WORD("tensor", overlap_tensor), WORD("tp", overlap_tensor), WORD("pipeline", overlap_pipeline),
+    WORD("pp", overlap_pipeline),
+};
+static const struct hm_field detail_fields[] = {
+    WORD("graphs", graphs),       WORD("weigh_head", weigh_head),
+    WORD("broadcast", broadcast), WORD("separate_sum", separate_sum),
+    WORD("dropout", dropout),     WORD("fused_gate", fused_gate),
+};
+
+/* ---- amounts --------------------------------------------------------------------------------- */
+
+/* What an amount counts. */
+enum amount_unit { AMOUNT_PLAIN, AMOUNT_TOKENS, AMOUNT_SEQUENCES };
+
+/* Reads a number such as "4M tokens", "512 sequences", "15T" or "8192". */
+static int read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
+                       enum amount_unit *ret_unit)
+{
+    static const char letters[] = "kKMGBT";
+    static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
+    int rc = hm__expect_kind(reader, value, HM_VALUE_SCALAR, "an amount such as 4M tokens");
+    double number = 0;
+
+    if (rc)
+        return rc;
+    size_t used = hm__number_read(value->text, &number);
+    const char *rest = value->text + used;
+    bool read = used > 0 && isfinite(number);
+    while (*rest == ' ')
+        rest++;
+    const char *letter = *rest ? strchr(letters, *rest) : NULL;
+    if (letter && !isalpha((unsigned char)rest[1])) {
+        number *= factors[letter - letters];
+        rest++;
+    }
+    while (*rest == ' ')
+        rest++;
+    *ret_unit = AMOUNT_PLAIN;
+    if (strcmp(rest, "tokens") == 0 || strcmp(rest, "token") == 0)
+        *ret_unit = AMOUNT_TOKENS;
+    else if (strcmp(rest, "sequences") == 0 || strcmp(rest, "samples") == 0)
+        *ret_unit = AMOUNT_SEQUENCES;
+    else if (*rest)
+        read = false;
+    if (!read || !(number >= 1) || number > 1e18) {
+        hm__reader_fail(reader, value, HM_E_RANGE, "'%.60s' is not an amount of at least 1",
+                        value->text);
+        hm__err_hint(reader->err, "write 512 sequences, 4M tokens or 15T");
+        return HM_E_RANGE;
+    }
+    *ret_amount = number;
+    return 0;
+}
+
+/*
+ * People round a batch to millions of tokens. Returns the number of sequences within 5 % that has
+ * the most factors of two, which is what is usually meant: 4M tokens of 8,192 are 512 sequences.
+ */
+static double round_batch(double sequences)
+{
+    double best = fmax(1, round(sequences)), step = 1;
+
+    while (ceil(.95 * sequences / (2 * step)) <= floor(1.05 * sequences / (2 * step)))
+        step *= 2;
+    double near = step * round(sequences / step);
+    return near >= .95 * sequences && near <= 1.05 * sequences ? near : best;
+}
+
+/* Finds the first of several names of one key. Two of them in one map are a contradiction. */
+static int find_key(struct hm_reader *reader, const struct hm_value *root, const char *const *names,
+                    const struct hm_value **ret_value)
+{
+    const char *found = NULL;
+
+    *ret_value = NULL;
+    for (; *names; names++) {
+        const struct hm_value *value = hm__value_get(root, *names);
+        if (!value)
+            continue;
+        if (found) {
+            hm__reader_fail(reader, value, HM_E_CONFLICT, "%s and %s are both given", found,
+                            *names);
+            hm__err_hint(reader->err, "they mean the same: keep one of them");
+            return HM_E_CONFLICT;
+        }
+        found = *names;
+        *ret_value = value;
+    }
+    return 0;
+}
+
+static int fail_missing(struct hm_reader *reader, const struct hm_value *root, const char *key,
+                        const char *hint)
+{
+    size_t mark = hm__reader_enter(reader, key);
+
+    hm__reader_fail(reader, root, HM_E_MISSING, "'%s' is missing", key);
+    hm__err_hint(reader->err, "%s: %s", key, hint);
+    hm__reader_leave(reader, mark);
+    return HM_E_MISSING;
+}
+
+static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
+                         struct large_keys *keys)
+{
+    static const char *const names[] = {"sequence", "seq_length", "seq_len", NULL};
+    const struct hm_value *value;
+    enum amount_unit unit;
+    int rc = find_key(reader, root, names, &value);
+
+    if (rc)
+        return rc;
+    if (!value)
+        return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
+    size_t mark = hm__reader_enter(reader, "sequence");
+    rc = read_amount(reader, value, &keys->job.work.sequence, &unit);
+    if (rc == 0 && strchr(value->text, 'k')) /* 8k tokens of a sequence are 8,192. */
+        keys->job.work.sequence *= 1.024;
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+static int read_batch(struct hm_reader *reader, const struct hm_value *root,
+                      struct large_keys *keys)
+{
+    static const char *const names[] = {"batch", "global_batch_size", "train_batch_size", NULL};
+    const struct hm_value *value;
+    enum amount_unit unit;
+    double amount;
+    int rc = find_key(reader, root, names, &value);
+
+    if (rc)
+        return rc;
+    if (!value)
+        return fail_missing(reader, root, "batch", "512 sequences, or 4M tokens");
+    size_t mark = hm__reader_enter(reader, "batch");
+    rc = read_amount(reader, value, &amount, &unit);
+    if (rc == 0 && unit == AMOUNT_TOKENS)
+        amount = round_batch(amount / keys->job.work.sequence);
+    if (rc == 0 && amount != floor(amount))
+        rc = hm__reader_fail(reader, value, HM_E_RANGE, "%g sequences are not a whole number",
+                             amount);
+    keys->job.work.batch = rc == 0 ? amount : 0;
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+/* Sets the tokens of the whole job from tokens, iterations, or epochs of a data set. */
+static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
+                       struct large_keys *keys)
+{
+    const struct hm_value *tokens = hm__value_get(root, "tokens");
+    const struct hm_value *dataset = hm__value_get(root, "dataset");
+    double step = keys->job.work.batch * keys->job.work.sequence, amount;
+    int given = (tokens != NULL) + (keys->iterations > 0) + (keys->epochs > 0), rc;
+    enum amount_unit unit;
+
+    if (given > 1) {
+        hm__reader_fail(reader, root, HM_E_CONFLICT,
+                        "tokens, iterations and epochs are not given alone");
+        hm__err_hint(reader->err, "keep one of them");
+        return HM_E_CONFLICT;
+    }
+    if (keys->iterations > 0)
+        keys->job.tokens = keys->iterations * step;
+    if (tokens) {
+        size_t mark = hm__reader_enter(reader, "tokens");
+        rc = read_amount(reader, tokens, &keys->job.tokens, &unit);
+        hm__reader_leave(reader, mark);
+        return rc;
+    }
+    if (!(keys->epochs > 0))
+        return 0;
+    if (!dataset)
+        return fail_missing(reader, root, "dataset", "tokens of the data set, such as 10B tokens");
+    size_t mark = hm__reader_enter(reader, "dataset");
+    rc = read_amount(reader, dataset, &amount, &unit);
+    if (rc == 0)
+        keys->job.tokens =
+            keys->epochs * amount * (unit == AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+/* Reports two keys of one map that set the same member. */
+static int check_twice(struct hm_reader *reader, const struct hm_value *map,
+                       const struct hm_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_value *first = hm__value_get(map, fields[i].name);
+        for (size_t k = i + 1; first && k < count; k++) {
+            const struct hm_value *second = hm__value_get(map, fields[k].name);
+            if (!second || fields[i].kind == HM_FIELD_OTHER || fields[k].kind == HM_FIELD_OTHER ||
+                fields[k].offset != fields[i].offset)
+                continue;
+            hm__reader_fail(reader, second, HM_E_CONFLICT, "%s and %s are both given",
+                            fields[i].name, fields[k].name);
+            hm__err_hint(reader->err, "they mean the same: keep one of them");
+            return HM_E_CONFLICT;
+        }
+    }
+    return 0;
+}
+
+static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
+                         struct large_keys *keys)
+{
+    static const struct hm_field stage = {.name = "stage",
+                                          .kind = HM_FIELD_QUANTITY,
+                                          .offset = AT(job.layout.zero),
+                                          .max = 3,
+                                          .whole = true};
+    const struct hm_value *zero = hm__value_get(value, "zero_optimization");
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
+        return 0;
+    int rc = hm__expect_kind(reader, value, HM_VALUE_MAP, "auto, or degrees such as {tensor: 8}");
+    if (rc == 0)
+        rc = hm__read_map(reader, value, parallel_fields, COUNT(parallel_fields), keys);
+    if (rc == 0)
+        rc = check_twice(reader, value, parallel_fields, COUNT(parallel_fields));
+    if (rc == 0 && zero) {
+        size_t mark = hm__reader_enter(reader, "zero_optimization");
+        rc = hm__read_map(reader, zero, &stage, 1, keys);
+        hm__reader_leave(reader, mark);
+    }
+    if (rc == 0 && keys->distributed_optimizer && isnan(keys->job.layout.zero))
+        keys->job.layout.zero = 1;
+    if (rc == 0 && keys->checkpointing && keys->recompute < 0)
+        keys->recompute = HM_RECOMPUTE_FULL;
+    return rc;
+}
+
+/* Whether a word of yes_no means true. */
+static bool is_yes(int word)
+{
+    return word == 1 || word == 3 || word == 5;
+}
+
+/* Sets a flag from its key, or from the default if the key is not given. */
+static bool flag_or(int word, bool fallback)
+{
+    return word < 0 ? fallback : is_yes(word);
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+/* Share of the parameters that low-rank adapters of all linear maps train. */
+static double lora_share(const struct hm_transformer *x, double rank)
+{
+    double qkv = x->head_dim * (x->heads + 2 * x->kv_heads), out = x->head_dim * x->heads;
+    double maps = x->gated ? 3 : 2;
+    double adapters = 3 * x->hidden + qkv + x->hidden + out + maps * (x->hidden + x->ffn);
+    double weights = x->hidden * (qkv + out) + maps * x->hidden * x->ffn;
+
+    return fmin(1, rank * adapters / weights);
+}
+
+/* Reads `train`: all, a fraction, or {lora: {rank}}; or `lora` itself. */
+static int read_train(struct hm_reader *reader, const struct hm_value *root,
+                      struct large_keys *keys)
+{
+    static const struct hm_field rank = {.name = "rank",
+                                         .kind = HM_FIELD_QUANTITY,
+                                         .min = 1,
+                                         .max = 65536,
+                                         .whole = true,
+                                         .required = true,
+                                         .doc = "rank of the adapters, such as 16"};
+    static const struct hm_field share = {
+        .kind = HM_FIELD_QUANTITY, .above = true, .max = 1, .doc = "all, or a fraction"};
+    const struct hm_value *train = hm__value_get(root, "train");
+    const struct hm_value *lora = hm__value_get(root, "lora");
+    double value;
+    int rc;
+
+    if (!lora)
+        lora = hm__value_get(train, "lora");
+    if (lora) {
+        size_t mark = hm__reader_enter(reader, "lora");
+        rc = hm__read_map(reader, lora, &rank, 1, &value);
+        hm__reader_leave(reader, mark);
+        if (rc == 0)
+            keys->job.work.trained = lora_share(&keys->job.network, value);
+        return rc;
+    }
+    if (!train || (train->kind == HM_VALUE_SCALAR && strcmp(train->text, "all") == 0))
+        return 0;
+    size_t mark = hm__reader_enter(reader, "train");
+    rc = hm__read_field(reader, train, &share, &keys->job.work.trained);
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+/* Applies the defaults that follow from the software and the precision. */
+static void set_defaults(struct large_keys *keys)
+{
+    struct hm_large_job *job = &keys->job;
+    struct hm_large_work *w = &job->work;
+    bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
+    /* Unfused attention in 16-bit floats is software from before 2022, which overlaps nothing. */
+    bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
+    bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
+
+    w->precision = keys->precision < 0 || keys->precision == 5
+                       ? HM_FORMAT_BF16
+                       : (enum hm_number_format)keys->precision;
+    w->software = tuned ? HM_SOFTWARE_TUNED : (enum hm_software)keys->software;
+    w->attention = keys->attention == 7 ? HM_ATTENTION_UNFUSED
+                   : keys->attention < 0 || keys->attention == 4 || keys->attention == 5
+                       ? (enum hm_attention)HM_ATTENTION_AUTO
+                   : keys->attention == 6 ? HM_ATTENTION_FLASH3
+                                          : (enum hm_attention)keys->attention;
+    double moments = optimizer_bytes[keys->optimizer < 0 ? 0 : keys->optimizer];
+    w->weight_bytes = wide ? 4 : 2;
+    w->gradient_bytes = wide || tuned ? 4 : 2;
+    w->optimizer_bytes = wide ? moments : tuned ? 4 + moments : moments / 2;
+    w->send_bytes = !isnan(keys->grad_bytes) ? keys->grad_bytes : old ? 2 : w->gradient_bytes;
+    w->overlap_data = flag_or(keys->overlap_data, !old);
+    w->overlap_gather = flag_or(keys->overlap_gather, !old);
+    w->overlap_tensor = flag_or(keys->overlap_tensor, tuned && !old);
+    w->overlap_pipeline = flag_or(keys->overlap_pipeline, tuned && !old);
+    w->graphs = flag_or(keys->graphs, false);
+    w->split_messages = true;
+    w->weigh_head = flag_or(keys->weigh_head, false);
+    w->fused_gate = flag_or(keys->fused_gate, tuned);
+    w->separate_sum = flag_or(keys->separate_sum, !tuned);
+    w->dropout = flag_or(keys->dropout, old);
+    w->broadcast = flag_or(keys->broadcast, false);
+    job->layout.recompute = keys->recompute < 0    ? HM_RECOMPUTES
+                            : keys->recompute == 6 ? HM_RECOMPUTE_FULL
+                                                   : (enum hm_recompute)keys->recompute;
+    job->sequence_parallel_given = keys->sequence_parallel >= 0;
+    job->layout.sequence_parallel = is_yes(keys->sequence_parallel);
+    job->shard_given = keys->shard_in_node >= 0;
+    job->layout.shard_in_node = keys->shard_in_node == 1;
+}
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+/* Returns the map of a transformer: the value itself, or the entry of the catalog that it names. */
+static const struct hm_value *find_transformer(struct hm_reader *reader,
+                                               const struct hm_value *network)
+{
+    const struct hm_value *name = network;
+    const struct hm_catalog *catalog;
+
+    if (network && network->kind == HM_VALUE_MAP) {
+        const struct hm_value *kind = hm__value_get(network, "kind");
+        if (hm__value_get(network, "hidden_size") || hm__value_get(network, "n_embd") ||
+            (kind && kind->kind == HM_VALUE_SCALAR && strcmp(kind->text, "transformer") == 0))
+            return network;
+        name = hm__value_get(network, "name");
+    }
+    if (!name || name->kind != HM_VALUE_SCALAR || hm__reader_catalog(reader, &catalog))
+        return NULL;
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_NETWORK, name->text);
+    const struct hm_value *kind = hm__value_get(entry, "kind");
+    return kind && kind->kind == HM_VALUE_SCALAR && strcmp(kind->text, "transformer") == 0 ? entry
+                                                                                           : NULL;
+}
+
+bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root)
+{
+    return find_transformer(reader, hm__value_get(root, "network")) != NULL;
+}
+
+static int read_network(struct hm_reader *reader, const struct hm_value *network,
+                        struct large_keys *keys)
+{
+    const struct hm_value *map = find_transformer(reader, network);
+    const struct hm_value *name =
+        network->kind == HM_VALUE_SCALAR ? network : hm__value_get(network, "name");
+    size_t mark = hm__reader_enter(reader, "network");
+
+    hm__transformer_init(&keys->job.network);
+    int rc = hm__read_transformer(reader, map, &keys->job.network);
+    /* Keys beside the name change the entry of the catalog. */
+    if (rc == 0 && map != network && network->kind == HM_VALUE_MAP)
+        rc = hm__read_transformer(reader, network, &keys->job.network);
+    if (rc == 0 && name && name->kind == HM_VALUE_SCALAR &&
+        !(keys->job.network.name = hm__arena_strdup(reader->arena, name->text)))
+        rc = hm__fail_nomem(reader->err);
+    if (rc == 0)
+        hm__reader_leave(reader, mark);
+    return rc;
+}
+
+static void keys_init(struct large_keys *keys)
+{
+    *keys = (struct large_keys){.iterations = NAN,
+                                .epochs = NAN,
+                                .precision = -1,
+                                .weights = -1,
+                                .optimizer = -1,
+                                .attention = -1,
+                                .software = -1,
+                                .recompute = -1,
+                                .sequence_parallel = -1,
+                                .shard_in_node = -1,
+                                .overlap_data = -1,
+                                .overlap_gather = -1,
+                                .overlap_tensor = -1,
+                                .overlap_pipeline = -1,
+                                .graphs = -1,
+                                .weigh_head = -1,
+                                .separate_sum = -1,
+                                .broadcast = -1,
+                                .fused_gate = -1,
+                                .dropout = -1,
+                                .grad_bytes = NAN};
+    keys->job = (struct hm_large_job){.layout = {.tensor = NAN,
+                                                 .pipeline = NAN,
+                                                 .interleave = NAN,
+                                                 .context = NAN,
+                                                 .expert = NAN,
+                                                 .data = NAN,
+                                                 .micro_batch = NAN,
+                                                 .zero = NAN},
+                                      .work = {.trained = 1},
+                                      .accumulation = NAN,
+                                      .tokens = NAN};
+}
+
+/* Reads the maps `overlap`, `details` and `parallel`. */
+static int read_maps(struct hm_reader *reader, const struct hm_value *root, struct large_keys *keys)
+{
+    const struct hm_value *parallel = hm__value_get(root, "parallel");
+    const struct hm_value *overlap = hm__value_get(root, "overlap");
+    const struct hm_value *details = hm__value_get(root, "details");
+    int rc = 0;
+
+    if (parallel) {
+        size_t mark = hm__reader_enter(reader, "parallel");
+        rc = read_parallel(reader, parallel, keys);
+        hm__reader_leave(reader, mark);
+    }
+    if (rc == 0 && overlap) {
+        size_t mark = hm__reader_enter(reader, "overlap");
+        rc = hm__read_map(reader, overlap, overlap_fields, COUNT(overlap_fields), keys);
+        hm__reader_leave(reader, mark);
+    }
+    if (rc == 0 && details) {
+        size_t mark = hm__reader_enter(reader, "details");
+        rc = hm__read_map(reader, details, detail_fields, COUNT(detail_fields), keys);
+        hm__reader_leave(reader, mark);
+    }
+    keys->job.overlap_given = overlap != NULL;
+    return rc;
+}
+
+int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job)
+{
+    struct large_keys keys;
+    int rc;
+
+    keys_init(&keys);
+    rc = hm__read_map(reader, root, root_fields, COUNT(root_fields), &keys);
+    if (rc == 0)
+        rc = read_network(reader, hm__value_get(root, "network"), &keys);
+    if (rc == 0)
+        rc = read_sequence(reader, root, &keys);
+    if (rc == 0)
+        rc = read_batch(reader, root, &keys);
+    if (rc == 0)
+        rc = read_tokens(reader, root, &keys);
+    if (rc == 0)
+        rc = read_maps(reader, root, &keys);
+    if (rc == 0)
+        rc = read_train(reader, root, &keys);
+    if (rc)
+        return rc;
+    set_defaults(&keys);
+    job->large = hm__arena_alloc(reader->arena, 1, sizeof(*job->large));
+    if (!job->large)
+        return hm__fail_nomem(reader->err);
+    *job->large = keys.job;
+    job->large->work.network = &job->large->network;
+    job->name = keys.name;
+    job->description = keys.description;
+    return 0;
+}

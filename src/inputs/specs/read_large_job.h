@@ -1,0 +1,16 @@
+/* Reads jobs that train transformers. docs/large.md describes the keys. */
+#ifndef HM_READ_LARGE_JOB_H
+#define HM_READ_LARGE_JOB_H
+
+#include "large_job.h"
+#include "readers.h"
+
+/* Whether a job trains a transformer: its network is one, by its keys or in the catalog. */
+bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root);
+/* Read such a job: everything except the cluster. job->large is allocated in the arena. */
+int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job);
+/* Read a transformer from its keys, or from those of a Hugging Face config.json. */
+int hm__read_transformer(struct hm_reader *reader, const struct hm_value *map,
+                         struct hm_transformer *network);
+
+#endif

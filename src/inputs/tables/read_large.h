@@ -1,0 +1,14 @@
+/* Reads tables of measured training steps of large networks; docs/large.md describes the columns.
+ */
+#ifndef HM_READ_LARGE_H
+#define HM_READ_LARGE_H
+
+#include "large_rows.h"
+
+/* Read a table from a CSV text; *ret_rows is freed with hm__large_rows_free. */
+int hm__large_rows_parse(const char *text, size_t length, const char *source,
+                         struct hm_large_rows **ret_rows, struct hm_err *err);
+/* Read the table that is built in. */
+int hm__large_rows_built_in(struct hm_large_rows **ret_rows, struct hm_err *err);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * The time of each run: seconds of an iteration from whatever the table gives, which may be
+ * seconds, a total, a rate (samples, tokens or iterations per second) or the time of a sample, of a
+ * token or of an epoch.
+ */
+#ifndef HM_RUN_SECONDS_H
+#define HM_RUN_SECONDS_H
+
+#include "howmany_fit.h"
+
+/* Number of columns that hm__run_seconds may add to the table; the caller makes room for them. */
+enum { HM_RUN_ADDED = 2 };
+
+/*
+ * Adds the columns `seconds` and, if only batch_per_worker is given, `batch` to a table that was
+ * read, and sets its unit, its scaling and the number of failed runs. The error names the row and
+ * the column.
+ */
+int hm__run_seconds(struct hm_runs *runs, struct hm_err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Decompression of streams. Each codec is one row of the table hm__codecs; a file is matched with a
+ * codec by its first bytes. A codec consumes input and produces output in steps of any size.
+ */
+#ifndef HM_UNPACK_H
+#define HM_UNPACK_H
+
+#include "howmany.h"
+
+/* Input and output of one step. The codec advances `in` and `out` and decreases the two sizes. */
+struct hm_unpack_step {
+    const unsigned char *in;
+    size_t in_left;
+    unsigned char *out;
+    size_t out_left;
+    bool between; /* Set by the codec: the input so far ends at the end of a frame. */
+    bool ended;   /* Set by the codec: the data ended, and the rest of the file is ignored. */
+};
+
+struct hm_codec {
+    const char *name;           /* Name for messages: "gzip", "zstd", "lz4", "snappy", "lzf". */
+    const unsigned char *magic; /* First bytes of a file. */
+    size_t magic_length;
+    const char *needs; /* Library that this build leaves out; NULL: the codec is available. */
+    /* Make the state of a stream; NULL when out of memory. */
+    void *(*open)(void);
+    /* Decode until the input is consumed or the output is full. HM_E_IO: the data are damaged. */
+    int (*step)(void *state, struct hm_unpack_step *step, struct hm_err *err);
+    void (*close)(void *state);
+};
+
+/* The longest magic of a codec, in bytes. */
+enum { HM_CODEC_MAGIC = 8 };
+
+/* All codecs; NULL after the last. */
+extern const struct hm_codec *const hm__codecs[];
+extern const struct hm_codec hm__codec_gzip, hm__codec_zstd, hm__codec_lz4, hm__codec_snappy,
+    hm__codec_lzf;
+
+/* Returns the codec of a file that begins with these bytes, or NULL if it is not compressed. */
+const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * One training step of a transformer for any layout: seconds by part, and memory of the fullest
+ * worker by part. Everything is counted from the sizes of the network and the data sheet of the
+ * device; struct hm_large_constants holds what is fitted to published measurements. All functions
+ * are pure.
+ */
+#ifndef HM_LARGE_H
+#define HM_LARGE_H
+
+#include "large_job.h"
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+/* Returns the number of parameters. */
+double hm__large_parameters(const struct hm_transformer *network);
+/*
+ * Returns the parameters that process one token: with experts_per_token experts instead of all,
+ * one embedding table (the output head), and without norms.
+ */
+double hm__large_active(const struct hm_transformer *network);
+/*
+ * Returns the model flop of one token, forward and backward. `share` is the share of the attention
+ * matrix that is counted: 0.5 for the causal half, 1 for the full matrix.
+ */
+double hm__large_flop(const struct hm_transformer *network, double sequence, double share);
+/* As hm__large_flop, for what full recomputation computes again. */
+double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
+
+/* Parameters of one layer: `dense` is split over tensor-parallel workers, `expert` is not. */
+struct hm_large_layer_count {
+    double dense, expert;
+};
+/* Counts one layer on one worker of a layout; `expert` selects a layer with experts. */
+struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
+                                                  const struct hm_layout *layout, bool expert);
+
+/* Widths of the attention of one layer, in values per token. */
+struct hm_large_widths {
+    double qkv;  /* Queries, keys and values together. */
+    double out;  /* Output of all heads. */
+    double kv;   /* Keys and values that context parallelism exchanges. */
+    double core; /* Mean width of a head in the two products of the core. */
+};
+struct hm_large_widths hm__large_widths(const struct hm_transformer *network);
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* Generations of devices that share efficiencies. */
+enum hm_large_family {
+    HM_FAMILY_VOLTA,
+    HM_FAMILY_AMPERE,
+    HM_FAMILY_HOPPER,
+    HM_FAMILY_BLACKWELL,
+    HM_FAMILY_OTHER, /* No measured rows: the mean of the others. */
+    HM_FAMILIES
+};
+
+/* One worker, its node and the network, as the model sees them. */
+struct hm_large_device {
+    enum hm_large_family family;
+    double flops_16, flops_8, flops_4; /* Peak flop/s by format; 0: not supported. */
+    double bandwidth_bytes_per_s;      /* Memory bandwidth. */
+    double memory_bytes;               /* Usable memory. */
+    double processors;                 /* Streaming multiprocessors. */
+    double link_bytes_per_s;           /* Link to the other workers of the node, one way. */
+    double per_node;                   /* Workers of one node. */
+    double network_bytes_per_s;        /* Network of one node, one way. */
+    double power;       /* Power limit as a fraction of the nominal one, in (0, 1]. */
+    double price_per_s; /* Price of one node; NaN: unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+};
+
+/*
+ * Fill a device from a cluster of the catalog: this is the only place where figures of the catalog
+ * enter the model of large networks. The generation and rates that the cluster does not state come
+ * from a table of known chips.
+ */
+int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
+                         struct hm_err *err);
+/* Find a device by the name of its chip, such as "h100"; false if there is none. */
+bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/*
+ * X(name, value of the sheet, least, most): efficiencies and fixed costs. The last three before
+ * `experts` are bytes that software without fused kernels keeps in a gated network: per logit, and
+ * per hidden value, the last one if weights have 32 bits.
+ */
+#define HM_LARGE_CONSTANT_MAP(X)                                                                   \
+    X(gemm_volta, .80, .3, 1)                                                                      \
+    X(gemm_ampere, .87, .3, 1)                                                                     \
+    X(gemm_hopper, .80, .3, 1)                                                                     \
+    X(gemm_blackwell, .775, .3, 1)                                                                 \
+    X(fp8, .75, .3, 1)                                                                             \
+    X(fp4, .60, .2, 1)                                                                             \
+    X(k0, 128, 0, 1024)                                                                            \
+    X(memory, .80, .4, 1)                                                                          \
+    X(traffic_tuned, 1.0, .3, 4)                                                                   \
+    X(traffic_eager, 1.6, .3, 4)                                                                   \
+    X(traffic_compiled, .8, .3, 4)                                                                 \
+    X(eager_gated, 2, 1, 6)                                                                        \
+    X(eager_host, 3, 1, 10)                                                                        \
+    X(accumulate, 1, 0, 2)                                                                         \
+    X(eager_logits, 14, 10, 20)                                                                    \
+    X(eager_kept, 6, 0, 20)                                                                        \
+    X(cast_kept, 10, 0, 20)                                                                        \
+    X(experts, .75, .2, 1)                                                                         \
+    X(flash2_ampere, .60, .2, 1)                                                                   \
+    X(flash2_hopper, .38, .15, 1)                                                                  \
+    X(flash3_hopper, .60, .2, 1)                                                                   \
+    X(flash3_blackwell, .55, .2, 1)                                                                \
+    X(triton_ampere, .45, .2, 1)                                                                   \
+    X(triton_hopper, .22, .1, 1)                                                                   \
+    X(flash_backward, .85, .4, 1)                                                                  \
+    X(context, .85, .4, 1)                                                                         \
+    X(launch_s, 8e-6, 1e-6, 40e-6)                                                                 \
+    X(call_s, 50e-6, 5e-6, 300e-6)                                                                 \
+    X(message_s, 100e-6, 10e-6, 1e-3)                                                              \
+    X(alltoall, .50, .1, 1)                                                                        \
+    X(link, .75, .3, 1)                                                                            \
+    X(link_s, 12e-6, 2e-6, 50e-6)                                                                  \
+    X(network, .75, .3, 1)                                                                         \
+    X(network_s, 25e-6, 5e-6, 200e-6)                                                              \
+    X(network_decay, 0, 0, .2)                                                                     \
+    X(norm, 4, 1, 10)                                                                              \
+    X(contend, .06, 0, .5)                                                                         \
+    X(broadcast_s, 3e-3, 1e-4, 1e-2)                                                               \
+    X(overlap_data, .7, .1, 1)                                                                     \
+    X(overlap_tensor, .6, .1, 1)                                                                   \
+    X(step_s, 10e-3, 0, .1)                                                                        \
+    X(jitter, 0, 0, .05)
+
+/* Every member is a double, so the struct is also an array in the order of the list. */
+struct hm_large_constants {
+#define HM_LARGE_CONSTANT_MEMBER(name, sheet, least, most) double name;
+    HM_LARGE_CONSTANT_MAP(HM_LARGE_CONSTANT_MEMBER)
+#undef HM_LARGE_CONSTANT_MEMBER
+};
+enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
+
+/* Constants that are fitted to all measured rows. */
+const struct hm_large_constants *hm__large_fitted(void);
+/* Constants that are fitted without the rows of a source, for cross-validation; NULL: no such
+ * source. */
+const struct hm_large_constants *hm__large_without(const char *source);
+
+/* Constants by the source that they were fitted without; the first are fitted to all ("all"), the
+ * last have no name. */
+struct hm_large_set {
+    const char *source;
+    struct hm_large_constants constants;
+};
+extern const struct hm_large_set hm__large_sets[];
+
+/* Groups of jobs whose predictions have errors of the same size. */
+enum hm_large_group {
+    HM_GROUP_OLD,       /* Dense, tuned software, before Hopper. */
+    HM_GROUP_HOPPER,    /* Dense, tuned software, Hopper. */
+    HM_GROUP_BLACKWELL, /* Dense, tuned software, Blackwell. */
+    HM_GROUP_PLAIN,     /* Dense, eager or compiled software. */
+    HM_GROUP_EXPERTS,   /* Mixture of experts. */
+    HM_LARGE_GROUPS
+};
+enum hm_large_group hm__large_group(const struct hm_large_device *device,
+                                    const struct hm_large_work *work);
+/* 5 % and 95 % quantiles of log(predicted/measured) of a group. */
+struct hm_large_quantiles {
+    double low, high;
+};
+extern const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS];
+/* Factors on a predicted time: the interval that holds 90 % of the measurements of a group. */
+struct hm_large_interval {
+    double low, high;
+};
+struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
+                                            const struct hm_large_work *work);
+
+/* Constants of the published fit, which the worked examples use. */
+extern const struct hm_large_constants hm__large_reference;
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Seconds of one micro-batch of one layer on one worker, without recomputation. */
+struct hm_large_layer {
+    double share;                       /* Share of the layers that are of this kind; 0: none. */
+    double forward, backward;           /* Computing on the device. */
+    double maps, mlp;                   /* Forward: linear maps of attention, feed-forward layer. */
+    double core, core_backward;         /* Attention core. */
+    double traffic;                     /* Forward: operations limited by memory bandwidth. */
+    double host_forward, host_backward; /* Launch cost on the host. */
+    double tensor;                      /* Communication of one pass. */
+    double expert;                      /* Communication of one pass. */
+    double context_forward, context_backward;
+};
+
+/* Times that depend on (tensor, context, expert, micro_batch, sequence_parallel) of a layout only.
+ */
+struct hm_large_times {
+    struct hm_large_layer layers[2]; /* Dense layers, and layers with experts. */
+    double head_forward, head_backward, embed_forward, embed_backward;
+};
+
+/* The situation of an evaluation; all pointers are borrowed. */
+struct hm_large_case {
+    const struct hm_large_device *device;
+    const struct hm_large_work *work;
+    const struct hm_large_constants *constants;
+};
+
+/* Returns the seconds of C[m x n] over k at `peak` flop/s. */
+double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
+/* Returns the bytes per second of a collective of `ranks` with `per_node` of them in each node. */
+double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
+                            double bytes, double passes);
+/* Evaluate the times of single layers. */
+void hm__large_times(const struct hm_large_case *x, const struct hm_layout *layout,
+                     struct hm_large_times *ret_times);
+/* Evaluate a whole step from the times of hm__large_times for the same layout. */
+void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layout,
+                    const struct hm_large_times *times, struct hm_large_step *ret_step);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Evaluate the memory of the fullest worker. */
+void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
+                      struct hm_large_memory *ret_memory);
+/* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
+#define HM_LARGE_MEMORY_SHARE 0.9
+
+/* Layers of the last pipeline stage and of the others, when the output head is weighed. */
+struct hm_large_stages {
+    double last, other;
+};
+struct hm_large_stages hm__large_stages(double layers, double stages, double head_in_layers);
+
+#endif

@@ -1,0 +1,372 @@
+/*
+ * Seconds of one micro-batch of one transformer layer on one worker.
+ *
+ * A matrix product takes the longer of its best tile and its memory traffic; a tile is computed by
+ * one processor, processors work in waves, and the inner dimension costs k0 extra steps. Flash
+ * attention is limited by flop; operations between products by memory bandwidth; small layers by
+ * the host, which launches kernels one by one: a layer takes the longer of device and host.
+ */
+#include "large.h"
+
+#include <math.h>
+
+static const struct {
+    double m, n, efficiency;
+} tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, .93},
+             {128, 64, .80}, {64, 128, .80}, {64, 64, .60}};
+
+/* Splits of the inner dimension by 2, 4, 8 need this many values of k in each part. */
+static const double SPLIT_LEAST = 512;
+
+static double gemm_efficiency(const struct hm_large_case *x)
+{
+    const struct hm_large_constants *c = x->constants;
+
+    switch (x->device->family) {
+    case HM_FAMILY_VOLTA:
+        return c->gemm_volta;
+    case HM_FAMILY_AMPERE:
+        return c->gemm_ampere;
+    case HM_FAMILY_HOPPER:
+        return c->gemm_hopper;
+    case HM_FAMILY_BLACKWELL:
+        return c->gemm_blackwell;
+    default:
+        return (c->gemm_ampere + c->gemm_hopper + c->gemm_blackwell) / 3;
+    }
+}
+
+static double memory_rate(const struct hm_large_case *x)
+{
+    return x->device->bandwidth_bytes_per_s * x->constants->memory;
+}
+
+/* Factor on all rates of computing of a device with a power limit. */
+static double power_factor(const struct hm_large_case *x)
+{
+    return sqrt(x->device->power);
+}
+
+double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k)
+{
+    double processors = x->device->processors, bandwidth = memory_rate(x);
+    double rate = peak * gemm_efficiency(x) * power_factor(x) / processors;
+    double best = INFINITY;
+
+    for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
+        double count = ceil(m / tiles[i].m) * ceil(n / tiles[i].n);
+        double flop = 2 * tiles[i].m * tiles[i].n / (rate * tiles[i].efficiency);
+        for (double split = 1; split <= 8; split *= 2) {
+            if (split > 1 && (count * split > 2 * processors || k / split < SPLIT_LEAST))
+                break;
+            double waves = count * split / processors;
+            waves = waves < 8 ? ceil(waves) : waves + .5;
+            double time = waves * flop * (k / split + x->constants->k0);
+            if (split > 1)
+                time += 4 * m * n * split / bandwidth;
+            best = fmin(best, time);
+        }
+    }
+    return fmax(best, 2 * (m * k + k * n + m * n) / bandwidth);
+}
+
+/* Forward and backward seconds. */
+struct pair {
+    double forward, backward;
+};
+
+/*
+ * A linear map of `rows` tokens from k to n values: one product forward, two backward. Weights that
+ * are not trained need no gradient of their own.
+ */
+static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
+                               double k)
+{
+    return (struct pair){hm__large_gemm(x, peak, rows, n, k),
+                         hm__large_gemm(x, peak, rows, k, n) +
+                             x->work->trained * hm__large_gemm(x, peak, n, k, rows)};
+}
+
+static void pair_add(struct pair *sum, struct pair term, double times)
+{
+    sum->forward += times * term.forward;
+    sum->backward += times * term.backward;
+}
+
+/* Peak rate of the linear maps of layers in the number format of the job. */
+static double linear_peak(const struct hm_large_case *x)
+{
+    const struct hm_large_device *d = x->device;
+
+    switch (x->work->precision) {
+    case HM_FORMAT_FP8:
+    case HM_FORMAT_MXFP8:
+        return d->flops_8 > 0 ? d->flops_8 * x->constants->fp8 : d->flops_16;
+    case HM_FORMAT_NVFP4:
+        return d->flops_4 > 0 ? d->flops_4 * x->constants->fp4 : d->flops_16;
+    default:
+        return d->flops_16;
+    }
+}
+
+static double flash_efficiency(const struct hm_large_case *x)
+{
+    const struct hm_large_constants *c = x->constants;
+    enum hm_large_family family = x->device->family;
+    bool old = family == HM_FAMILY_VOLTA || family == HM_FAMILY_AMPERE;
+    bool new = family == HM_FAMILY_BLACKWELL;
+
+    if (x->work->attention == HM_ATTENTION_TRITON)
+        return old ? c->triton_ampere : c->triton_hopper;
+    if (x->work->attention == HM_ATTENTION_FLASH2 || old)
+        return old ? c->flash2_ampere : c->flash2_hopper;
+    return new ? c->flash3_blackwell : c->flash3_hopper;
+}
+
+/* One batched product of attention without a fused kernel, of one head. */
+static double score_product(const struct hm_large_case *x, double rows, double n, double k)
+{
+    double rate = x->device->flops_16 * gemm_efficiency(x) * power_factor(x);
+    double flop = 2 * rows * n * k / rate * (k + x->constants->k0 / 2) / k;
+
+    return fmax(flop, 2 * (rows * k + k * n + rows * n) / memory_rate(x));
+}
+
+static struct pair core_time(const struct hm_large_case *x, const struct hm_layout *l)
+{
+    const struct hm_large_work *w = x->work;
+    double d = hm__large_widths(w->network).core;
+    double rows = w->sequence / l->context, s = w->sequence;
+    double heads = l->micro_batch * w->network->heads / l->tensor;
+
+    if (w->attention == HM_ATTENTION_UNFUSED) {
+        double products = score_product(x, rows, s, d) + score_product(x, rows, d, s);
+        double score = rows * s / memory_rate(x);
+        return (struct pair){heads * (products + 9 * score), heads * (2 * products + 11 * score)};
+    }
+    double efficiency = flash_efficiency(x) * power_factor(x) * pow(fmin(1, d / 128), .4) * rows /
+                        (rows + 256) * (l->context > 1 ? x->constants->context : 1);
+    /* The causal half of the matrix; an encoder computes all of it. */
+    double flop = (w->network->encoder ? 4 : 2) * heads * d * rows * s;
+    double forward = flop / (x->device->flops_16 * efficiency);
+    return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
+}
+
+/* The linear maps of attention. */
+static struct pair attention_maps(const struct hm_large_case *x, const struct hm_layout *l,
+                                  double rows)
+{
+    const struct hm_transformer *net = x->work->network;
+    const struct hm_latent *a = &net->latent;
+    struct hm_large_widths widths = hm__large_widths(net);
+    double peak = linear_peak(x), h = net->hidden, t = l->tensor;
+    struct pair sum = {0};
+
+    if (a->rank_kv > 0) {
+        double query = net->heads * (a->dim_nope + a->dim_rope) / t;
+        if (a->rank_q > 0)
+            pair_add(&sum, linear_time(x, peak, rows, a->rank_q, h), 1);
+        pair_add(&sum, linear_time(x, peak, rows, query, a->rank_q > 0 ? a->rank_q : h), 1);
+        pair_add(&sum, linear_time(x, peak, rows, a->rank_kv + a->dim_rope, h), 1);
+        pair_add(&sum,
+                 linear_time(x, peak, rows, net->heads * (a->dim_nope + a->dim_v) / t, a->rank_kv),
+                 1);
+    } else {
+        pair_add(&sum, linear_time(x, peak, rows, widths.qkv / t, h), 1);
+    }
+    pair_add(&sum, linear_time(x, peak, rows, h, widths.out / t), 1);
+    return sum;
+}
+
+/* The two products of a feed-forward layer of `width` values; the gate doubles the first one. */
+static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
+{
+    const struct hm_transformer *net = x->work->network;
+    struct pair sum =
+        linear_time(x, linear_peak(x), rows, (net->gated ? 2 : 1) * width, net->hidden);
+
+    pair_add(&sum, linear_time(x, linear_peak(x), rows, net->hidden, width), 1);
+    return sum;
+}
+
+/* Without fused kernels, a gated network has more operators: norms, rotary positions, the gate. */
+static double gated_factor(const struct hm_large_case *x)
+{
+    return x->work->software == HM_SOFTWARE_EAGER && x->work->network->gated
+               ? x->constants->eager_gated
+               : 1;
+}
+
+static double traffic_factor(const struct hm_large_case *x)
+{
+    const struct hm_large_constants *c = x->constants;
+
+    return gated_factor(x) * (x->work->software == HM_SOFTWARE_TUNED   ? c->traffic_tuned
+                              : x->work->software == HM_SOFTWARE_EAGER ? c->traffic_eager
+                                                                       : c->traffic_compiled);
+}
+
+/* The routed and shared experts with the permutation of tokens. */
+static struct pair expert_maps(const struct hm_large_case *x, const struct hm_layout *l,
+                               double rows, double split)
+{
+    const struct hm_transformer *net = x->work->network;
+    double local = net->experts / l->expert;
+    struct pair sum = {0};
+    double per_expert = rows * net->experts_per_token * l->expert / net->experts / split;
+    double permute = 8 * rows * net->experts_per_token * net->hidden / split * traffic_factor(x) /
+                     memory_rate(x);
+
+    pair_add(&sum, mlp_maps(x, per_expert, net->expert_ffn),
+             local > 1 ? local / x->constants->experts : local);
+    if (net->shared_ffn > 0)
+        pair_add(&sum, mlp_maps(x, rows, net->shared_ffn / l->tensor), 1);
+    pair_add(&sum, (struct pair){permute, 1.5 * permute}, 1);
+    return sum;
+}
+
+/* Seconds of the operations between products, forward. */
+static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
+                           double split, bool expert)
+{
+    const struct hm_transformer *net = x->work->network;
+    double width = expert ? net->experts_per_token * net->expert_ffn + net->shared_ffn : net->ffn;
+    double outside = (net->gated ? 20 : 22) * net->hidden / split;
+    double inside = ((net->gated ? 6 : 4) * width + 4 * hm__large_widths(net).qkv) / l->tensor;
+
+    return rows * (outside + inside) * traffic_factor(x) / memory_rate(x);
+}
+
+/* Launch cost of one layer on the host. */
+static struct pair host_time(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
+{
+    static const struct pair operators[] = {[HM_SOFTWARE_TUNED] = {24, 44},
+                                            [HM_SOFTWARE_EAGER] = {34, 60},
+                                            [HM_SOFTWARE_COMPILED] = {16, 28}};
+    const struct hm_large_constants *c = x->constants;
+    struct pair ops = operators[x->work->software];
+    struct pair calls = {l->sequence_parallel ? 4 : 2, l->sequence_parallel ? 6 : 2};
+    double each = c->launch_s, scale = x->work->graphs ? .4 : 1, wait = log2(l->tensor) * c->call_s;
+    double experts = expert ? 2 * log2(l->expert) * c->call_s : 0;
+
+    if (x->work->software == HM_SOFTWARE_EAGER)
+        each *= c->eager_host * gated_factor(x);
+    if (x->work->attention == HM_ATTENTION_UNFUSED)
+        pair_add(&ops, (struct pair){8, 14}, 1);
+    if (expert)
+        pair_add(&ops, (struct pair){30, 50}, 1);
+    return (struct pair){scale * (ops.forward * each + calls.forward * wait + experts),
+                         scale * (.6 * ops.backward * each + calls.backward * wait + experts)};
+}
+
+static void layer_compute(const struct hm_large_case *x, const struct hm_layout *l, bool expert,
+                          struct hm_large_layer *layer)
+{
+    double rows = l->micro_batch * x->work->sequence / l->context;
+    double split = l->sequence_parallel ? l->tensor : 1;
+    struct pair maps = attention_maps(x, l, rows), core = core_time(x, l), host;
+    struct pair mlp = expert ? expert_maps(x, l, rows, split)
+                             : mlp_maps(x, rows, x->work->network->ffn / l->tensor);
+
+    host = host_time(x, l, expert);
+    layer->maps = maps.forward;
+    layer->mlp = mlp.forward;
+    layer->core = core.forward;
+    layer->core_backward = core.backward;
+    layer->traffic = traffic_time(x, l, rows, split, expert);
+    layer->forward = maps.forward + core.forward + mlp.forward + layer->traffic;
+    layer->backward = maps.backward + core.backward + mlp.backward + 1.8 * layer->traffic;
+    layer->host_forward = host.forward;
+    layer->host_backward = host.backward;
+}
+
+/* Communication of tensor parallelism in one pass: two all-reduces, one in a layer with experts. */
+static double tensor_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
+                          bool expert)
+{
+    double near = fmin(l->tensor, x->device->per_node);
+    double one = hm__large_collective(x, l->tensor, near, 2 * rows * x->work->network->hidden, 2);
+
+    return (expert ? 1 : 2) * one *
+           (x->work->overlap_tensor ? 1 - x->constants->overlap_tensor : 1);
+}
+
+/* Dispatch and combine of tokens to experts in one pass. */
+static double expert_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
+                          double split)
+{
+    const struct hm_transformer *net = x->work->network;
+    const struct hm_large_constants *c = x->constants;
+    double q = x->device->per_node, bytes = 2 * rows * net->hidden / split;
+    double spread = bytes * net->experts_per_token / (x->device->link_bytes_per_s * c->alltoall);
+
+    if (l->expert <= 1)
+        return 0;
+    if (l->expert <= q)
+        return 2 * (spread * (l->expert - 1) / l->expert + 2 * c->link_s);
+    double nodes = l->expert / q;
+    double copies = (nodes - 1) * (1 - pow(1 - 1 / nodes, net->experts_per_token));
+    double across = bytes * copies / (x->device->network_bytes_per_s / q * c->alltoall);
+    return 2 * (fmax(across, spread) + 2 * c->link_s);
+}
+
+/* The part of an exchange of keys and values that the attention core does not hide. */
+static double context_shown(double exchange, double core)
+{
+    return fmax(0, exchange - core) + .1 * fmin(exchange, core);
+}
+
+static void context_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
+                         struct hm_large_layer *layer)
+{
+    const struct hm_large_device *d = x->device;
+    double rate = d->link_bytes_per_s * x->constants->link;
+
+    if (l->context <= 1)
+        return;
+    if (l->tensor * l->context > d->per_node)
+        rate = fmin(rate, d->network_bytes_per_s / d->per_node * x->constants->network);
+    double width = hm__large_widths(x->work->network).kv;
+    double exchange = 2 * rows * width / l->tensor * (l->context - 1) / rate;
+    layer->context_forward = context_shown(exchange, layer->core);
+    layer->context_backward = context_shown(2 * exchange, layer->core_backward);
+}
+
+static void head_time(const struct hm_large_case *x, const struct hm_layout *l,
+                      struct hm_large_times *times)
+{
+    const struct hm_transformer *net = x->work->network;
+    double rows = l->micro_batch * x->work->sequence / l->context;
+    double columns = net->vocabulary / l->tensor, rate = memory_rate(x);
+
+    if (!net->encoder) {
+        struct pair maps = linear_time(x, x->device->flops_16, rows, columns, net->hidden);
+        times->head_forward = maps.forward + 14 * rows * columns / rate;
+        times->head_backward = maps.backward + 10 * rows * columns / rate;
+    }
+    times->embed_forward = 8 * rows * net->hidden / rate;
+    times->embed_backward = 14 * rows * net->hidden / rate;
+}
+
+void hm__large_times(const struct hm_large_case *x, const struct hm_layout *l,
+                     struct hm_large_times *ret_times)
+{
+    const struct hm_transformer *net = x->work->network;
+    double expert_layers = hm__transformer_expert_layers(net);
+    double rows = l->micro_batch * x->work->sequence / l->context;
+    double split = l->sequence_parallel ? l->tensor : 1;
+
+    *ret_times = (struct hm_large_times){0};
+    ret_times->layers[0].share = (net->layers - expert_layers) / net->layers;
+    ret_times->layers[1].share = expert_layers / net->layers;
+    for (int i = 0; i < 2; i++) {
+        struct hm_large_layer *layer = &ret_times->layers[i];
+        if (!(layer->share > 0))
+            continue;
+        layer_compute(x, l, i == 1, layer);
+        layer->tensor = tensor_time(x, l, rows, i == 1);
+        layer->expert = i == 1 ? expert_time(x, l, rows, split) : 0;
+        context_time(x, l, rows, layer);
+    }
+    head_time(x, l, ret_times);
+}

@@ -1,0 +1,181 @@
+/*
+ * Memory of the fullest worker: states (weights, gradients, optimizer) after sharding, activations
+ * that are kept for the backward pass, logits, buffers.
+ *
+ * Kept per layer and token, in bytes: outside the tensor split 4 h for inputs of norms, 4 h for
+ * their outputs (2 h in 8 bits) and 2 h for dropout masks; inside it queries, keys, values, the
+ * output of attention, the feed-forward layer and, without a fused kernel, the scores. A pipeline
+ * stage holds as many micro-batches as there are stages after it.
+ */
+#include <math.h>
+
+#include "large.h"
+
+static const double GIB = 1073741824.0;
+
+struct hm_large_stages hm__large_stages(double layers, double stages, double head_in_layers)
+{
+    struct hm_large_stages best = {0};
+    double least = INFINITY;
+
+    for (double last = 0; last <= floor(layers / stages); last++) {
+        double other = ceil((layers - last) / (stages - 1));
+        double cost = fmax(other, last + head_in_layers);
+        if (cost <= least + 1e-12) {
+            least = cost;
+            best = (struct hm_large_stages){last, other};
+        }
+    }
+    return best;
+}
+
+/* Bytes that one layer keeps per token: everything, and what remains with recomputation. */
+struct kept {
+    double whole, remains;
+};
+
+/* Bytes per hidden value that a gated network keeps in addition, where norms are not fused. */
+static double extra_kept(const struct hm_large_case *x, const struct hm_layout *l)
+{
+    const struct hm_large_work *w = x->work;
+
+    if (w->software != HM_SOFTWARE_EAGER || !w->network->gated)
+        return 0;
+    return x->constants->eager_kept +
+           (w->weight_bytes > 2 && l->zero < 3 ? x->constants->cast_kept : 0);
+}
+
+static struct kept layer_kept(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
+{
+    const struct hm_large_work *w = x->work;
+    const struct hm_transformer *net = w->network;
+    struct hm_large_widths widths = hm__large_widths(net);
+    bool eight = w->precision >= HM_FORMAT_FP8;
+    double split = l->sequence_parallel ? l->tensor : 1, t = l->tensor, h = net->hidden;
+    double f = expert ? net->experts_per_token * net->expert_ffn + net->shared_ffn : net->ffn;
+    double gates = !net->gated ? 4 : w->fused_gate ? 6 : 8;
+    bool unfused = w->attention == HM_ATTENTION_UNFUSED;
+    double scores = unfused ? 5 * net->heads * w->sequence / t : 0;
+    double outside = (4 + (eight ? 2 : 4) + (w->dropout ? 2 : 0) + extra_kept(x, l)) * h / split;
+    double inside =
+        (2 * widths.qkv + 2 * widths.out + f * gates + (unfused ? 0 : 4 * net->heads)) / t;
+    double whole =
+        outside + inside + scores + (expert ? 4 * net->experts_per_token * h / split : 0);
+
+    switch (l->recompute) {
+    case HM_RECOMPUTE_FULL:
+        return (struct kept){whole, 2 * h / split};
+    case HM_RECOMPUTE_SELECTIVE:
+        return (struct kept){whole, whole - scores};
+    case HM_RECOMPUTE_OP:
+        return (struct kept){whole, 6 * h / split + (widths.qkv + (net->gated ? 2 : 1) * f) / t};
+    case HM_RECOMPUTE_LAYER:
+        return (struct kept){whole, whole / 2};
+    default:
+        return (struct kept){whole, whole};
+    }
+}
+
+/* Parameters on the fullest worker: layers of a stage, and tables. */
+struct held {
+    double dense, expert; /* Of all layers of the stage. */
+    double one;           /* Of one layer. */
+    double tables;
+    double layers; /* Layers of the stage. */
+};
+
+static struct held count_held(const struct hm_large_work *w, const struct hm_layout *l)
+{
+    const struct hm_transformer *net = w->network;
+    double expert_share = hm__transformer_expert_layers(net) / net->layers;
+    struct hm_large_layer_count a = hm__large_layer_count(net, l, false),
+                                b = hm__large_layer_count(net, l, true);
+    struct held held = {.layers = ceil(net->layers / l->pipeline)};
+    double dense = (1 - expert_share) * a.dense + (expert_share > 0 ? expert_share * b.dense : 0);
+    double expert = expert_share > 0 ? expert_share * b.expert : 0;
+
+    if (w->weigh_head && l->pipeline > 1) {
+        double layer = l->tensor * dense + l->expert * expert;
+        held.layers =
+            hm__large_stages(net->layers, l->pipeline, net->vocabulary * net->hidden / layer).other;
+    }
+    held.dense = held.layers * dense;
+    held.expert = held.layers * expert;
+    held.one = dense + expert;
+    held.tables = (net->tied || net->encoder || l->pipeline > 1 ? 1 : 2) * net->vocabulary *
+                  net->hidden / l->tensor;
+    return held;
+}
+
+/* Adds the states of `count` parameters that are sharded over `group` workers. */
+static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
+                       const struct hm_layout *l, double zero, double count, double group)
+{
+    double gradients_group = zero == 3 || (zero == 2 && l->pipeline == 1) ? group : 1;
+
+    m->weights += count * w->weight_bytes / (zero == 3 ? group : 1);
+    m->gradients += count * w->trained * w->gradient_bytes / gradients_group;
+    m->optimizer += count * w->trained * w->optimizer_bytes / (zero >= 1 ? group : 1);
+}
+
+static void set_activations(const struct hm_large_case *x, const struct hm_layout *l, double layers,
+                            struct hm_large_memory *m)
+{
+    const struct hm_large_work *w = x->work;
+    const struct hm_transformer *net = w->network;
+    double expert_share = hm__transformer_expert_layers(net) / net->layers;
+    double rows = l->micro_batch * w->sequence / l->context, p = l->pipeline;
+    double batches = hm__layout_micro_batches(l, w->batch), flight = 1, last = 1;
+    struct kept dense = {0}, expert = {0};
+
+    if (expert_share < 1)
+        dense = layer_kept(x, l, false);
+    if (expert_share > 0)
+        expert = layer_kept(x, l, true);
+    double kept = (1 - expert_share) * dense.remains + expert_share * expert.remains;
+    double again = l->recompute == HM_RECOMPUTE_FULL || l->recompute == HM_RECOMPUTE_OP
+                       ? fmax(dense.whole, expert.whole) * rows
+                       : 0;
+    bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
+    double bytes = plain ? x->constants->eager_logits : 10;
+    double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
+    if (p > 1 && l->interleave > 1) {
+        flight = fmin(batches, p * (1 + (p - 1) / (p * l->interleave)));
+        last = flight / p;
+    } else if (p > 1) {
+        flight = fmin(batches, p);
+    }
+    double first = layers * kept * rows * flight + again;
+    double end = layers * kept * rows * last + again + logits;
+    bool at_end = p == 1 || end > first;
+    m->activations = at_end ? end - logits : first;
+    m->logits = at_end ? logits : 0;
+    m->buffers = (l->tensor == 1 ? 4 : 8) * rows * net->hidden;
+}
+
+void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
+                      struct hm_large_memory *ret_memory)
+{
+    const struct hm_large_work *w = x->work;
+    double per_node = x->device->per_node;
+    struct held held = count_held(w, l);
+    double zero = l->zero == 3 && l->pipeline > 1 ? 2 : l->zero;
+    double dense_group = l->data * l->context;
+    double expert_group = l->data * l->tensor * l->context / l->expert;
+    struct hm_large_memory m = {0};
+
+    if (l->shard_in_node) {
+        dense_group = fmin(dense_group, per_node);
+        expert_group = fmin(expert_group, per_node);
+    }
+    add_states(&m, w, l, zero, held.dense + held.tables, dense_group);
+    if (held.expert > 0)
+        add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
+    if (zero == 3)
+        m.weights += 8 * held.one + 6 * held.tables; /* Gathered layers and tables. */
+    set_activations(x, l, held.layers, &m);
+    m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
+    m.total =
+        m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers + m.margin;
+    *ret_memory = m;
+}

@@ -1,0 +1,77 @@
+/* Predictions for measured training steps of large networks; see large_rows_eval.h. */
+#include "large_rows_eval.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+
+/* In a sweep of at least this many layouts, a run slower than this share of the fastest one is not
+ * compared. */
+enum { SWEEP_ROWS = 10 };
+static const double HEALTHY_SHARE = .4;
+
+/* Returns the largest power of two that fits as a micro-batch. */
+static double fill_memory(const struct hm_large_row *row, const struct hm_large_device *device)
+{
+    const struct hm_large_case situation = {device, &row->work, hm__large_fitted()};
+    struct hm_layout layout = row->layout;
+    double most = row->work.batch / layout.data, best = 1;
+
+    for (double size = 1; size <= most; size *= 2) {
+        struct hm_large_memory memory;
+        layout.micro_batch = size;
+        hm__large_memory(&situation, &layout, &memory);
+        if (memory.total <= HM_LARGE_MEMORY_SHARE * device->memory_bytes)
+            best = size;
+    }
+    return best;
+}
+
+int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_device,
+                          struct hm_err *err)
+{
+    if (!hm__large_device_named(row->device, ret_device))
+        return hm__fail(err, HM_E_NAME, "there is no device '%s'", row->device);
+    ret_device->per_node = row->per_node;
+    if (row->network_bytes_per_s > 0)
+        ret_device->network_bytes_per_s = row->network_bytes_per_s;
+    if (row->layout.micro_batch == 0)
+        row->layout.micro_batch = fill_memory(row, ret_device);
+    return 0;
+}
+
+void hm__large_row_eval(const struct hm_large_row *row, const struct hm_large_device *device,
+                        const struct hm_large_constants *constants, struct hm_large_step *ret_step)
+{
+    const struct hm_large_case situation = {device, &row->work, constants};
+    struct hm_large_times times;
+
+    hm__large_times(&situation, &row->layout, &times);
+    hm__large_step(&situation, &row->layout, &times, ret_step);
+}
+
+/* Whether two rows have the same network, device and number of workers. */
+static bool same_setting(const struct hm_large_row *a, const struct hm_large_row *b)
+{
+    return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&
+           strcmp(a->device, b->device) == 0 && a->work.sequence == b->work.sequence &&
+           a->work.precision == b->work.precision && a->work.batch == b->work.batch &&
+           hm__layout_workers(&a->layout) == hm__layout_workers(&b->layout);
+}
+
+void hm__large_rows_healthy(const struct hm_large_rows *rows, bool *ret_healthy)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct hm_large_row *a = &rows->rows[i];
+        double fastest = a->time_s;
+        size_t count = 0;
+        for (size_t k = 0; a->time_s > 0 && k < rows->count; k++)
+            if (rows->rows[k].time_s > 0 && same_setting(a, &rows->rows[k])) {
+                fastest = fmin(fastest, rows->rows[k].time_s);
+                count++;
+            }
+        ret_healthy[i] =
+            a->time_s > 0 && (count < SWEEP_ROWS || fastest >= HEALTHY_SHARE * a->time_s);
+    }
+}

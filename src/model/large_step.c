@@ -1,0 +1,327 @@
+/*
+ * One training step: the slots of the pipeline, what data parallelism and sharding show, and the
+ * optimizer.
+ *
+ * pipe = m w + (sum of all stages - w)/v + messages, w being the slowest stage, m the number of
+ * micro-batches and v the chunks per stage. ZeRO-3 overlaps its traffic with computing by a norm:
+ * (F^g + AG^g)^(1/g). step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes).
+ */
+#include <math.h>
+
+#include "large.h"
+
+/* Seconds of one micro-batch of a mean layer, by part. */
+struct mean_layer {
+    double forward, backward;           /* Longer of device and host, with recomputation. */
+    double comm_forward, comm_backward; /* Communication shown. */
+    double attention, traffic, host;    /* Parts of forward + backward. */
+    double tensor, expert, context;     /* Communication of both passes. */
+};
+
+/* Seconds that the backward pass computes again. */
+static double again_time(const struct hm_large_layer *a, enum hm_recompute recompute)
+{
+    switch (recompute) {
+    case HM_RECOMPUTE_FULL:
+        return a->forward;
+    case HM_RECOMPUTE_SELECTIVE:
+        return a->core + a->traffic / 10;
+    case HM_RECOMPUTE_OP:
+        return (a->forward - a->core) / 2;
+    case HM_RECOMPUTE_LAYER:
+        return a->forward / 2;
+    case HM_RECOMPUTE_NORM:
+        return a->traffic / 2;
+    default:
+        return 0;
+    }
+}
+
+static double host_again(const struct hm_large_layer *a, enum hm_recompute recompute)
+{
+    return recompute == HM_RECOMPUTE_NONE   ? 0
+           : recompute == HM_RECOMPUTE_FULL ? a->host_forward
+                                            : .4 * a->host_forward;
+}
+
+/*
+ * Seconds that one layer's gradients take to be added to their sum over micro-batches, where no
+ * fused product does it: gradients are read, and the sum is read and written. Weights in 32 bits
+ * are converted before each pass. With ZeRO-3 the sum is sharded.
+ */
+static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
+                              double batches, bool expert)
+{
+    const struct hm_large_work *w = x->work;
+    struct hm_large_layer_count count = hm__large_layer_count(w->network, l, expert);
+    bool wide = w->gradient_bytes > 2;
+    double bytes = batches > 1 ? (wide ? 10 : 6) : wide ? 6 : 0;
+
+    if (l->zero == 3 || !w->separate_sum)
+        return 0;
+    if (w->weight_bytes > 2)
+        bytes += 6;
+    return x->constants->accumulate * w->trained * bytes * (count.dense + count.expert) /
+           (x->device->bandwidth_bytes_per_s * x->constants->memory);
+}
+
+static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
+                      enum hm_recompute recompute, double accumulate)
+{
+    double again = recompute == HM_RECOMPUTE_FULL ? 1 : 0;
+    double device_back = a->backward + again_time(a, recompute) + accumulate;
+    double forward = fmax(a->forward, a->host_forward);
+    double backward = fmax(device_back, a->host_backward + host_again(a, recompute));
+    double comm = a->tensor + a->expert;
+    double core_again = recompute == HM_RECOMPUTE_FULL || recompute == HM_RECOMPUTE_SELECTIVE;
+
+    mean->forward += a->share * forward;
+    mean->backward += a->share * backward;
+    mean->comm_forward += a->share * (comm + a->context_forward);
+    mean->comm_backward +=
+        a->share * (comm * (1 + again) + a->context_backward + again * a->context_forward);
+    mean->host += a->share * (forward - a->forward + backward - device_back);
+    mean->attention += a->share * (a->core * (1 + core_again) + a->core_backward);
+    mean->traffic += a->share * (a->traffic * (2.8 + again) + accumulate);
+    mean->tensor += a->share * a->tensor * (2 + again);
+    mean->expert += a->share * a->expert * (2 + again);
+    mean->context += a->share * (a->context_backward + a->context_forward * (1 + again));
+}
+
+/* Parameters of one kind on one worker, and the workers that hold copies of them. */
+struct group {
+    double count, ranks, per_node;
+};
+
+static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
+                      const struct hm_large_times *times, struct group *groups)
+{
+    const struct hm_transformer *net = x->work->network;
+    double q = x->device->per_node, layers = net->layers / l->pipeline;
+    double dense = 0, expert = 0, ranks = l->data * l->context;
+    double tables = net->tied || net->encoder || l->pipeline > 1 ? 1 : 2;
+    int count = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (times->layers[i].share > 0) {
+            struct hm_large_layer_count one = hm__large_layer_count(net, l, i == 1);
+            dense += times->layers[i].share * one.dense;
+            expert += times->layers[i].share * one.expert;
+        }
+    groups[count++] =
+        (struct group){.count = layers * dense + tables * net->vocabulary * net->hidden / l->tensor,
+                       .ranks = ranks,
+                       .per_node = fmin(ranks, fmax(1, q / l->tensor))};
+    if (expert > 0) {
+        double copies = fmax(1, ranks * l->tensor / l->expert);
+        groups[count++] = (struct group){.count = layers * expert,
+                                         .ranks = copies,
+                                         .per_node = fmin(copies, fmax(1, q / l->expert))};
+    }
+    return count;
+}
+
+/* Returns the seconds of a collective of `bytes` per parameter over all groups. */
+static double groups_time(const struct hm_large_case *x, const struct group *groups, int count,
+                          double bytes, double passes)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += hm__large_collective(x, groups[i].ranks, groups[i].per_node, bytes * groups[i].count,
+                                    passes);
+    return sum;
+}
+
+double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
+                            double bytes, double passes)
+{
+    const struct hm_large_constants *c = x->constants;
+    double rate = x->device->link_bytes_per_s * c->link, latency = c->link_s;
+    double nodes = ranks / per_node;
+
+    if (ranks <= 1)
+        return 0;
+    if (nodes > 1) {
+        double step = log2(nodes), share = per_node / x->device->per_node;
+        double wide = x->device->network_bytes_per_s * c->network *
+                      pow(1 - c->network_decay, fmax(0, step - 1));
+        rate = fmin(rate, wide * share);
+        latency += c->network_s * step;
+    }
+    return passes * ((ranks - 1) / ranks * bytes / rate + latency);
+}
+
+static double norm_sum(double a, double b, double p)
+{
+    double large = fmax(a, b), small = fmin(a, b);
+
+    return large > 0 ? large * pow(1 + pow(small / large, p), 1 / p) : 0;
+}
+
+/* Seconds that ZeRO-3 adds to a step of `batches` micro-batches. */
+static double sharded_time(const struct hm_large_case *x, const struct hm_layout *l,
+                           const struct hm_large_times *t, const struct mean_layer *mean,
+                           double batches, const struct group *all, int count)
+{
+    const struct hm_large_constants *c = x->constants;
+    double layers = x->work->network->layers, q = x->device->per_node;
+    double workers = hm__layout_workers(l), nodes = fmax(1, workers / q);
+    struct group groups[2];
+
+    for (int i = 0; i < count; i++) {
+        groups[i] = all[i];
+        if (l->shard_in_node)
+            groups[i].ranks = groups[i].per_node = fmin(groups[i].ranks, fmax(1, q / l->tensor));
+    }
+    double gather = groups_time(x, groups, count, 2, 1);
+    double scatter = groups_time(x, groups, count, x->work->send_bytes, 1) * x->work->trained;
+    double forward = layers * mean->forward + t->head_forward + t->embed_forward;
+    double backward = layers * mean->backward + t->head_backward + t->embed_backward;
+    double slow = 1 + c->contend * fmin(1, (2 * gather + scatter) / (forward + backward));
+    double shown = norm_sum(forward * slow, gather, c->norm) +
+                   norm_sum(backward * slow, gather + scatter, c->norm) - forward - backward;
+    double time = batches * shown + 2 * gather / layers;
+    if (l->shard_in_node && nodes > 1) {
+        double bytes = x->work->send_bytes * x->work->trained *
+                       (all[0].count + (count > 1 ? all[1].count : 0)) / q;
+        time += .5 * hm__large_collective(x, nodes, 1, bytes, 2);
+    }
+    return time;
+}
+
+/* What remains of `x` seconds of traffic after `window` seconds of computing per chunk. */
+static double shown_time(double x, double window, const struct hm_layout *l)
+{
+    double v = l->interleave;
+
+    return fmax(fmax(.05 * x / v, x / v - window), x - window * (1 + l->pipeline * (v - 1)));
+}
+
+/* Sharding within nodes: sum in the node, then between nodes, each worker its part. */
+static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) {
+        double near = groups[i].per_node, bytes = x->work->send_bytes * groups[i].count;
+        sum += hm__large_collective(x, near, near, bytes, 1) +
+               hm__large_collective(x, groups[i].ranks / near, 1, bytes / near, 2);
+    }
+    return sum;
+}
+
+static double in_node_gather(const struct hm_large_case *x, const struct group *groups, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum +=
+            hm__large_collective(x, groups[i].per_node, groups[i].per_node, 2 * groups[i].count, 1);
+    return sum;
+}
+
+/* Seconds of gradient sums and weight gathers that a step shows with ZeRO 0 to 2. */
+static double data_time(const struct hm_large_case *x, const struct hm_layout *l,
+                        const struct mean_layer *mean, const struct group *groups, int count)
+{
+    const struct hm_large_work *w = x->work;
+    double stage = w->network->layers / l->pipeline * x->constants->overlap_data / l->interleave;
+    double back = stage * (mean->backward + mean->comm_backward);
+    double front = stage * (mean->forward + mean->comm_forward);
+    bool in_node = l->shard_in_node && l->zero >= 1;
+    double sum = in_node ? in_node_sum(x, groups, count)
+                         : groups_time(x, groups, count, w->send_bytes, l->zero >= 1 ? 1 : 2);
+    double time = w->overlap_data ? shown_time(w->trained * sum, back, l) : w->trained * sum;
+
+    if (l->zero >= 1) {
+        double gather = w->trained * (in_node ? in_node_gather(x, groups, count)
+                                              : groups_time(x, groups, count, 2, 1));
+        if (w->broadcast)
+            gather += x->constants->broadcast_s * groups[0].ranks;
+        time += w->overlap_gather ? shown_time(gather, front, l) : gather;
+    }
+    return time;
+}
+
+static double optimizer_time(const struct hm_large_case *x, const struct hm_layout *l,
+                             const struct group *groups, int count)
+{
+    double own = 0, all = 0;
+
+    for (int i = 0; i < count; i++) {
+        double ranks =
+            l->shard_in_node ? fmin(groups[i].ranks, x->device->per_node) : groups[i].ranks;
+        own += groups[i].count / (l->zero >= 1 ? ranks : 1);
+        all += groups[i].count;
+    }
+    return x->work->trained * (34 * own + 6 * all) /
+           (x->device->bandwidth_bytes_per_s * x->constants->memory);
+}
+
+/* Sets the time of the pipeline and its parts; returns its seconds. */
+static double pipeline_time(const struct hm_large_case *x, const struct hm_layout *l,
+                            const struct hm_large_times *t, const struct mean_layer *mean,
+                            double batches, struct hm_large_step *s)
+{
+    const struct hm_large_constants *c = x->constants;
+    const struct hm_large_work *w = x->work;
+    double layers = w->network->layers, p = l->pipeline, v = l->interleave;
+    double head = t->head_forward + t->head_backward, embed = t->embed_forward + t->embed_backward;
+    double layer = mean->forward + mean->backward + mean->comm_forward + mean->comm_backward;
+    struct hm_large_stages stages = {layers / p, layers / p};
+    bool wide = hm__layout_workers(l) > x->device->per_node;
+
+    s->head_s = batches * (head + embed);
+    if (p <= 1)
+        return batches * (layers * layer + head + embed);
+    if (w->weigh_head)
+        stages = hm__large_stages(layers, p, head / layer);
+    double slot = fmax(stages.other * layer + embed, stages.last * layer + head);
+    double rate = wide ? x->device->network_bytes_per_s / x->device->per_node * c->network
+                       : x->device->link_bytes_per_s * c->link;
+    double bytes = 2 * l->micro_batch * w->sequence / l->context * w->network->hidden /
+                   (w->split_messages ? l->tensor : 1);
+    double message = 2 * (bytes / rate + (wide ? c->network_s : c->link_s) + c->message_s) * v *
+                     (w->overlap_pipeline ? .2 : 1);
+    s->message_s = message * (batches + (p - 1) / v);
+    s->bubble_s = (layers * layer + head + embed - slot) / v;
+    return batches * slot + s->bubble_s + s->message_s;
+}
+
+void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layout,
+                    const struct hm_large_times *times, struct hm_large_step *ret_step)
+{
+    struct hm_layout l = *layout;
+    struct hm_large_step s = {0};
+    struct mean_layer mean = {0};
+    struct group groups[2];
+    double workers = hm__layout_workers(&l), nodes = fmax(1, workers / x->device->per_node);
+    double batches = hm__layout_micro_batches(&l, x->work->batch);
+
+    if (l.zero == 3 && l.pipeline > 1)
+        l.zero = 2; /* A pipeline keeps gathered weights over its micro-batches. */
+    for (int i = 0; i < 2; i++)
+        if (times->layers[i].share > 0)
+            add_layer(&mean, &times->layers[i], l.recompute,
+                      accumulate_time(x, &l, batches, i == 1));
+    double slots = batches * x->work->network->layers / l.pipeline;
+    int count = set_groups(x, &l, times, groups);
+    double pipe = pipeline_time(x, &l, times, &mean, batches, &s);
+    s.compute_s = slots * (mean.forward + mean.backward);
+    s.attention_s = slots * mean.attention;
+    s.traffic_s = slots * mean.traffic;
+    s.host_s = slots * mean.host;
+    s.matmul_s = s.compute_s - s.attention_s - s.traffic_s - s.host_s;
+    s.tensor_s = slots * mean.tensor;
+    s.expert_s = slots * mean.expert;
+    s.context_s = slots * mean.context;
+    s.data_s = l.zero == 3 ? sharded_time(x, &l, times, &mean, batches, groups, count)
+                           : data_time(x, &l, &mean, groups, count);
+    s.optimizer_s = optimizer_time(x, &l, groups, count);
+    s.time_s = (pipe + s.data_s + s.optimizer_s + x->constants->step_s) *
+               (1 + x->constants->jitter * log2(nodes));
+    s.other_s = s.time_s - s.compute_s - s.head_s - s.tensor_s - s.expert_s - s.context_s -
+                s.bubble_s - s.message_s - s.data_s - s.optimizer_s;
+    *ret_step = s;
+}

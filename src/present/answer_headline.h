@@ -1,0 +1,31 @@
+/* The first lines of an answer as text; the functions add to `out`. */
+#ifndef HM_ANSWER_HEADLINE_H
+#define HM_ANSWER_HEADLINE_H
+
+#include "render.h"
+
+/* Adds the time of an iteration, such as "12.7 s an iteration, 4.14x faster than one". */
+void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
+                         const struct hm_point *point);
+/*
+ * Adds the first sentence. The answer must have a recommended point, as for all functions below.
+ */
+void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *answer);
+
+/* Each of the following functions adds labelled lines, or nothing if they would say nothing new. */
+void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *answer,
+                              const struct hm_style *style);
+void hm__answer_say_whole(struct hm_text *out, const struct hm_answer *answer,
+                          const struct hm_style *style);
+void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *answer,
+                           const struct hm_style *style);
+void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *answer,
+                                 const struct hm_style *style);
+/* Adds the optimum, if another point is recommended. */
+void hm__answer_say_best(struct hm_text *out, const struct hm_answer *answer,
+                         const struct hm_style *style);
+/* Adds the interval of a plan without runs, and the runs that would narrow it. */
+void hm__answer_say_sheet(struct hm_text *out, const struct hm_answer *answer,
+                          const struct hm_style *style);
+
+#endif

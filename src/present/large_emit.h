@@ -1,0 +1,24 @@
+/* Writes the layout of a plan as the flags or files of other software, and rank by rank. */
+#ifndef HM_LARGE_EMIT_H
+#define HM_LARGE_EMIT_H
+
+#include "large_job.h"
+
+enum hm_large_emit {
+    HM_EMIT_MEGATRON,
+    HM_EMIT_DEEPSPEED,
+    HM_EMIT_TORCHTITAN,
+    HM_EMIT_ACCELERATE,
+    HM_EMIT_TORCHRUN,
+    HM_EMIT_SBATCH,
+    HM_EMITS
+};
+
+/* Write the flags or the file that runs the recommended layout; free *ret_text with hm_text_free.
+ */
+int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_job *job,
+                   enum hm_large_emit what, char **ret_text, struct hm_err *err);
+/* Write which ranks of the recommended layout form which groups on which nodes. */
+int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
+
+#endif

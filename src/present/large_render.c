@@ -1,0 +1,408 @@
+/* Renders plans of large networks; see large_render.h. */
+#include "large_render.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "format.h"
+#include "render.h"
+
+enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
+
+/* The parts of a step that can limit it, and what would help. */
+struct part {
+    const char *name;
+    double seconds;
+    const char *help;
+};
+
+enum { PARTS = 11 };
+
+/* Lists the parts of a step, the longest first. */
+static void list_parts(const struct hm_large_step *s, struct part *parts)
+{
+    const struct part all[PARTS] = {
+        {"matmul", s->matmul_s + s->head_s, "a lower precision (fp8) or faster devices"},
+        {"attention", s->attention_s, "a newer attention kernel, or context parallelism"},
+        {"memory traffic", s->traffic_s, "fused kernels (software: tuned or compiled)"},
+        {"host", s->host_s, "larger micro-batches, less tensor parallelism, or CUDA graphs"},
+        {"tensor parallel", s->tensor_s, "less tensor parallelism, or overlap of its messages"},
+        {"expert parallel", s->expert_s, "expert parallelism inside one node"},
+        {"context parallel", s->context_s, "less context parallelism"},
+        {"pipeline bubble", s->bubble_s + s->message_s,
+         "more micro-batches, interleaving or fewer stages"},
+        {"data parallel", s->data_s, "larger batches, fewer workers or a faster network"},
+        {"optimizer", s->optimizer_s, "sharding of the optimizer state (zero: 1)"},
+        {"other", fmax(0, s->other_s), "longer steps"},
+    };
+
+    for (int i = 0; i < PARTS; i++) {
+        int at = i;
+        while (at > 0 && parts[at - 1].seconds < all[i].seconds) {
+            parts[at] = parts[at - 1];
+            at--;
+        }
+        parts[at] = all[i];
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_layout(struct hm_json *json, const struct hm_layout *l, double batch)
+{
+    hm__json_open(json, "layout", HM_JSON_OBJECT);
+    hm__json_put_number(json, "tensor", l->tensor);
+    hm__json_put_number(json, "pipeline", l->pipeline);
+    hm__json_put_number(json, "interleave", l->interleave);
+    hm__json_put_number(json, "context", l->context);
+    hm__json_put_number(json, "expert", l->expert);
+    hm__json_put_number(json, "data", l->data);
+    hm__json_put_number(json, "micro_batch", l->micro_batch);
+    hm__json_put_number(json, "micro_batches", hm__layout_micro_batches(l, batch));
+    hm__json_put_number(json, "zero", l->zero);
+    hm__json_put_text(json, "shard_within", l->shard_in_node ? "node" : "all");
+    hm__json_put_bool(json, "sequence_parallel", l->sequence_parallel);
+    hm__json_put_text(json, "recompute", hm__recompute_names[l->recompute]);
+    hm__json_close(json);
+}
+
+static void put_memory(struct hm_json *json, const struct hm_large_memory *m)
+{
+    hm__json_open(json, "memory", HM_JSON_OBJECT);
+    hm__json_put_number(json, "weights_bytes", m->weights);
+    hm__json_put_number(json, "gradients_bytes", m->gradients);
+    hm__json_put_number(json, "optimizer_bytes", m->optimizer);
+    hm__json_put_number(json, "activations_bytes", m->activations);
+    hm__json_put_number(json, "logits_bytes", m->logits);
+    hm__json_put_number(json, "buffers_bytes", m->buffers);
+    hm__json_put_number(json, "margin_bytes", m->margin);
+    hm__json_close(json);
+}
+
+static void put_parts(struct hm_json *json, const struct hm_large_step *s)
+{
+    hm__json_open(json, "parts", HM_JSON_OBJECT);
+    hm__json_put_number(json, "compute_s", s->compute_s);
+    hm__json_put_number(json, "matmul_s", s->matmul_s);
+    hm__json_put_number(json, "attention_s", s->attention_s);
+    hm__json_put_number(json, "traffic_s", s->traffic_s);
+    hm__json_put_number(json, "host_s", s->host_s);
+    hm__json_put_number(json, "head_s", s->head_s);
+    hm__json_put_number(json, "tensor_s", s->tensor_s);
+    hm__json_put_number(json, "expert_s", s->expert_s);
+    hm__json_put_number(json, "context_s", s->context_s);
+    hm__json_put_number(json, "bubble_s", s->bubble_s);
+    hm__json_put_number(json, "message_s", s->message_s);
+    hm__json_put_number(json, "data_s", s->data_s);
+    hm__json_put_number(json, "optimizer_s", s->optimizer_s);
+    hm__json_put_number(json, "other_s", s->other_s);
+    hm__json_close(json);
+}
+
+/* The members that a point of every plan has. */
+static void put_point(struct hm_json *json, const struct hm_large_answer *a,
+                      const struct hm_large_choice *c)
+{
+    const struct hm_large_choice *first = &a->points[0];
+    double busy = c->step.compute_s + c->step.head_s + c->step.optimizer_s;
+    double speedup = first->step.time_s / c->step.time_s;
+
+    hm__json_put_number(json, "n", c->n);
+    hm__json_put_number(json, "nodes", c->nodes);
+    hm__json_put_number(json, "time_s", c->step.time_s);
+    hm__json_put_number(json, "low_s", c->low_s);
+    hm__json_put_number(json, "high_s", c->high_s);
+    hm__json_put_number(json, "compute_s", fmin(busy, c->step.time_s));
+    hm__json_put_number(json, "communicate_s", fmax(0, c->step.time_s - busy));
+    hm__json_put_null(json, "latency_s");
+    hm__json_put_null(json, "bandwidth_s");
+    hm__json_put_number(json, "speedup", speedup);
+    hm__json_put_number(json, "efficiency", speedup * first->n / c->n);
+    hm__json_put_number(json, "total_s", isnan(c->total_s) ? c->step.time_s : c->total_s);
+    hm__json_put_known(json, "cost", c->cost);
+    hm__json_put_number(json, "memory_bytes", c->memory.total);
+    hm__json_put_null(json, "imbalance");
+    hm__json_put_null(json, "scheme");
+    hm__json_put_bool(json, "fits", c->fits);
+}
+
+static void put_choice(struct hm_json *json, const char *key, const struct hm_large_answer *a,
+                       const struct hm_large_choice *c, const char *what)
+{
+    hm__json_open(json, key, HM_JSON_OBJECT);
+    if (what)
+        hm__json_put_text(json, "what", what);
+    put_point(json, a, c);
+    hm__json_put_text(json, "machine", a->machines ? a->machines[c->machine] : NULL);
+    hm__json_put_number(json, "tokens_per_s", c->tokens_per_s);
+    hm__json_put_number(json, "tokens_per_s_per_worker", c->tokens_per_s / c->n);
+    hm__json_put_number(json, "mfu", c->mfu);
+    hm__json_put_number(json, "hfu", c->hfu);
+    hm__json_put_number(json, "goodput", c->goodput);
+    hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
+    put_layout(json, &c->layout, a->batch);
+    put_memory(json, &c->memory);
+    put_parts(json, &c->step);
+    hm__json_close(json);
+}
+
+/* Members of plans that do not apply to transformers; each is null. */
+static void put_nulls(struct hm_json *json, const char *const *keys)
+{
+    for (; *keys; keys++)
+        hm__json_put_null(json, *keys);
+}
+
+static void put_question(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const nulls[] = {"alpha", "beta", NULL};
+    const struct hm_large_choice *best = &a->points[a->best];
+
+    hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
+    hm__json_put_text(json, "job", a->job);
+    hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
+    hm__json_put_null(json, "network");
+    hm__json_put_text(json, "provenance", "model");
+    hm__json_put_text(json, "goal", "time");
+    hm__json_put_text(json, "scaling", "strong");
+    hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
+    hm__json_put_number(json, "reference", a->points[0].n);
+    hm__json_put_known(json, "iterations", a->tokens / (a->batch * a->sequence));
+    put_nulls(json, nulls);
+}
+
+static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
+{
+    struct part parts[PARTS];
+
+    list_parts(&c->step, parts);
+    hm__json_open(json, "limit", HM_JSON_OBJECT);
+    hm__json_put_text(json, "kind", parts[0].name);
+    hm__json_put_number(json, "share", parts[0].seconds / c->step.time_s);
+    hm__json_put_text(json, "why", parts[0].help);
+    hm__json_close(json);
+}
+
+/* Members that all plans have and that are empty or follow from the curve here. */
+static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const before[] = {"knee",   "in_deadline", "in_budget",   "faster", "work",
+                                         "missed", "nearest",     "nearest_gap", NULL};
+    static const char *const after[] = {"sure", "sure_near", NULL};
+    const struct hm_large_choice *best = &a->points[a->best];
+
+    put_nulls(json, before);
+    hm__json_open(json, "plateau", HM_JSON_OBJECT);
+    hm__json_put_number(json, "from", best->n);
+    hm__json_put_number(json, "to", fmax(best->n, a->points[a->fastest].n));
+    hm__json_close(json);
+    hm__json_put_bool(json, "at_ceiling", a->fastest + 1 == a->point_count);
+    hm__json_open(json, "beyond", HM_JSON_OBJECT);
+    hm__json_put_null(json, "n");
+    hm__json_put_null(json, "speedup");
+    hm__json_close(json);
+    put_nulls(json, after);
+    hm__json_put_number(json, "level", .9);
+    hm__json_put_null(json, "n_low");
+    hm__json_put_null(json, "n_high");
+    put_limit(json, best);
+    hm__json_open(json, "help", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "ranking", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "notes", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "pareto", HM_JSON_LIST);
+    hm__json_close(json);
+}
+
+static void add_json(struct hm_text *out, const struct hm_large_answer *a)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    put_question(&json, a);
+    put_choice(&json, "best", a, &a->points[a->best], NULL);
+    put_rest(&json, a);
+    hm__json_open(&json, "curve", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->point_count; i++)
+        put_choice(&json, NULL, a, &a->points[i], NULL);
+    hm__json_close(&json);
+    hm__json_put_text(&json, "transformer", a->network);
+    hm__json_put_number(&json, "parameters", a->parameters);
+    hm__json_put_number(&json, "active_parameters", a->active);
+    hm__json_put_number(&json, "flop_per_token", a->flop_per_token);
+    hm__json_put_text(&json, "flop_counting", "6 A + 6 L a d s: causal half of the attention");
+    hm__json_put_number(&json, "sequence", a->sequence);
+    hm__json_put_number(&json, "batch", a->batch);
+    hm__json_put_known(&json, "tokens", a->tokens);
+    hm__json_put_number(&json, "candidates", a->candidates);
+    hm__json_open(&json, "runners", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->runner_count; i++)
+        put_choice(&json, NULL, a, &a->runners[i], NULL);
+    hm__json_close(&json);
+    hm__json_open(&json, "hints", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->hint_count; i++)
+        put_choice(&json, NULL, a, &a->hints[i].choice, a->hints[i].what);
+    hm__json_close(&json);
+    hm__json_close_answer(&json);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void add_csv(struct hm_text *out, const struct hm_large_answer *a)
+{
+    hm__text_add(out, "machine,n,nodes,tensor,pipeline,interleave,context,expert,data,micro_batch,"
+                      "zero,recompute,fits,time_s,low_s,high_s,tokens_per_s,mfu,memory_bytes,"
+                      "total_s,cost\n");
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        const struct hm_layout *l = &c->layout;
+        const double first[] = {c->n,       c->nodes,  l->tensor, l->pipeline,    l->interleave,
+                                l->context, l->expert, l->data,   l->micro_batch, l->zero};
+        const double last[] = {c->step.time_s, c->low_s,        c->high_s,  c->tokens_per_s,
+                               c->mfu,         c->memory.total, c->total_s, c->cost};
+        hm__csv_text(out, a->machines ? a->machines[c->machine] : NULL);
+        for (size_t k = 0; k < sizeof(first) / sizeof(first[0]); k++)
+            hm__csv_number(out, first[k]);
+        hm__text_addf(out, ",%s,%s", hm__recompute_names[l->recompute], c->fits ? "yes" : "no");
+        for (size_t k = 0; k < sizeof(last) / sizeof(last[0]); k++)
+            hm__csv_number(out, last[k]);
+        hm__text_add(out, "\n");
+    }
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void add_headline(struct hm_text *out, const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *c = &a->points[a->best];
+    char layout[LAYOUT_TEXT], time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN], number[HM_SHOWN];
+
+    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm__text_addf(out, "%s%s %.0f worker%s",
+                  a->feasible ? "" : "not reached: ", a->network ? a->network : "transformer", c->n,
+                  hm__plural(c->n));
+    if (a->machines && a->machines[c->machine])
+        hm__text_addf(out, " on %.0f %s", c->nodes, a->machines[c->machine]);
+    hm__text_addf(out, ", layout %s\n\n", layout);
+    hm__text_addf(out, "  step         %s (90 %% of similar runs: %s to %s)\n",
+                  hm__show_time(c->step.time_s, time), hm__show_time(c->low_s, low),
+                  hm__show_time(c->high_s, high));
+    hm__text_addf(out, "  throughput   %.0f tokens/s, %.0f per worker\n", c->tokens_per_s,
+                  c->tokens_per_s / c->n);
+    hm__text_addf(out, "  utilisation  MFU %.1f %%, HFU %.1f %% (causal half of the attention)\n",
+                  100 * c->mfu, 100 * c->hfu);
+    if (!isnan(c->total_s))
+        hm__text_addf(out, "  whole job    %s", hm__show_time(c->total_s, time));
+    if (!isnan(c->total_s) && !isnan(c->cost))
+        hm__text_addf(out, ", %s", hm__show_money(c->cost, number));
+    if (!isnan(c->total_s) && c->nodes > 1)
+        hm__text_addf(out, "; with failures and checkpoints %s",
+                      hm__show_time(c->total_s / fmax(.01, c->goodput), time));
+    if (!isnan(c->total_s))
+        hm__text_add(out, "\n");
+}
+
+static void add_memory(struct hm_text *out, const struct hm_large_choice *c)
+{
+    const struct hm_large_memory *m = &c->memory;
+    char total[HM_SHOWN], limit[HM_SHOWN], part[HM_SHOWN];
+    const struct {
+        const char *name;
+        double bytes;
+    } parts[] = {{"weights", m->weights},     {"gradients", m->gradients},
+                 {"optimizer", m->optimizer}, {"activations", m->activations},
+                 {"logits", m->logits},       {"buffers", m->buffers},
+                 {"margin", m->margin}};
+
+    hm__text_addf(out, "  memory       %s of %s%s:", hm__show_bytes(m->total, total),
+                  hm__show_bytes(c->memory_limit, limit), c->fits ? "" : ", DOES NOT FIT");
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        hm__text_addf(out, "%s %s %s", i ? "," : "", parts[i].name,
+                      hm__show_bytes(parts[i].bytes, part));
+    hm__text_add(out, "\n");
+    if (!c->fits)
+        hm__text_addf(out, "               %s too much\n",
+                      hm__show_bytes(m->total - c->memory_limit, part));
+}
+
+static void add_limits(struct hm_text *out, const struct hm_large_choice *c)
+{
+    struct part parts[PARTS];
+
+    list_parts(&c->step, parts);
+    hm__text_add(out, "\nshares of the step\n");
+    for (int i = 0; i < PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
+        double share = parts[i].seconds / c->step.time_s;
+        hm__text_addf(out, "  %-17s %5.1f %% ", parts[i].name, 100 * share);
+        for (int k = 0; k < (int)round(share * BAR_WIDTH); k++)
+            hm__text_add(out, "#");
+        hm__text_add(out, "\n");
+    }
+    hm__text_addf(out, "%s limits; %s would help\n", parts[0].name, parts[0].help);
+}
+
+static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c, const char *what)
+{
+    char layout[LAYOUT_TEXT], time[HM_SHOWN], memory[HM_SHOWN], cost[HM_SHOWN];
+
+    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm__text_addf(out, "  %-18s %7.0f %12s %6.1f %% %12s %10s  %s\n", what, c->n,
+                  hm__show_time(c->step.time_s, time), 100 * c->mfu,
+                  hm__show_bytes(c->memory.total, memory),
+                  isnan(c->cost) ? "" : hm__show_money(c->cost, cost), layout);
+}
+
+static void add_rows(struct hm_text *out, const struct hm_large_answer *a)
+{
+    if (a->hint_count)
+        hm__text_add(out, "\nchanges that make it fit, fastest first\n");
+    for (size_t i = 0; i < a->hint_count; i++)
+        add_choice_row(out, &a->hints[i].choice, a->hints[i].what);
+    if (a->runner_count)
+        hm__text_add(out, "\nother layouts within 5 %\n");
+    for (size_t i = 0; i < a->runner_count; i++)
+        add_choice_row(out, &a->runners[i], "");
+    if (a->point_count < 2)
+        return;
+    hm__text_addf(out, "\n  %-18s %7s %12s %8s %12s %10s  %s\n", "machine", "workers", "step",
+                  "MFU", "memory", "cost", "layout");
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        const char *name = a->machines ? a->machines[c->machine] : NULL;
+        add_choice_row(out, c, !c->fits ? "(does not fit)" : name ? name : "");
+    }
+}
+
+static void add_text(struct hm_text *out, const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *c = &a->points[a->best];
+
+    add_headline(out, a);
+    add_memory(out, c);
+    add_limits(out, c);
+    add_rows(out, a);
+}
+
+int hm__large_render(const struct hm_large_answer *answer, enum hm_format format,
+                     const struct hm_style *style, char **ret_text, struct hm_err *err)
+{
+    struct hm_text out = {0};
+
+    (void)style;
+    if (format == HM_FORMAT_JSON)
+        add_json(&out, answer);
+    else if (format == HM_FORMAT_CSV)
+        add_csv(&out, answer);
+    else
+        add_text(&out, answer);
+    if (out.failed) {
+        hm__text_release(&out);
+        return hm__fail_nomem(err);
+    }
+    *ret_text = out.data;
+    return 0;
+}

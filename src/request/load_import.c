@@ -1,0 +1,231 @@
+/* Files of other tools where a verb expects runs, traces or a job, and how an import is shown. */
+#include "load_import.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "files.h"
+#include "json.h"
+
+/* ---- how an import is shown -------------------------------------------------------------------
+ */
+
+static void add_item(struct hm_text *out, const struct hm_import_item *item)
+{
+    static const char *const labels[] = {"taken", "left out", "note"};
+
+    hm__text_addf(out, "  %-11s", labels[item->fate]);
+    if (!isnan(item->count))
+        hm__text_addf(out, "%.0f ", item->count);
+    hm__text_add(out, item->what);
+    hm__text_add(out, "\n");
+}
+
+void hm__imported_text(struct hm_call *call, const struct hm_imported *im)
+{
+    struct hm_text *out = &call->out;
+
+    hm__text_addf(out, "%s: %s (%s)%s\n", im->name, im->importer->title, im->importer->name,
+                  im->partial ? ", partial" : "");
+    for (int fate = HM_IMPORT_TAKEN; fate <= HM_IMPORT_NOTED; fate++)
+        for (size_t i = 0; i < im->item_count; i++)
+            if ((int)im->items[i].fate == fate)
+                add_item(out, &im->items[i]);
+    if (im->needs_n && (im->runs.rows > 0 || im->traces.rows > 0))
+        hm__text_addf(out, "  %-11sn, the number of workers, is not in the file: set n=8\n",
+                      "missing");
+    if (im->document.length > 0)
+        hm__text_addf(out, "  %-11sa %s (YAML)\n", "makes", im->document_kind);
+    if (im->runs.rows > 0)
+        hm__text_addf(out, "  %-11s%zu rows of runs (CSV)\n", "makes", im->runs.rows);
+    if (im->traces.rows > 0)
+        hm__text_addf(out, "  %-11s%zu rows of traces (CSV)\n", "makes", im->traces.rows);
+}
+
+static void put_items(struct hm_json *j, const char *key, const struct hm_imported *im,
+                      enum hm_import_fate fate)
+{
+    hm__json_open(j, key, HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < im->item_count; i++) {
+        if (im->items[i].fate != fate)
+            continue;
+        if (fate == HM_IMPORT_NOTED) {
+            hm__json_put_text(j, NULL, im->items[i].what);
+            continue;
+        }
+        hm__json_open(j, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(j, "what", im->items[i].what);
+        hm__json_put_number(j, "count", im->items[i].count);
+        hm__json_close(j);
+    }
+    hm__json_close(j);
+}
+
+static void put_table(struct hm_json *j, const char *key, const struct hm_import_table *t)
+{
+    hm__json_open(j, key, HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < t->rows; i++) {
+        hm__json_open(j, NULL, HM_JSON_OBJECT);
+        for (size_t k = 0; k < t->column_count; k++) {
+            const struct hm_import_cell *c = &t->cells[i * t->column_count + k];
+            char name[64] = "";
+            strncat(name, t->columns[k], strcspn(t->columns[k], ",") % sizeof(name));
+            if (t->texts[k])
+                hm__json_put_text(j, name, c->text);
+            else
+                hm__json_put_number(j, name, c->number);
+        }
+        hm__json_close(j);
+    }
+    hm__json_close(j);
+}
+
+void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count)
+{
+    struct hm_json json = {.out = &call->out}, *j = &json;
+
+    hm__json_open(j, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_put_text(j, "howmany", HM_VERSION);
+    hm__json_open(j, "files", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_imported *im = all[i];
+        hm__json_open(j, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+        hm__json_put_text(j, "file", im->name);
+        hm__json_put_text(j, "format", im->importer->name);
+        hm__json_put_text(j, "title", im->importer->title);
+        hm__json_put_bool(j, "partial", im->partial);
+        hm__json_put_bool(j, "needs_n", im->needs_n);
+        put_items(j, "taken", im, HM_IMPORT_TAKEN);
+        put_items(j, "left_out", im, HM_IMPORT_LEFT);
+        put_items(j, "notes", im, HM_IMPORT_NOTED);
+        hm__json_put_raw(j, "facts", im->facts_text.data);
+        put_table(j, "runs", &im->runs);
+        put_table(j, "traces", &im->traces);
+        hm__json_put_text(j, "document_kind", im->document.length ? im->document_kind : NULL);
+        hm__json_put_text(j, "document", im->document.data);
+        hm__json_close(j);
+    }
+    hm__json_close(j);
+    hm__json_close(j);
+    hm__text_add(&call->out, "\n");
+    call->type = "application/json";
+}
+
+/* ---- files of other tools ---------------------------------------------------------------------
+ */
+
+static struct hm_import_from from_document(const struct hm_document *d)
+{
+    return (struct hm_import_from){.name = d->name, .data = d->text, .length = d->length};
+}
+
+bool hm__is_foreign(struct hm_call *call, const struct hm_document *d)
+{
+    struct hm_import_from from = from_document(d);
+
+    if (d->tree || !d->name || strcmp(d->name, "-") == 0 || (!d->text && !call->context->files))
+        return false;
+    return d->text ? hm__import_recognise(&from) != NULL : call->context->files->is_foreign(&from);
+}
+
+static int import_from(struct hm_call *call, const struct hm_document *d,
+                       struct hm_imported **ret_import, struct hm_err *err)
+{
+    struct hm_import_from from = from_document(d);
+
+    return d->text ? hm__import_new(&from, ret_import, err)
+                   : call->context->files->import(&from, ret_import, err);
+}
+
+int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *d,
+                          struct hm_runs **ret_runs, struct hm_err *err)
+{
+    struct hm_imported *im = NULL;
+    int rc = import_from(call, d, &im, err);
+
+    if (rc == 0)
+        rc = hm__import_runs(im, ret_runs, err);
+    hm__import_free(im);
+    return rc;
+}
+
+/* The imports of several files and folders. */
+struct collection {
+    struct hm_call *call;
+    struct hm_imported **items; /* Owned. */
+    size_t count, room;
+    bool in_folder;
+};
+
+static int collect_one(void *data, const char *name, struct hm_err *err)
+{
+    struct collection *c = data;
+    const struct hm_document d = {.name = name};
+    struct hm_imported *im = NULL;
+
+    if (c->in_folder && !hm__is_foreign(c->call, &d))
+        return 0;
+    int rc = import_from(c->call, &d, &im, err);
+    if (rc == 0 && c->count == c->room) {
+        size_t room = c->room ? 2 * c->room : 8;
+        struct hm_imported **more = hm__realloc(c->items, room, sizeof(*more));
+        if (!more) {
+            hm__import_free(im);
+            return hm__fail_nomem(err);
+        }
+        c->items = more;
+        c->room = room;
+    }
+    if (rc == 0)
+        c->items[c->count++] = im;
+    return rc;
+}
+
+int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *documents,
+                            const struct hm_traces_settings *settings,
+                            struct hm_traces **ret_traces, struct hm_err *err)
+{
+    struct collection c = {.call = call};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < documents->count; i++) {
+        const struct hm_document *d = &documents->items[i];
+        struct hm_imported *im = NULL;
+        if (d->text && documents->count == 1) {
+            rc = import_from(call, d, &im, err);
+            if (rc == 0)
+                rc = hm__import_traces(&im, 1, settings, ret_traces, err);
+            hm__import_free(im);
+            return rc;
+        }
+        c.in_folder = call->context->files->is_folder(d->name);
+        rc = call->context->files->walk(d->name, collect_one, &c, err);
+    }
+    if (rc == 0)
+        rc = hm__import_traces(c.items, c.count, settings, ret_traces, err);
+    for (size_t i = 0; i < c.count; i++)
+        hm__import_free(c.items[i]);
+    hm__free(c.items);
+    return rc;
+}
+
+int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, char **ret_text,
+                         size_t *ret_length, struct hm_err *err)
+{
+    struct hm_imported *im = NULL;
+    int rc = import_from(call, d, &im, err);
+
+    if (rc == 0 && (im->document.length == 0 || strcmp(im->document_kind, "cluster") == 0)) {
+        hm__fail(err, HM_E_TYPE, "%s gives no network and no job", im->importer->title);
+        hm__err_hint(err, "it becomes %s", im->importer->becomes);
+        hm__err_at(err, d->name, 0);
+        rc = HM_E_TYPE;
+    }
+    if (rc == 0) {
+        *ret_length = im->document.length;
+        rc = hm__text_take(&im->document, ret_text, err);
+    }
+    hm__import_free(im);
+    return rc;
+}

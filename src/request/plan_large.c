@@ -1,0 +1,94 @@
+/* The verb plan for jobs that train transformers. */
+#include <math.h>
+
+#include "err.h"
+#include "large_emit.h"
+#include "large_plan.h"
+#include "large_render.h"
+#include "plan.h"
+
+/* Share by which the time of the recommended n may exceed the best. */
+static const double SLACK = .05;
+
+/* Returns the first given field that such plans do not support; NULL: none is given. */
+static const char *unsupported_field(const struct hm_plan_request *r)
+{
+    return r->scheme.count              ? "scheme"
+           : r->platform.platform.count ? "platform"
+           : r->runs.name               ? "runs"
+           : r->layers                  ? "layers"
+           : !isnan(r->faster)          ? "faster"
+           : !isnan(r->work)            ? "work"
+           : r->weak                    ? "weak"
+           : r->plot                    ? "plot"
+                                        : NULL;
+}
+
+static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *field = unsupported_field(r);
+
+    if (field)
+        return hm__request_fail(err, field, HM_E_CONFLICT,
+                                "this does not apply to a job that trains a transformer");
+    if (r->n.count > 1)
+        return hm__request_fail(err, "n", HM_E_CONFLICT,
+                                "%zu numbers; a job that trains a transformer takes one",
+                                r->n.count);
+    if (r->n.count > 0 && !isnan(r->max_n))
+        return hm__request_fail(err, "n", HM_E_CONFLICT, "n and max_n are both given");
+    if ((r->emit >= 0 || r->explain_layout) && (r->json || r->csv))
+        return hm__request_fail(err, r->emit >= 0 ? "emit" : "explain_layout", HM_E_CONFLICT,
+                                "this is a text; leave out json and csv");
+    return 0;
+}
+
+/* Refuses a plan that considers more workers than the context allows. */
+static int check_limit(const struct hm_context *context, const struct hm_plan_request *r,
+                       struct hm_err *err)
+{
+    double n = r->n.count > 0 ? r->n.values[0] : r->max_n;
+
+    if (!(context->limits.max_n > 0) || !(n > context->limits.max_n))
+        return 0;
+    return hm__request_fail(err, r->n.count > 0 ? "n" : "max_n", HM_E_LIMIT,
+                            "%g workers; at most %g are allowed", n, context->limits.max_n);
+}
+
+int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
+                   const struct hm_loaded_job *loaded, struct hm_err *err)
+{
+    const struct hm_large_question question = {.n = r->n.count > 0 ? r->n.values[0] : NAN,
+                                               .max_n = r->max_n,
+                                               .deadline_s = r->deadline,
+                                               .budget = r->budget,
+                                               .slack = r->slack > 0 ? r->slack : SLACK};
+    const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
+    const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
+    struct hm_large_answer *answer = NULL;
+    enum hm_format format;
+    char *text;
+    int rc = check_fields(r, err);
+
+    if (rc == 0)
+        rc = check_limit(call->context, r, err);
+    if (rc == 0)
+        rc = hm__call_format(r->json, r->csv, &format, err);
+    if (rc == 0)
+        rc = hm__large_plan(loaded->job, clusters, loaded->cluster_count, &question, &answer, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < loaded->cluster_count; i++)
+        names[i] = loaded->clusters[i]->name;
+    answer->machines = names;
+    answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
+    call->no_answer = !answer->feasible;
+    if (r->emit >= 0)
+        rc = hm__large_emit(answer, loaded->job->large, (enum hm_large_emit)r->emit, &text, err);
+    else if (r->explain_layout)
+        rc = hm__large_explain(answer, &text, err);
+    else
+        rc = hm__large_render(answer, format, &call->context->style, &text, err);
+    hm__large_answer_free(answer);
+    return rc ? rc : hm__call_answer(call, format, text, err);
+}

@@ -1,0 +1,67 @@
+/*
+ * Looks for damage in a store: with the check of the database itself, where it has one, and by
+ * comparing the number of samples of each run with the number that the run states.
+ */
+#include <string.h>
+
+#include "err.h"
+#include "store.h"
+
+struct finding {
+    char text[200]; /* The first line of the report of the database; empty: nothing was found. */
+};
+
+static int take_finding(void *context, const struct hm_sql_value *cells, size_t count,
+                        struct hm_err *err)
+{
+    struct finding *f = context;
+    const char *text = count > 0 && cells[0].kind == HM_SQL_TEXT ? cells[0].text : NULL;
+
+    (void)err;
+    if (text && strcmp(text, "ok") != 0 && f->text[0] == '\0') {
+        size_t length = strcspn(text, "\n");
+        if (length >= sizeof(f->text))
+            length = sizeof(f->text) - 1;
+        memcpy(f->text, text, length);
+    }
+    return 0;
+}
+
+static int verify_counts(struct hm_store *store, int64_t *ret_runs, struct hm_err *err)
+{
+    int64_t odd = 0;
+    int rc = hm__store_number(store, "SELECT count(*) FROM runs", NULL, 0, ret_runs, err);
+
+    if (rc == 0)
+        rc = hm__store_number(store,
+                              "SELECT count(*) FROM runs WHERE sample_count <> "
+                              "(SELECT count(*) FROM samples WHERE run_id = runs.id)",
+                              NULL, 0, &odd, err);
+    if (rc == 0 && odd > 0)
+        rc = hm__fail(err, HM_E_IO, "the store is damaged: %lld runs lack samples", (long long)odd);
+    return rc;
+}
+
+int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err)
+{
+    const char *query = quick ? store->sql->verify_quick : store->sql->verify;
+    struct finding found = {.text = ""};
+    int rc = 0;
+
+    if (query)
+        rc = hm__store_query(store, query, NULL, 0, take_finding, &found, NULL, err);
+    if (rc == 0 && found.text[0])
+        rc = hm__fail(err, HM_E_IO, "the store is damaged: %s", found.text);
+    if (rc == 0 && !quick)
+        rc = verify_counts(store, ret_runs, err);
+    if (rc == HM_E_IO) {
+        hm__err_at(err, store->label, 0);
+        hm__err_hint(err, "copy what can be read: howmany runs recover NEW.db");
+    }
+    return rc;
+}
+
+int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err)
+{
+    return hm__store_number(store, "SELECT max(id) FROM runs", NULL, 0, ret_id, err);
+}

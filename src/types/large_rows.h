@@ -1,0 +1,36 @@
+/* Measured training steps of large networks: rows of a table, each with its layout and figures. */
+#ifndef HM_LARGE_ROWS_H
+#define HM_LARGE_ROWS_H
+
+#include "layout.h"
+
+enum hm_large_outcome {
+    HM_LARGE_RAN,
+    HM_LARGE_OOM,    /* The run is known to have exceeded the memory. */
+    HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
+};
+
+struct hm_large_row {
+    const char *source;         /* Name of the source. */
+    const char *model;          /* Name of the network in the source. */
+    const char *device;         /* Name of the chip. */
+    double per_node;            /* Workers of one node. */
+    double network_bytes_per_s; /* Network of one node; NaN: not stated. */
+    struct hm_transformer network;
+    struct hm_large_work work; /* Its network points to the row's own network. */
+    struct hm_layout layout;   /* micro_batch 0: not stated. */
+    bool recompute_unknown;    /* The source does not say what is recomputed. */
+    double time_s;             /* Seconds of one step; NaN: not measured. */
+    double memory_bytes;       /* Bytes on the fullest worker; NaN: not measured. */
+    enum hm_large_outcome outcome;
+};
+
+struct hm_large_rows {
+    struct hm_large_row *rows;
+    size_t count;
+    void *memory; /* Owns everything. */
+};
+
+void hm__large_rows_free(struct hm_large_rows *rows);
+
+#endif

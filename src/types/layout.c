@@ -1,0 +1,115 @@
+/* Layouts of large networks: names, checks and text; see layout.h. */
+#include "layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checks.h"
+#include "err.h"
+
+const char *const hm__recompute_names[] = {
+    "none", "selective", "selective-op", "selective-layer", "norm+act", "full", NULL};
+const char *const hm__attention_names[] = {"unfused", "flash-triton", "flash2", "flash3", NULL};
+const char *const hm__software_names[] = {"eager", "compiled", "tuned", NULL};
+const char *const hm__number_format_names[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", NULL};
+
+double hm__layout_workers(const struct hm_layout *x)
+{
+    return x->tensor * x->pipeline * x->context * x->data;
+}
+
+double hm__layout_micro_batches(const struct hm_layout *x, double batch)
+{
+    return ceil(batch / (x->data * x->micro_batch));
+}
+
+/* Reports a degree that does not suit the network or the batch. */
+static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
+                       double other, const char *hint)
+{
+    hm__fail(err, HM_E_CONFLICT, "%g %s %g", value, reason, other);
+    hm__err_hint(err, "%s", hint);
+    hm__err_field(err, field);
+    return HM_E_CONFLICT;
+}
+
+static int check_degrees(const struct hm_layout *x, struct hm_err *err)
+{
+    const struct {
+        const char *name;
+        double value, min, max;
+    } degrees[] = {
+        {"tensor", x->tensor, 1, 1e5},           {"pipeline", x->pipeline, 1, 1e5},
+        {"interleave", x->interleave, 1, 1e4},   {"context", x->context, 1, 1e5},
+        {"expert", x->expert, 1, 1e5},           {"data", x->data, 1, 1e7},
+        {"micro_batch", x->micro_batch, 1, 1e9}, {"zero", x->zero, 0, 3},
+    };
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        rc =
+            hm__check_whole(degrees[i].name, degrees[i].value, degrees[i].min, degrees[i].max, err);
+    return rc;
+}
+
+int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work,
+                     struct hm_err *err)
+{
+    const struct hm_transformer *net = work->network;
+    int rc = check_degrees(x, err);
+
+    if (rc)
+        return rc;
+    if (x->tensor > net->heads)
+        return layout_fail("tensor", x->tensor, err, "is more than heads, which is", net->heads,
+                           "tensor parallelism splits heads: use a divisor of heads");
+    if (fmod(net->heads, x->tensor) != 0)
+        return layout_fail("tensor", x->tensor, err, "does not divide heads, which is", net->heads,
+                           "use a divisor of heads");
+    if (x->pipeline > net->layers)
+        return layout_fail("pipeline", x->pipeline, err, "is more than layers, which is",
+                           net->layers, "a stage needs at least one layer");
+    if (x->interleave > 1 && x->pipeline * x->interleave > net->layers + 2)
+        return layout_fail("interleave", x->interleave, err,
+                           "times pipeline is more than layers, which is", net->layers,
+                           "a chunk needs at least one layer");
+    if (fmod(work->sequence, x->context) != 0)
+        return layout_fail("context", x->context, err, "does not divide sequence, which is",
+                           work->sequence, "use a divisor of sequence");
+    if (x->expert > 1 && net->experts == 0)
+        return layout_fail("expert", x->expert, err, "needs experts, but the network has",
+                           net->experts, "leave expert out for a dense network");
+    if (x->expert > 1 && fmod(net->experts, x->expert) != 0)
+        return layout_fail("expert", x->expert, err, "does not divide experts, which is",
+                           net->experts, "use a divisor of experts");
+    if (x->data * x->micro_batch > work->batch)
+        return layout_fail("data", x->data, err,
+                           "times micro_batch is more than the sequences of a batch, which is",
+                           work->batch,
+                           "use fewer workers, a smaller micro_batch or a larger batch");
+    return 0;
+}
+
+void hm__layout_text(const struct hm_layout *x, char *text, size_t room)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool always;
+    } parts[] = {{"tp", x->tensor, false},      {"pp", x->pipeline, false},
+                 {"vpp", x->interleave, false}, {"cp", x->context, false},
+                 {"ep", x->expert, false},      {"dp", x->data, true},
+                 {"mb", x->micro_batch, true},  {"zero", x->zero + 1e-9, x->zero > 0}};
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < room; i++)
+        if (parts[i].always || parts[i].value > 1.5)
+            used += (size_t)snprintf(text + used, room - used, "%s%s %.0f", used ? " " : "",
+                                     parts[i].name, parts[i].value);
+    if (x->shard_in_node && used < room)
+        used += (size_t)snprintf(text + used, room - used, " in-node");
+    if (x->recompute != HM_RECOMPUTE_NONE && used < room)
+        snprintf(text + used, room - used, " recompute %s", hm__recompute_names[x->recompute]);
+}

@@ -1,0 +1,100 @@
+/*
+ * How n workers train a large network: the layout (degrees of parallelism, sharding,
+ * recomputation) and the settings of the software that do not depend on n. Each enumeration has one
+ * table of names.
+ */
+#ifndef HM_LAYOUT_H
+#define HM_LAYOUT_H
+
+#include "transformer.h"
+
+/* What the backward pass computes again instead of keeping it. */
+enum hm_recompute {
+    HM_RECOMPUTE_NONE,
+    HM_RECOMPUTE_SELECTIVE, /* The attention core. */
+    HM_RECOMPUTE_OP,        /* Every other matrix product. */
+    HM_RECOMPUTE_LAYER,     /* Every other layer. */
+    HM_RECOMPUTE_NORM,      /* Norms and activation functions. */
+    HM_RECOMPUTE_FULL,
+    HM_RECOMPUTES
+};
+
+enum hm_attention {
+    HM_ATTENTION_UNFUSED,
+    HM_ATTENTION_TRITON, /* The first flash kernels, written in Triton. */
+    HM_ATTENTION_FLASH2,
+    HM_ATTENTION_FLASH3, /* FlashAttention-3 or cuDNN of the same generation. */
+    HM_ATTENTIONS
+};
+
+/* Number format of the layers' linear maps. */
+enum hm_number_format {
+    HM_FORMAT_BF16,
+    HM_FORMAT_FP16,
+    HM_FORMAT_FP8,
+    HM_FORMAT_MXFP8,
+    HM_FORMAT_NVFP4,
+    HM_NUMBER_FORMATS
+};
+
+/* Names of the enumerations above, in their order; each ends with NULL. */
+extern const char *const hm__recompute_names[];
+extern const char *const hm__attention_names[];
+extern const char *const hm__software_names[];
+extern const char *const hm__number_format_names[];
+
+/* The layout. All degrees are whole numbers >= 1. */
+struct hm_layout {
+    double tensor;      /* Tensor parallelism: workers that share each layer. */
+    double pipeline;    /* Pipeline parallelism: number of stages. */
+    double interleave;  /* Chunks of layers per stage. */
+    double context;     /* Context parallelism: workers that share each sequence. */
+    double expert;      /* Expert parallelism: workers that share the experts of a layer. */
+    double data;        /* Data parallelism: copies of the model. */
+    double micro_batch; /* Sequences of one forward pass. */
+    double zero;        /* ZeRO stage, 0 to 3: what is sharded over the data-parallel workers. */
+    bool shard_in_node; /* ZeRO shards within a node and replicates between nodes. */
+    bool sequence_parallel; /* Tensor-parallel workers also split the tokens of norms. */
+    enum hm_recompute recompute;
+};
+
+/* What one training step processes, and the software that runs it. */
+struct hm_large_work {
+    const struct hm_transformer *network; /* Borrowed. */
+    double sequence;                      /* Tokens of one sequence. */
+    double batch;                         /* Sequences of one step of the whole job. */
+    enum hm_number_format precision;
+    enum hm_attention attention;
+    enum hm_software software;
+    double send_bytes;      /* Bytes of a gradient when gradients are summed over workers. */
+    double weight_bytes;    /* Bytes kept per parameter for weights. */
+    double gradient_bytes;  /* Bytes kept per parameter for gradients. */
+    double optimizer_bytes; /* Bytes kept per parameter by the optimizer. */
+    double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
+    bool overlap_data;      /* Gradients are summed during the backward pass. */
+    bool overlap_gather;    /* Weights are gathered during the forward pass. */
+    bool overlap_tensor;    /* Tensor-parallel communication overlaps with products. */
+    bool overlap_pipeline;  /* Messages between stages overlap with computing. */
+    bool split_messages;    /* Messages between stages are split over tensor-parallel workers. */
+    bool weigh_head;        /* The last stage has fewer layers, because it has the output head. */
+    bool graphs;            /* CUDA graphs or fused layers reduce the launch cost. */
+    bool dropout;           /* Dropout masks are kept. */
+    bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
+    bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
+    bool broadcast;         /* ZeRO sends updated weights shard by shard instead of gathering. */
+};
+
+/* Returns the number of workers of a layout. */
+double hm__layout_workers(const struct hm_layout *layout);
+/* Returns the number of micro-batches of one step. */
+double hm__layout_micro_batches(const struct hm_layout *layout, double batch);
+/*
+ * Check that a layout can train this network with this batch. The error names the field, its value
+ * and what would be right.
+ */
+int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work *work,
+                     struct hm_err *err);
+/* Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1". */
+void hm__layout_text(const struct hm_layout *layout, char *text, size_t room);
+
+#endif

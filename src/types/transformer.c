@@ -1,0 +1,106 @@
+/* Transformers: default values, derived sizes and checks; see transformer.h. */
+#include "transformer.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "checks.h"
+#include "err.h"
+
+void hm__transformer_init(struct hm_transformer *network)
+{
+    *network = (struct hm_transformer){.layers = NAN,
+                                       .hidden = NAN,
+                                       .ffn = NAN,
+                                       .heads = NAN,
+                                       .kv_heads = NAN,
+                                       .head_dim = NAN,
+                                       .vocabulary = NAN,
+                                       .norms = 2,
+                                       .published_parameters = NAN};
+}
+
+void hm__transformer_complete(struct hm_transformer *network)
+{
+    if (isnan(network->kv_heads))
+        network->kv_heads = network->heads;
+    if (isnan(network->head_dim) && network->latent.rank_kv > 0)
+        network->head_dim = network->latent.dim_nope + network->latent.dim_rope;
+    if (isnan(network->head_dim))
+        network->head_dim = network->hidden / network->heads;
+    if (isnan(network->ffn))
+        network->ffn = network->expert_ffn > 0 ? network->expert_ffn : 4 * network->hidden;
+    if (network->experts > 0 && network->expert_ffn == 0)
+        network->expert_ffn = network->ffn;
+}
+
+double hm__transformer_expert_layers(const struct hm_transformer *network)
+{
+    return network->experts > 0 ? network->layers - network->dense_layers : 0;
+}
+
+/* Reports a contradiction between two fields; `value` is the value of `field`. */
+static int transformer_fail(const char *field, double value, const char *reason, struct hm_err *err)
+{
+    hm__fail(err, HM_E_CONFLICT, "%g %s", value, reason);
+    hm__err_field(err, field);
+    return HM_E_CONFLICT;
+}
+
+static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
+{
+    const struct {
+        const char *name;
+        double value, min, max;
+    } sizes[] = {
+        {"layers", x->layers, 1, 10000},
+        {"hidden", x->hidden, 1, 1e6},
+        {"ffn", x->ffn, 1, 1e7},
+        {"heads", x->heads, 1, 10000},
+        {"kv_heads", x->kv_heads, 1, 10000},
+        {"head_dim", x->head_dim, 1, 1e5},
+        {"vocabulary", x->vocabulary, 1, 1e8},
+        {"experts", x->experts, 0, 1e5},
+        {"experts_per_token", x->experts_per_token, 0, 1e4},
+        {"expert_ffn", x->expert_ffn, 0, 1e7},
+        {"shared_ffn", x->shared_ffn, 0, 1e7},
+        {"dense_layers", x->dense_layers, 0, 10000},
+        {"latent.rank_q", x->latent.rank_q, 0, 1e6},
+        {"latent.rank_kv", x->latent.rank_kv, 0, 1e6},
+        {"latent.dim_nope", x->latent.dim_nope, 0, 1e5},
+        {"latent.dim_rope", x->latent.dim_rope, 0, 1e5},
+        {"latent.dim_v", x->latent.dim_v, 0, 1e5},
+        {"positions", x->positions, 0, 1e8},
+        {"norms", x->norms, 0, 16},
+        {"other_parameters", x->other_parameters, 0, 1e13},
+    };
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        rc = hm__check_whole(sizes[i].name, sizes[i].value, sizes[i].min, sizes[i].max, err);
+    return rc;
+}
+
+int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
+{
+    int rc = check_sizes(x, err);
+
+    if (rc)
+        return rc;
+    if (fmod(x->heads, x->kv_heads) != 0)
+        return transformer_fail("kv_heads", x->kv_heads, "does not divide heads", err);
+    if (x->experts > 0 && x->experts_per_token < 1)
+        return transformer_fail("experts_per_token", x->experts_per_token,
+                                "experts per token: at least one of the experts must be used", err);
+    if (x->experts_per_token > x->experts)
+        return transformer_fail("experts_per_token", x->experts_per_token,
+                                "experts per token are more than there are experts", err);
+    if (x->experts > 0 && x->expert_ffn < 1)
+        return transformer_fail("expert_ffn", x->expert_ffn, "is no width of an expert", err);
+    if (x->dense_layers > x->layers)
+        return transformer_fail("dense_layers", x->dense_layers, "is more than layers", err);
+    if (x->latent.rank_kv > 0 && (x->latent.dim_nope < 1 || x->latent.dim_v < 1))
+        return transformer_fail("latent.rank_kv", x->latent.rank_kv,
+                                "needs the widths dim_nope and dim_v", err);
+    return 0;
+}

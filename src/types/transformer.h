@@ -1,0 +1,63 @@
+/*
+ * A transformer: the sizes from which its parameters, operations and memory are counted. Every size
+ * is a whole number, stored as a double.
+ */
+#ifndef HM_TRANSFORMER_H
+#define HM_TRANSFORMER_H
+
+#include "howmany_inputs.h"
+
+/* Which linear maps of a layer have a bias. */
+enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_ALL };
+
+/*
+ * Multi-head latent attention: queries, keys and values pass through projections of low rank. All
+ * zero: ordinary attention. rank_q 0 with rank_kv > 0: queries are projected directly.
+ */
+struct hm_latent {
+    double rank_q;   /* Rank of the queries; 0: no compression of queries. */
+    double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
+    double dim_nope; /* Width of a head of queries and keys without rotary positions. */
+    double dim_rope; /* Width of a head of queries and keys with rotary positions. */
+    double dim_v;    /* Width of a head of values. */
+};
+
+struct hm_transformer {
+    const char *name;  /* Name of the network; may be NULL. */
+    double layers;     /* Number of layers, >= 1. */
+    double hidden;     /* Width of the residual stream, >= 1. */
+    double ffn;        /* Width of a dense feed-forward layer, >= 1. */
+    double heads;      /* Number of heads of queries, >= 1. */
+    double kv_heads;   /* Number of heads of keys and values; divides heads. */
+    double head_dim;   /* Width of one head, >= 1. */
+    double vocabulary; /* Rows of the embedding table, >= 1. */
+    bool gated;        /* The feed-forward layer has a gate: three maps instead of two. */
+    bool tied;         /* Input and output share one embedding table. */
+    bool encoder;      /* There is no output head over the vocabulary, and attention is full. */
+    double experts;    /* Number of routed experts of a layer; 0: a dense network. */
+    double experts_per_token; /* Number of routed experts that process one token. */
+    double expert_ffn;        /* Width of one routed expert. */
+    double shared_ffn;        /* Width of the shared experts together; 0: none. */
+    double dense_layers;      /* Number of layers without experts, in a network with experts. */
+    struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
+    /* Details that matter for exact parameter counts and for nothing else. */
+    double positions;            /* Rows of a learned position table. */
+    double norms;                /* Number of norms in one layer. */
+    bool norm_bias;              /* A norm has a bias beside its scale. */
+    bool qk_norm;                /* Queries and keys of a head are normalised. */
+    enum hm_linear_bias bias;    /* Biases of the linear maps. */
+    double other_parameters;     /* Parameters that no other field describes. */
+    double published_parameters; /* Number in the literature; NaN: not given. */
+};
+
+/* Set defaults: every size unknown (NaN) or 0, two norms without a bias, no bias. */
+void hm__transformer_init(struct hm_transformer *network);
+/* Derive unset sizes: kv_heads = heads, head_dim = hidden/heads. */
+void hm__transformer_complete(struct hm_transformer *network);
+/* Check every field. The error names the field, its value and what would be right. */
+int hm__transformer_check(const struct hm_transformer *network, struct hm_err *err);
+
+/* Returns the number of layers with experts; 0 for a dense network. */
+double hm__transformer_expert_layers(const struct hm_transformer *network);
+
+#endif

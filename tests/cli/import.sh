@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# howmany import: recognising, writing, recording; other commands that take files of other tools.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/config.json" <<'EOF'
+{"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
+ "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8,
+ "num_experts_per_tok": 2, "vocab_size": 32000, "tie_word_embeddings": false}
+EOF
+steps() { # N SECONDS: a log of nanoGPT with a step of so many milliseconds
+  for i in 0 10 20 30 40 50 60 70 80 90 100; do
+    echo "iter $i: loss $(awk -v i=$i 'BEGIN { print 10 / (1 + i / 20) }'), time $1ms, mfu 1.00%"
+  done
+}
+mkdir -p "$work/logs"
+for n in 1 2 4 8; do
+  steps "$((1000 / n + 20)).00" >"$work/logs/run_n$n.log"
+done
+steps 100.00 >"$work/train.log"
+
+i() { howmany import "$@"; }
+expect "a configuration is recognised" 0 "46702792704 parameters of the network" i "$work/config.json"
+expect "active parameters are shown" 0 "12879925248 parameters active for one token" i "$work/config.json"
+check "a network is written" sh -c "howmany import $work/config.json -o $work/net.yaml && grep -q 'kind: transformer' $work/net.yaml && grep -q 'experts_per_token: 2' $work/net.yaml"
+i "$work/config.json" --json >"$work/out.json"
+check "facts are JSON" jq -e '.files[0] | .format == "hf-config" and .facts.parameters == 46702792704 and .partial == false' "$work/out.json"
+head -c 150 "$work/config.json" >"$work/cut.json"
+expect "a cut file is partial, with exit 0" 0 ", partial" i "$work/cut.json"
+expect "missing workers are asked for by name" 0 "is not in the file: set n=8" i "$work/train.log"
+expect "a table without workers is not written" 2 "n, the number of workers, is not in the file" i "$work/train.log" -o -
+check "workers that are given are written" sh -c "howmany import $work/train.log --set n=16 -o - | sed -n 2p | grep -qx '16,0.1'"
+expect "workers come from file names, with a note" 0 "n = 4 is taken from the file name" i "$work/logs/run_n4.log"
+check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
+check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
+expect "an unknown file gives exit 2 and the formats" 2 "docs/formats.md" i LICENSE
+expect "a folder without known files gives exit 2" 2 "none of 5 files has a format" i catalog
+expect "an unknown format is suggested" 2 "did you mean nanogpt?" i "$work/train.log" --as nanogtp
+expect "a forced format that does not fit is read as far as it goes" 0 "Spark event log (spark)" i "$work/train.log" --as spark
+expect "no file is an error" 2 "no file is given" i
+expect "a missing file is an error" 2 "cannot open" i "$work/none"
+if [ "$HM_SQLITE" = 1 ]; then
+  expect "runs are recorded" 0 "40 runs recorded" i "$work/logs" --record "$work/s.db"
+  expect "the store has them" 0 "seconds" howmany runs list --record "$work/s.db"
+fi
+
+# other commands
+howmany import "$work/logs" -o "$work/runs.csv" >/dev/null
+expect "fit reads the table" 0 "40 runs" howmany fit "$work/runs.csv"
+expect "converge reads a folder of logs" 0 "10 / i" sh -c "howmany converge $work/logs >/dev/null && echo '10 / i'"
+expect "fit names what is missing in a log" 2 "n, the number of workers" howmany fit "$work/train.log"
+expect "plan does not take a benchmark for a job" 2 "gives no network and no job" sh -c "printf '# nThread 1\n1024 256 float sum -1 1 1 1 0 1 1 1 0\n' >$work/nccl.log; howmany plan $work/nccl.log"
+
+# compressed files
+if [ "$HM_ZLIB" = 1 ]; then
+  gzip -k "$work/train.log"
+  expect "a gzip file is read" 0 "nanoGPT log" i "$work/train.log.gz"
+  head -c 60 "$work/train.log.gz" >"$work/half.log.gz"
+  expect "a cut gzip file is partial" 0 "cut short" i "$work/half.log.gz" --as nanogpt
+fi
+finish

@@ -1,0 +1,27 @@
+/* Fuzzing lines of frameworks: a line that is recognised reports a positive, finite time. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "framework_lines.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct launch_frameworks *frameworks = launch_frameworks_new();
+    char *line = malloc(size + 1);
+    struct launch_framework_line found;
+
+    if (line && frameworks) {
+        memcpy(line, data, size);
+        line[size] = '\0';
+        if (launch_frameworks_read(frameworks, line, &found) &&
+            (!(found.seconds > 0) || isinf(found.seconds) || !found.framework))
+            abort();
+    }
+    free(line);
+    launch_frameworks_free(frameworks);
+    return 0;
+}

@@ -1,0 +1,228 @@
+/*
+ * Budgets: a request that runs too long, needs too much memory or is no longer wanted ends soon,
+ * names the limit and the field, and leaves nothing behind. Times are bounded generously, because
+ * the machine may be busy.
+ */
+#include "request_testing.h"
+
+#include <time.h>
+
+#include "budget.h"
+
+static const char graph_job[] =
+    "graph: {generate: random, vertices: 500, edges: 1000, split: random, trials: 1000000}\n"
+    "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 64}\n";
+static const char full_graph_job[] =
+    "graph: {generate: random, vertices: 60000, edges: 1700000000}\n"
+    "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 64}\n";
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Runs a request that must end with this code, field and part of the message. */
+static void ends_with(struct hm_request *request, const struct hm_context *context, int code,
+                      const char *field, const char *message)
+{
+    double from = now_s();
+
+    run_fails(request, context, code, field, message);
+    assert_true(now_s() - from < 20); /* Without a budget it would take hours. */
+}
+
+static void time_is_limited(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.5}};
+
+    (void)state;
+    ends_with(with_document("plan", "job", graph_job), &context, HM_E_BUDGET, "trials",
+              "time limit of 0.5 s");
+}
+
+static void memory_is_limited(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files(), .limits = {.bytes = 50000000}};
+
+    (void)state;
+    ends_with(with_document("plan", "job", full_graph_job), &context, HM_E_BUDGET, "",
+              "memory than its limit of 50 MB");
+    /* The limit holds for memory that is in use, not for all that was ever allocated. */
+    for (int i = 0; i < 3; i++) {
+        struct hm_request *request = with_document("plan", "job", small_job);
+        const struct hm_context small = {.limits = {.bytes = 4000000}};
+        hm_reply_free(run(request, &small));
+    }
+}
+
+static bool is_unwanted(void *data)
+{
+    int *asked = data;
+
+    return ++*asked > 3;
+}
+
+static void unwanted_work_ends(void **state)
+{
+    int asked = 0;
+    const struct hm_context context = {
+        .files = hm_local_files(), .cancelled = is_unwanted, .cancelled_data = &asked};
+
+    (void)state;
+    ends_with(with_document("plan", "job", graph_job), &context, HM_E_CANCELLED, "", "cancelled");
+    assert_int_equal(asked, 4);
+}
+
+/* A field of the verb gets the source "request", so that the command line can name the option. */
+static void fields_are_named(void **state)
+{
+    const struct hm_context context = {.limits = {.seconds = 0.1}};
+    struct hm_request *request = new_request("graph");
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    set(request, "generate", "random");
+    set(request, "vertices", "1000");
+    set(request, "edges", "5000");
+    set(request, "split", "random");
+    set(request, "trials", "1000000");
+    assert_int_equal(hm_request_run(request, &context, &reply, &err), HM_E_BUDGET);
+    assert_string_equal(err.source, "request");
+    assert_string_equal(err.field, "trials");
+    assert_non_null(strstr(err.hint, "trials"));
+    hm_request_free(request);
+}
+
+/* ---- every check ------------------------------------------------------------------------------
+ */
+
+static const char runs_text[] =
+    "n,size,seconds\n1,1,9\n2,1,5.2\n4,1,3.1\n4,1,3.2\n8,1,2.3\n8,0.5,1.4\n16,1,2.2\n16,0.5,1.5\n";
+static const char traces_text[] =
+    "algorithm,m,iteration,loss,seconds\n"
+    "sgd,1,1,0.9,1\nsgd,1,2,0.7,2\nsgd,1,4,0.5,4\nsgd,1,8,0.3,8\nsgd,1,16,0.2,16\n"
+    "sgd,2,1,0.95,0.6\nsgd,2,2,0.8,1.2\nsgd,2,4,0.6,2.4\nsgd,2,8,0.4,4.8\nsgd,2,16,0.25,9.6\n"
+    "sgd,4,1,0.97,0.4\nsgd,4,2,0.85,0.8\nsgd,4,4,0.7,1.6\nsgd,4,8,0.5,3.2\nsgd,4,16,0.3,6.4\n";
+
+enum { SAMPLES = 8 };
+
+static struct hm_request *sample_request(size_t which)
+{
+    struct hm_request *request;
+
+    switch (which) {
+    case 0:
+        request = with_document("plan", "job",
+                                "graph: {generate: power-law, vertices: 300, edges: 900, "
+                                "max_degree: 60, split: random, trials: 3}\ncommunicate: none\n"
+                                "cluster: {flops: 1 Gflop/s, max_nodes: 6}\n");
+        return request;
+    case 1:
+        request = with_document("plan", "job",
+                                "network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\n"
+                                "cluster: {flops: 1 Gflop/s, max_nodes: 6, network: 10gbe, "
+                                "stragglers: {spread: 0.2, chance: 5 %, factor: 3}}\n");
+        set(request, "platform", "all");
+        return request;
+    case 2:
+        return with_document("fit", "runs", runs_text);
+    case 3:
+        request = with_document("design", "job", small_job);
+        set(request, "n", "1..6");
+        set(request, "size", "0.5,1");
+        return request;
+    case 4:
+        return with_document("recommend", "runs", runs_text);
+    case 5:
+        request = with_document("converge", "traces", traces_text);
+        set(request, "best", "0.1");
+        return request;
+    case 6:
+        request = with_document("advise", "traces", traces_text);
+        set(request, "loss", "0.3");
+        set(request, "best", "0.1");
+        return request;
+    case 7:
+        request = with_document("plan", "runs", runs_text);
+        return request;
+    default:
+        return NULL;
+    }
+}
+
+/* Runs sample request number `which`, with a budget that is spent at a check. Returns the code and
+ * the number of checks that were made. */
+static int run_until(size_t which, long check, long *ret_checks)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_request *request = sample_request(which);
+    struct hm_budget budget = {.checks = check};
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    hm__budget_enter(&budget);
+    int rc = hm_request_run(request, &context, &reply, &err);
+    hm__budget_leave(&budget);
+    *ret_checks = check - budget.checks;
+    if (rc == 0 && !reply)
+        fail_msg("request %zu has no reply", which);
+    if (rc != 0 && rc != HM_E_CANCELLED)
+        fail_msg("request %zu, check %ld: %d %s: %s", which, check, rc, err.field, err.message);
+    hm_reply_free(reply);
+    hm_request_free(request);
+    return rc;
+}
+
+/* Whichever check finds the budget spent, the request ends with its error and frees its memory. */
+static void every_check_ends_the_request(void **state)
+{
+    (void)state;
+    for (size_t which = 0; which < SAMPLES; which++) {
+        long checks, ignored;
+        assert_int_equal(run_until(which, 100000000, &checks), 0);
+        assert_true(checks > 20);
+        for (long check = 1; check <= checks; check += 1 + check / 12)
+            assert_int_equal(run_until(which, check, &ignored), HM_E_CANCELLED);
+    }
+}
+
+/* A budget inside another one is ignored; after the outer one, no budget is in force. */
+static void budgets_do_not_nest(void **state)
+{
+    struct hm_budget outer = {.checks = 2}, inner = {.checks = 1};
+
+    (void)state;
+    assert_false(hm__budget_spent("x"));
+    hm__budget_enter(&outer);
+    hm__budget_enter(&inner);
+    assert_false(hm__budget_spent("x"));
+    assert_true(hm__budget_spent("y"));
+    assert_true(hm__budget_spent("z"));
+    hm__budget_leave(&inner);
+    assert_true(hm__budget_spent("z"));
+    assert_null(hm__calloc(1, 1));
+    hm__budget_leave(&outer);
+    assert_string_equal(outer.field, "y");
+    assert_false(hm__budget_spent("x"));
+    void *block = hm__calloc(1, 1);
+    assert_non_null(block);
+    hm__free(block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_limited),
+        cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(unwanted_work_ends),
+        cmocka_unit_test(fields_are_named),
+        cmocka_unit_test(every_check_ends_the_request),
+        cmocka_unit_test(budgets_do_not_nest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/*
+ * The model of large networks against an independent program (tools/oracle/large.py, through the
+ * table tests/data/large.tsv), the published worked examples, digit by digit, and published counts.
+ */
+#include "testing.h"
+
+#include <math.h>
+
+#include "large.h"
+
+enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
+
+static const double GIB = 1073741824.0;
+
+/* One evaluation with everything it refers to. */
+struct example {
+    char name[32];
+    struct hm_transformer network;
+    struct hm_large_device device;
+    struct hm_large_work work;
+    struct hm_layout layout;
+    double results[RESULTS];
+};
+
+static void set_example(struct example *x, const double *v)
+{
+    hm__transformer_init(&x->network);
+    x->network.layers = v[0], x->network.hidden = v[1], x->network.ffn = v[2];
+    x->network.heads = v[3], x->network.kv_heads = v[4], x->network.head_dim = v[5];
+    x->network.vocabulary = v[6], x->network.gated = v[7] > 0, x->network.tied = v[8] > 0;
+    x->network.experts = v[9], x->network.experts_per_token = v[10];
+    x->network.expert_ffn = v[11], x->network.shared_ffn = v[12], x->network.dense_layers = v[13];
+    x->device = (struct hm_large_device){.family = (enum hm_large_family)v[14],
+                                         .flops_16 = v[15],
+                                         .flops_8 = v[16],
+                                         .flops_4 = v[17],
+                                         .bandwidth_bytes_per_s = v[18],
+                                         .processors = v[19],
+                                         .link_bytes_per_s = v[20],
+                                         .per_node = v[21],
+                                         .network_bytes_per_s = v[22],
+                                         .power = 1};
+    /* The oracle numbers them in this order. */
+    static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
+                                             HM_SOFTWARE_COMPILED};
+    enum hm_software software = order[(size_t)v[27]];
+    x->work = (struct hm_large_work){.network = &x->network,
+                                     .sequence = v[23],
+                                     .batch = v[24],
+                                     .precision = (enum hm_number_format)v[25],
+                                     .attention = (enum hm_attention)v[26],
+                                     .software = software,
+                                     .send_bytes = v[28],
+                                     .weight_bytes = v[29],
+                                     .gradient_bytes = v[30],
+                                     .optimizer_bytes = v[31],
+                                     .trained = 1,
+                                     .overlap_data = v[32] > 0,
+                                     .overlap_gather = v[33] > 0,
+                                     .overlap_tensor = v[34] > 0,
+                                     .overlap_pipeline = v[35] > 0,
+                                     .split_messages = v[36] > 0,
+                                     .weigh_head = v[37] > 0,
+                                     .graphs = v[38] > 0,
+                                     .dropout = v[39] > 0,
+                                     .fused_gate = software == HM_SOFTWARE_TUNED};
+    x->layout = (struct hm_layout){.tensor = v[40],
+                                   .pipeline = v[41],
+                                   .interleave = v[42],
+                                   .context = v[43],
+                                   .expert = v[44],
+                                   .data = v[45],
+                                   .micro_batch = v[46],
+                                   .zero = v[47],
+                                   .sequence_parallel = v[48] > 0,
+                                   .recompute = (enum hm_recompute)v[49]};
+}
+
+/* Reads the next row of the table; false at its end. */
+static bool next_example(FILE *file, struct example *x)
+{
+    char line[LINE];
+    double values[INPUTS + RESULTS];
+
+    do {
+        if (!fgets(line, sizeof(line), file))
+            return false;
+    } while (line[0] == '#');
+    char *at = strchr(line, '\t');
+    assert_non_null(at);
+    snprintf(x->name, sizeof(x->name), "%.*s", (int)(at - line), line);
+    for (int i = 0; i < INPUTS + RESULTS; i++)
+        values[i] = strtod(at, &at);
+    set_example(x, values);
+    memcpy(x->results, values + INPUTS, sizeof(x->results));
+    return true;
+}
+
+/* Evaluates an example; the results are in the order of the table. */
+static void eval_example(const struct example *x, double *ret_results)
+{
+    const struct hm_large_case situation = {&x->device, &x->work, &hm__large_reference};
+    struct hm_large_times times;
+    struct hm_large_step s;
+    struct hm_large_memory m;
+
+    hm__large_times(&situation, &x->layout, &times);
+    hm__large_step(&situation, &x->layout, &times, &s);
+    hm__large_memory(&situation, &x->layout, &m);
+    double tokens = x->work.batch * x->work.sequence / s.time_s / hm__layout_workers(&x->layout);
+    const double results[RESULTS] = {
+        s.time_s,
+        s.compute_s,
+        s.head_s,
+        s.tensor_s,
+        s.expert_s,
+        s.context_s,
+        s.bubble_s,
+        s.message_s,
+        s.data_s,
+        s.optimizer_s,
+        hm__large_flop(&x->network, x->work.sequence, .5) * tokens / x->device.flops_16,
+        (m.weights + m.gradients + m.optimizer) / GIB,
+        (m.activations + m.logits + m.buffers) / GIB,
+        m.total / GIB,
+    };
+    memcpy(ret_results, results, sizeof(results));
+}
+
+static void test_oracle(void **state)
+{
+    FILE *file = open_source("tests/data/large.tsv");
+    struct example x;
+    size_t rows = 0;
+
+    (void)state;
+    while (next_example(file, &x)) {
+        double results[RESULTS];
+        eval_example(&x, results);
+        for (int i = 0; i < RESULTS; i++)
+            if (!(fabs(results[i] - x.results[i]) <= 1e-8 * fabs(x.results[i]) + 1e-12))
+                fail_msg("%s: result %d is %.10g, the oracle says %.10g", x.name, i, results[i],
+                         x.results[i]);
+        rows++;
+    }
+    fclose(file);
+    assert_true(rows == 307);
+}
+
+/* The worked examples of the literature review, with the digits that it prints. */
+static const struct {
+    const char *name;
+    const char *figures[RESULTS]; /* In the order of the table; NULL: not printed. */
+} published[] = {
+    {"A",
+     {"30.067", "23.511", ".4725", "3.0201", NULL, NULL, ".6450", ".2974", ".6727", ".0731",
+      ".3478", "46.88", "6.54", "54.55"}},
+    {"B",
+     {"2.0531", "1.8941", ".1038", NULL, NULL, NULL, NULL, NULL, ".0127", ".0327", ".4153", "22.45",
+      "51.38", "75.87"}},
+    {"C",
+     {"2.0894", "1.8941", ".1038", NULL, NULL, NULL, NULL, NULL, ".0180", ".0208", ".4081", "9.37",
+      "51.38", "62.78"}},
+    {"D",
+     {"15.957", "12.965", "1.5325", ".6907", NULL, NULL, ".2988", ".1485", ".0002", ".0220",
+      ".4664", "26.84", "49.75", "78.59"}},
+    {"E",
+     {"6.7215", "4.6129", ".3720", ".7521", NULL, NULL, ".6308", ".0650", ".0592", ".0085", ".3888",
+      "19.58", "64.56", "86.44"}},
+    {"F",
+     {"3.1018", "2.3989", ".0551", ".0273", ".1595", NULL, ".0404", ".0164", ".2998", ".0126",
+      ".4257", "22.07", "17.85", "41.28"}},
+    {"G",
+     {"4.2014", "3.9566", ".1931", NULL, NULL, NULL, NULL, NULL, ".0013", ".0406", ".4901", "23.17",
+      "22.67", "47.30"}},
+};
+
+/* Checks that a value rounds to the printed figure: it differs by at most half of its last digit.
+ */
+static void check_figure(const char *name, int index, double value, const char *figure)
+{
+    double unit = pow(10, -(double)(strlen(strchr(figure, '.')) - 1));
+
+    if (!(fabs(value - atof(figure)) <= .5001 * unit))
+        fail_msg("example %s, figure %d: %.6g, printed %s", name, index, value, figure);
+}
+
+static void test_published(void **state)
+{
+    FILE *file = open_source("tests/data/large.tsv");
+    struct example x;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
+        double results[RESULTS];
+        assert_true(next_example(file, &x));
+        assert_string_equal(x.name, published[i].name);
+        eval_example(&x, results);
+        for (int k = 0; k < RESULTS; k++)
+            if (published[i].figures[k])
+                check_figure(x.name, k, results[k], published[i].figures[k]);
+    }
+    fclose(file);
+}
+
+static void test_gemm(void **state)
+{
+    const struct hm_large_device a100 = {.family = HM_FAMILY_AMPERE,
+                                         .flops_16 = 312e12,
+                                         .bandwidth_bytes_per_s = 2.039e12,
+                                         .processors = 108,
+                                         .power = 1};
+    const struct hm_large_device h100 = {.family = HM_FAMILY_HOPPER,
+                                         .flops_16 = 989e12,
+                                         .bandwidth_bytes_per_s = 3.35e12,
+                                         .processors = 132,
+                                         .power = 1};
+    const struct hm_large_case a = {&a100, NULL, &hm__large_reference};
+    const struct hm_large_case h = {&h100, NULL, &hm__large_reference};
+
+    (void)state;
+    check_figure("gemm", 0, 1e6 * hm__large_gemm(&a, 312e12, 2048, 4608, 12288), "1074.5");
+    check_figure("gemm", 1, 1e6 * hm__large_gemm(&a, 312e12, 4096, 4096, 4096), "610.1");
+    check_figure("gemm", 2, 1e6 * hm__large_gemm(&a, 312e12, 512, 512, 4096), "20.73");
+    check_figure("gemm", 3, 1e6 * hm__large_gemm(&h, 989e12, 16384, 28672, 4096), "6263.");
+    check_figure("gemm", 4, 1e6 * hm__large_gemm(&h, 989e12, 4096, 4096, 4096), "229.6");
+}
+
+/* The layer of the first example, in milliseconds. */
+static void test_layer(void **state)
+{
+    FILE *file = open_source("tests/data/large.tsv");
+    struct hm_large_times times;
+    struct example x;
+
+    (void)state;
+    assert_true(next_example(file, &x));
+    fclose(file);
+    const struct hm_large_case situation = {&x.device, &x.work, &hm__large_reference};
+    hm__large_times(&situation, &x.layout, &times);
+    const struct hm_large_layer *layer = &times.layers[0];
+    check_figure("A", 0, 1e3 * layer->forward, "5.225");
+    check_figure("A", 1, 1e3 * layer->maps, "1.456");
+    check_figure("A", 2, 1e3 * layer->core, ".450");
+    check_figure("A", 3, 1e3 * layer->mlp, "2.866");
+    check_figure("A", 4, 1e3 * layer->traffic, ".453");
+    check_figure("A", 5, 1e3 * layer->backward, "9.959");
+    check_figure("A", 6, 1e3 * layer->host_forward, ".754");
+    check_figure("A", 7, 1e3 * layer->host_backward, ".779");
+}
+
+static void test_counts(void **state)
+{
+    struct hm_transformer x;
+
+    (void)state;
+    hm__transformer_init(&x);
+    x.layers = 32, x.hidden = 4096, x.ffn = 14336, x.heads = 32, x.kv_heads = 8;
+    x.vocabulary = 128256, x.gated = true;
+    hm__transformer_complete(&x);
+    assert_int_equal(hm__transformer_check(&x, NULL), 0);
+    assert_true(hm__large_parameters(&x) == 8030261248.0);
+    check_figure("llama-3-8b", 0, hm__large_flop(&x, 8192, .5) / 1e9, "51.470");
+    check_figure("llama-3-8b", 1, hm__large_flop(&x, 8192, 1) / 1e9, "57.913");
+    x.experts = 8, x.experts_per_token = 2, x.vocabulary = 32000;
+    hm__transformer_complete(&x);
+    check_figure("mixtral", 0, hm__large_parameters(&x) / 1e9, "46.703");
+    check_figure("mixtral", 1, hm__large_active(&x) / 1e9, "12.748");
+    hm__transformer_init(&x);
+    x.layers = 126, x.hidden = 16384, x.ffn = 53248, x.heads = 128, x.kv_heads = 8;
+    x.vocabulary = 128256, x.gated = true;
+    hm__transformer_complete(&x);
+    check_figure("llama-3.1-405b", 0, hm__large_parameters(&x) / 1e9, "405.853");
+    check_figure("llama-3.1-405b", 1, hm__large_flop(&x, 8192, .5) / 1e12, "2.5240");
+    check_figure("llama-3.1-405b", 2, hm__large_flop(&x, 8192, 1) / 1e12, "2.6254");
+    hm__transformer_init(&x);
+    x.layers = 96, x.hidden = 12288, x.ffn = 49152, x.heads = 96, x.vocabulary = 51200;
+    x.tied = true;
+    hm__transformer_complete(&x);
+    check_figure("gpt-3", 0, hm__large_parameters(&x) / 1e9, "174.58");
+    check_figure("gpt-3", 1, hm__large_flop(&x, 2048, .5) / 1e12, "1.0619");
+    hm__transformer_init(&x);
+    x.layers = 61, x.hidden = 7168, x.ffn = 18432, x.heads = 128, x.vocabulary = 129280;
+    x.gated = true, x.experts = 256, x.experts_per_token = 8, x.expert_ffn = x.shared_ffn = 2048;
+    x.dense_layers = 3;
+    x.latent = (struct hm_latent){1536, 512, 128, 64, 128};
+    hm__transformer_complete(&x);
+    assert_int_equal(hm__transformer_check(&x, NULL), 0);
+    check_figure("deepseek-v3", 0, hm__large_parameters(&x) / 1e9, "671.");
+    check_figure("deepseek-v3", 1, hm__large_active(&x) / 1e9, "37.");
+}
+
+/* Every mistake in a network or a layout is reported with its field and value. */
+static void test_checks(void **state)
+{
+    struct example x;
+    FILE *file = open_source("tests/data/large.tsv");
+    struct hm_err err = {0};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) /* Example F, which has experts. */
+        assert_true(next_example(file, &x));
+    fclose(file);
+    assert_int_equal(hm__layout_check(&x.layout, &x.work, NULL), 0);
+#define CHECK_LAYOUT(member, value, text)                                                          \
+    do {                                                                                           \
+        struct hm_layout wrong = x.layout;                                                         \
+        wrong.member = value;                                                                      \
+        err = (struct hm_err){0};                                                                  \
+        assert_true(hm__layout_check(&wrong, &x.work, &err) < 0);                                  \
+        assert_string_equal(err.field, #member);                                                   \
+        assert_non_null(strstr(err.message, text));                                                \
+    } while (0)
+    CHECK_LAYOUT(tensor, 64, "64 is more than heads, which is 32");
+    CHECK_LAYOUT(tensor, 3, "3 does not divide heads, which is 32");
+    CHECK_LAYOUT(pipeline, 33, "33 is more than layers, which is 32");
+    CHECK_LAYOUT(interleave, 30, "30 times pipeline is more than layers");
+    CHECK_LAYOUT(context, 3, "3 does not divide sequence");
+    CHECK_LAYOUT(expert, 3, "3 does not divide experts, which is 8");
+    CHECK_LAYOUT(data, 1024, "1024 times micro_batch is more than");
+    CHECK_LAYOUT(micro_batch, 0, "0 is out of range");
+    CHECK_LAYOUT(zero, 4, "4 is out of range");
+#undef CHECK_LAYOUT
+    struct hm_transformer wrong = x.network;
+    wrong.kv_heads = 5;
+    assert_true(hm__transformer_check(&wrong, &err) < 0);
+    wrong = x.network;
+    wrong.experts_per_token = 9;
+    assert_true(hm__transformer_check(&wrong, NULL) < 0);
+    wrong = x.network;
+    wrong.layers = NAN;
+    assert_true(hm__transformer_check(&wrong, NULL) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oracle), cmocka_unit_test(test_published),
+        cmocka_unit_test(test_gemm),   cmocka_unit_test(test_layer),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_checks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

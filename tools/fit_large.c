@@ -1,0 +1,278 @@
+/*
+ * Chooses the constants of the model of large networks from measured training steps.
+ *
+ *     fit-large > src/model/large_sets.c
+ *
+ * Coordinate descent over the logarithms of the constants minimises the mean absolute logarithmic
+ * error, every source weighed alike, plus a penalty for leaving the data sheet. For each source a
+ * second set is fitted without its rows: errors of that set on that source are cross-validated.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "large_rows_eval.h"
+#include "read_large.h"
+
+enum { SOURCES = 32, ROUNDS = 60 };
+
+struct fit_data {
+    struct hm_large_rows *rows;
+    struct hm_large_device *devices;
+    bool *healthy;
+    int *source; /* Index of the source of each row. */
+    const char *sources[SOURCES];
+    int source_count;
+};
+
+static const char *const names[] = {
+#define NAME(name, sheet, least, most) #name,
+    HM_LARGE_CONSTANT_MAP(NAME)
+#undef NAME
+};
+static const double sheet[] = {
+#define SHEET(name, value, least, most) value,
+    HM_LARGE_CONSTANT_MAP(SHEET)
+#undef SHEET
+};
+static const double least[] = {
+#define LEAST(name, value, low, most) low,
+    HM_LARGE_CONSTANT_MAP(LEAST)
+#undef LEAST
+};
+static const double most[] = {
+#define MOST(name, value, low, high) high,
+    HM_LARGE_CONSTANT_MAP(MOST)
+#undef MOST
+};
+
+/* Chosen by cross-validation among 0.001, 0.002, 0.004, 0.005, 0.008, 0.010 and 0.015. */
+static const double PENALTY = 8e-3;
+
+static const char opening[] = "/*\n"
+                              " * Made by tools/fit_large.c from data/large.csv; do not edit. "
+                              "Constants fitted to all sources and\n"
+                              " * without each source, and 5 % and 95 % quantiles of "
+                              "log(predicted/measured) by group, each row\n"
+                              " * predicted by constants that were fitted without its source.\n"
+                              " */\n"
+                              "#include \"large.h\"\n"
+                              "\n"
+                              "const struct hm_large_set hm__large_sets[] = {\n";
+static const char between[] =
+    "    {NULL, {0}},\n"
+    "};\n"
+    "\n"
+    "const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS] = {\n";
+
+static double row_error(const struct fit_data *d, size_t i, const struct hm_large_constants *c)
+{
+    struct hm_large_step step;
+
+    hm__large_row_eval(&d->rows->rows[i], &d->devices[i], c, &step);
+    return log(step.time_s / d->rows->rows[i].time_s);
+}
+
+/* Mean error of each source; `skip` is left out (-1: none). Returns what is minimised. */
+static double objective(const struct fit_data *d, const struct hm_large_constants *c, int skip)
+{
+    double sums[SOURCES] = {0}, counts[SOURCES] = {0}, total = 0, used = 0;
+    const double *values = (const double *)c;
+
+    for (size_t i = 0; i < d->rows->count; i++)
+        if (d->healthy[i] && d->source[i] != skip) {
+            sums[d->source[i]] += fabs(row_error(d, i, c));
+            counts[d->source[i]]++;
+        }
+    for (int s = 0; s < d->source_count; s++)
+        if (counts[s] > 0) {
+            total += sums[s] / counts[s];
+            used++;
+        }
+    for (int k = 0; k < HM_LARGE_CONSTANTS; k++) {
+        double away = sheet[k] > 0 ? log(values[k] / sheet[k]) : values[k] * 20;
+        total += PENALTY * used * away * away;
+    }
+    return total / used;
+}
+
+static void fit_constants(const struct fit_data *d, int skip, struct hm_large_constants *c)
+{
+    double steps[HM_LARGE_CONSTANTS], *values = (double *)c, best = objective(d, c, skip);
+
+    for (int k = 0; k < HM_LARGE_CONSTANTS; k++)
+        steps[k] = .1;
+    for (int round = 0; round < ROUNDS; round++) {
+        double before = best;
+        for (int k = 0; k < HM_LARGE_CONSTANTS; k++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                double old = values[k];
+                double next =
+                    sheet[k] > 0 ? old * exp(sign * steps[k]) : old + sign * steps[k] / 20;
+                values[k] = fmin(most[k], fmax(least[k], next));
+                double now = objective(d, c, skip);
+                if (now < best - 1e-9) {
+                    best = now;
+                    steps[k] = fmin(.3, steps[k] * 1.3);
+                    break;
+                }
+                values[k] = old;
+                if (sign > 0)
+                    steps[k] *= .5;
+            }
+        if (before - best < 1e-6 * best)
+            break;
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void report(const struct fit_data *d, const struct hm_large_constants *const *sets)
+{
+    double all = 0;
+    double errors[4096];
+
+    for (int s = 0; s < d->source_count; s++) {
+        double sum = 0, bias = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < d->rows->count; i++)
+            if (d->healthy[i] && d->source[i] == s) {
+                double e = row_error(d, i, sets[s]);
+                errors[count++] = fabs(exp(e) - 1);
+                sum += fabs(exp(e) - 1);
+                bias += e;
+            }
+        if (count == 0)
+            continue;
+        qsort(errors, count, sizeof(double), compare_numbers);
+        fprintf(stderr, "%-20s %4zu rows  mean %5.1f %%  median %5.1f %%  bias %+5.1f %%\n",
+                d->sources[s], count, 100 * sum / (double)count, 100 * errors[count / 2],
+                100 * bias / (double)count);
+        all += sum / (double)count;
+    }
+    fprintf(stderr, "%-20s mean of sources %5.2f %%\n", "all", 100 * all / d->source_count);
+}
+
+static void put_set(const char *name, const struct hm_large_constants *c)
+{
+    const double *values = (const double *)c;
+
+    printf("    {\"%s\",\n     {", name);
+    for (int k = 0; k < HM_LARGE_CONSTANTS; k++)
+        printf(".%s = %.4g,\n      ", names[k], values[k]);
+    printf("}},\n");
+}
+
+/* A residual and its weight: every source has the same weight in a group. */
+struct residual {
+    double value, weight;
+};
+
+static int compare_residuals(const void *a, const void *b)
+{
+    return compare_numbers(&((const struct residual *)a)->value,
+                           &((const struct residual *)b)->value);
+}
+
+/* The value below which a share of the weight lies. */
+static double quantile(const struct residual *r, size_t count, double share)
+{
+    double total = 0, sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        total += r[i].weight;
+    for (size_t i = 0; i < count; i++)
+        if ((sum += r[i].weight) >= share * total)
+            return r[i].value;
+    return count ? r[count - 1].value : 0;
+}
+
+/* Prints the 5 % and 95 % quantiles of the cross-validated residuals of each group. */
+static void put_groups(const struct fit_data *d, const struct hm_large_constants *const *sets)
+{
+    struct residual *r = calloc(d->rows->count, sizeof(*r));
+
+    for (int g = 0; g < HM_LARGE_GROUPS; g++) {
+        double counts[SOURCES] = {0};
+        size_t count = 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t i = 0; i < d->rows->count; i++) {
+                const struct hm_large_row *row = &d->rows->rows[i];
+                if (!d->healthy[i] || (int)hm__large_group(&d->devices[i], &row->work) != g)
+                    continue;
+                if (pass == 0)
+                    counts[d->source[i]]++;
+                else
+                    r[count++] = (struct residual){row_error(d, i, sets[d->source[i]]),
+                                                   1 / sqrt(counts[d->source[i]])};
+            }
+        qsort(r, count, sizeof(*r), compare_residuals);
+        printf("    {%.3f, %.3f}, /* %zu rows */\n", quantile(r, count, .05),
+               quantile(r, count, .95), count);
+    }
+    free(r);
+}
+
+static int load(struct fit_data *d)
+{
+    struct hm_err err = {0};
+
+    if (hm__large_rows_built_in(&d->rows, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    size_t count = d->rows->count;
+    d->devices = calloc(count, sizeof(*d->devices));
+    d->healthy = calloc(count, sizeof(*d->healthy));
+    d->source = calloc(count, sizeof(*d->source));
+    for (size_t i = 0; i < count; i++) {
+        if (hm__large_row_prepare(&d->rows->rows[i], &d->devices[i], &err))
+            return -1;
+        int s = 0;
+        while (s < d->source_count && strcmp(d->sources[s], d->rows->rows[i].source) != 0)
+            s++;
+        d->sources[s] = d->rows->rows[i].source;
+        d->source_count = s == d->source_count ? s + 1 : d->source_count;
+        d->source[i] = s;
+    }
+    hm__large_rows_healthy(d->rows, d->healthy);
+    return 0;
+}
+
+int main(void)
+{
+    struct fit_data d = {0};
+    struct hm_large_constants all = hm__large_reference, without[SOURCES];
+    const struct hm_large_constants *sets[SOURCES];
+
+    if (load(&d))
+        return 1;
+    for (int s = 0; s < SOURCES; s++)
+        sets[s] = &all;
+    fprintf(stderr, "constants of the reference, %d sources\n", d.source_count);
+    report(&d, sets);
+    memcpy(&all, sheet, sizeof(all));
+    fit_constants(&d, -1, &all);
+    fprintf(stderr, "fitted to all\n");
+    report(&d, sets);
+    printf("%s", opening);
+    put_set("all", &all);
+    for (int s = 0; s < d.source_count; s++) {
+        memcpy(&without[s], sheet, sizeof(without[s]));
+        fit_constants(&d, s, &without[s]);
+        put_set(d.sources[s], &without[s]);
+        sets[s] = &without[s];
+    }
+    printf("%s", between);
+    put_groups(&d, sets);
+    printf("};\n");
+    fprintf(stderr, "cross-validated\n");
+    report(&d, sets);
+    return 0;
+}
