@@ -130,7 +130,7 @@ expect "the part that does not shrink is named" 0 "a part of the computing takes
 check "a table of runs in place of the job gives the times" sh -c "[ \"\$(howmany plan examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" = \"\$(howmany plan --runs examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" ]"
 expect "a name of an accelerator is found in any case" 0 "x h100" howmany plan examples/resnet50.yaml --on h100 --network 100gbe
 expect "of an unknown network the totals can be given" 2 "give the totals: {parameters: 7e9, forward: 14 Tflop}" howmany plan examples/resnet50.yaml --set network=llama-7b
-expect "names that contain the unknown one are listed" 2 "names that contain it: gpu_1x_gh200" howmany plan examples/resnet50.yaml --on gh200
+expect "names that contain the unknown one are listed" 2 "names that contain it: gpu_1x_gh200" howmany plan examples/resnet50.yaml --on 1x_gh2
 sed 's/n: 15/n: 150/' examples/fig1.yaml >"$work/off.yaml"
 expect "an expected figure outside the curve is refused" 2 "n = 150 is not among the workers considered" howmany validate "$work/off.yaml"
 printf 'compute: 1/n\ncommunicate: none\nexpect: [{what: mape, value: 3}]\n' >"$work/mape.yaml"
