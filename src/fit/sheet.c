@@ -251,7 +251,7 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
         basis->priors[k] = (struct hm_prior){1, width};
     }
     basis->count = parts;
-    basis->overlaps = basis->sheet->job->overlap != HM_OVERLAP_NONE && parts > 1;
+    basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
     /* Work beside that of an overlapped job would hide no communication: its factor stays near 0.
      */
     basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",

@@ -713,6 +713,11 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     return rc;
 }
 
+enum hm_overlap hm__model_overlap(const struct hm_model *m)
+{
+    return m->overlap;
+}
+
 double hm__model_work(const struct hm_model *m)
 {
     return m->variant.work;

@@ -66,9 +66,9 @@ static void software_and_precision_matter(void **state)
     double eager = predict(JOB("resnet-50", "256", "bf16", ""), 1).time_s;
     double compiled = predict(JOB("resnet-50", "256", "bf16", "software: compiled\n"), 1).time_s;
     double tuned = predict(JOB("resnet-50", "256", "bf16", "software: tuned\n"), 1).time_s;
-    double strict = predict(JOB("bert-large", "16", "fp32-ieee", ""), 1).time_s;
-    double tf32 = predict(JOB("bert-large", "16", "fp32", ""), 1).time_s;
-    double bf16 = predict(JOB("bert-large", "16", "bf16", ""), 1).time_s;
+    double strict = predict(JOB("bert-large-512", "16", "fp32-ieee", ""), 1).time_s;
+    double tf32 = predict(JOB("bert-large-512", "16", "fp32", ""), 1).time_s;
+    double bf16 = predict(JOB("bert-large-512", "16", "bf16", ""), 1).time_s;
 
     (void)state;
     assert_true(tuned <= compiled && compiled < eager);
