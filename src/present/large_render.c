@@ -121,8 +121,12 @@ static void put_point(struct hm_json *json, const struct hm_large_answer *a,
     hm__json_put_number(json, "speedup", speedup);
     hm__json_put_number(json, "efficiency", speedup * first->n / c->n);
     hm__json_put_number(json, "total_s", isnan(c->total_s) ? c->step.time_s : c->total_s);
+    hm__json_put_number(json, "node_s",
+                        c->nodes * (isnan(c->total_s) ? c->step.time_s : c->total_s));
     hm__json_put_known(json, "cost", c->cost);
     hm__json_put_number(json, "memory_bytes", c->memory.total);
+    hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
+    hm__json_put_number(json, "micro_batch", c->layout.micro_batch);
     hm__json_put_null(json, "imbalance");
     hm__json_put_null(json, "scheme");
     hm__json_put_bool(json, "fits", c->fits);
@@ -141,7 +145,6 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_put_number(json, "mfu", c->mfu);
     hm__json_put_number(json, "hfu", c->hfu);
     hm__json_put_number(json, "goodput", c->goodput);
-    hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
     put_layout(json, &c->layout, a->batch);
     put_memory(json, &c->memory);
     put_parts(json, &c->step);

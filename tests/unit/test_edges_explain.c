@@ -4,6 +4,7 @@
  */
 #include "testing.h"
 
+/* The plan whose recommendation is the optimum. */
 static struct hm_answer *plan(const char *text, double max_n, const struct hm_way *way)
 {
     struct hm_job *job = parse_job(text);
@@ -12,6 +13,7 @@ static struct hm_answer *plan(const char *text, double max_n, const struct hm_wa
     struct hm_err err = {0};
 
     q.max_n = max_n;
+    q.slack = 0;
     q.ways = way;
     q.way_count = way ? 1 : 0;
     if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
