@@ -305,6 +305,8 @@ static void allocations_may_fail_in_any_verb(void **state)
         {"graph", NULL, NULL, {{"generate", "random"}, {"vertices", "30"}, {"edges", "60"}}},
         {"catalog list", NULL, NULL, {{"json", "true"}}},
         {"catalog show", NULL, NULL, {{"name", "p3.2xlarge"}}},
+        {"catalog show", NULL, NULL, {{"name", "10gbe"}}},
+        {"catalog show", NULL, NULL, {{"name", "resnet-50"}, {"kind", "networks"}}},
     };
 
     (void)state;

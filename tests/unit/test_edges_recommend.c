@@ -295,7 +295,7 @@ static void models_take_their_place(void **state)
         snprintf(own, sizeof(own), text, 64, 1., 10., 2.);
         snprintf(changed, sizeof(changed), text, rows[i].batch, rows[i].size, rows[i].bandwidth,
                  rows[i].latency);
-        snprintf(table, sizeof(table), "n,%s,seconds\n1,77,10\n", rows[i].at.name);
+        snprintf(table, sizeof(table), "n,%s,seconds\n2,77,10\n", rows[i].at.name);
         struct hm_job *job = parse_job(own), *other = parse_job(changed);
         const struct hm_recommend_question q = {.at = &rows[i].at, .at_count = 1, .job = job};
         const struct hm_question plain = HM_QUESTION_INIT;
@@ -317,7 +317,7 @@ static void models_take_their_place(void **state)
         parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {max_nodes: 3}\n");
     const struct hm_at at = {"bandwidth", 1e6};
     const struct hm_recommend_question q = {.at = &at, .at_count = 1, .job = job};
-    struct hm_recommendation *r = recommend("n,bandwidth,seconds\n1,77,10\n", &q);
+    struct hm_recommendation *r = recommend("n,bandwidth,seconds\n2,77,10\n", &q);
     assert_non_null(
         find_note(r, "the job's model has no bandwidth: bandwidth 8 Mbit/s is ignored"));
     hm_recommendation_free(r);
