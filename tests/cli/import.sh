@@ -33,7 +33,7 @@ expect "workers come from file names, with a note" 0 "n = 4 is taken from the fi
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
 expect "an unknown file gives exit 2 and the formats" 2 "docs/formats.md" i LICENSE
-expect "a folder without known files gives exit 2" 2 "none of 5 files has a format" i catalog
+expect "a folder without known files gives exit 2" 2 "none of 6 files has a format" i catalog
 expect "an unknown format is suggested" 2 "did you mean nanogpt?" i "$work/train.log" --as nanogtp
 expect "a forced format that does not fit is read as far as it goes" 0 "Spark event log (spark)" i "$work/train.log" --as spark
 expect "no file is an error" 2 "no file is given" i

@@ -36,10 +36,13 @@ expect "the provenance is reported" 0 "3 of 44 runs match exactly" r $anwar --ba
 expect "failed runs are reported" 0 "1 worker: out of memory (line 3)" r $anwar --batch 64000 --latency 0
 json "a failed candidate comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
   r $anwar --batch 64000 --latency 0 --json
-printf 'n,batch,seconds\n1,10,3\n2,20,4\n' >"$work/two.csv"
-expect "candidates without runs at this place are listed" 0 "not run there: 2 workers" r "$work/two.csv" --batch 10
+printf 'n,batch,seconds\n1,10,3\n' >"$work/one.csv"
+expect "candidates without runs at this place are listed" 0 "not run there: 2 workers" r "$work/one.csv" --batch 10 --n 1,2
 json "the most useful next run is named" '.next == {n: 2, batch: 10} and (.next_why | length) > 0' \
-  r "$work/two.csv" --batch 10 --json
+  r "$work/one.csv" --batch 10 --n 1,2 --json
+printf 'n,batch,seconds\n1,10,3\n2,20,4\n' >"$work/two.csv"
+json "candidates without runs at this place come from a fit" '.provenance == "rows" and .notes == [] and (.reason | test("1 of 2 runs matches exactly; the other n from a fit")) and
+  (.candidates[] | select(.n == 2) | .row_count == 0 and .low_s < .time_s and .time_s < .high_s)' r "$work/two.csv" --batch 10 --json
 json "the answer does not contradict the fit" '.provenance == "fit" and .candidates[0].n == 3' r $anwar --batch 6400 --latency 20ms --json
 json "the answer has the rows of the table" '.rows == [2, 7, 13, 19] or (.rows | length) == 4' r $anwar --batch 6400 --latency 0 --json
 json "rounding does not matter" '.provenance == "rows"' r $anwar --batch 6400 --latency 0.06s --json

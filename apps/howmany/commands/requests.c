@@ -141,11 +141,14 @@ const struct cli_command cli_graph = {
     .operands = "@file",
     .verbs = VERBS(&hm__verb_graph)};
 
-const struct cli_command cli_import = {.name = "import",
-                                       .examples = {"howmany import examples/runs.csv"},
-                                       .arguments = "FILE…",
-                                       .operands = "@file",
-                                       .verbs = VERBS(&hm__verb_import)};
+const struct cli_command cli_import = {
+    .name = "import",
+    .examples = {"howmany import examples/config-llama-3-8b.json",
+                 "howmany import examples/config-llama-3-8b.json -o llama.yaml",
+                 "howmany import examples/config-llama-3-8b.json --json"},
+    .arguments = "FILE…",
+    .operands = "@file",
+    .verbs = VERBS(&hm__verb_import)};
 
 const struct cli_command cli_catalog = {
     .name = "catalog",

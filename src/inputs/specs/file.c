@@ -22,7 +22,7 @@ int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct 
     }
     size_t length = 0;
     if (fstat(fileno(in), &info) == 0 && S_ISDIR(info.st_mode))
-        rc = hm__fail(err, HM_E_IO, "is a directory");
+        rc = hm__fail(err, HM_E_IO, "is a folder");
     if (rc == 0 && !(text = hm__calloc(HM_VALUE_BYTES + 1, 1)))
         rc = hm__fail_nomem(err);
     if (rc == 0)
