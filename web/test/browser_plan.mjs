@@ -105,7 +105,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await page.locator('#set-batch-number').fill('64');
     await page.waitForTimeout(200);
     await page.locator('#set-batch-number').fill('4096');
-    const last = await headlineIs(page, /^Use (?!8 × )/);
+    const last = await headlineIs(page, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/);
     await page.waitForTimeout(1600);
     if ((await headline(page).textContent()) !== last) fail('an old answer came after the new one');
   });
@@ -178,9 +178,9 @@ export async function planTests({ test, open, look, fail, phone }) {
     await page.locator('#set-price-number').fill('10');
     await page.locator('#set-batch-number').fill('1000');
     await page.waitForFunction(() => location.hash.includes('batch=1000'));
-    const wanted = await headlineIs(page, /^Use (?!8 × )/);
+    const wanted = await headlineIs(page, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/);
     const again = await open(await page.evaluate(() => location.hash));
-    if ((await headlineIs(again, /^Use (?!8 × )/)) !== wanted) fail('another answer');
+    if ((await headlineIs(again, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/)) !== wanted) fail('another answer');
     if ((await again.locator('#set-price-number').inputValue()) !== '10') fail('the price is lost');
     await again.getByRole('button', { name: 'Copy link to this view' }).click();
     await again.getByText(/^Cop(ied|y it from here)/).waitFor();
@@ -194,10 +194,10 @@ export async function planTests({ test, open, look, fail, phone }) {
       return readFileSync(await download.path(), 'utf8');
     };
     const plan = JSON.parse(await fetched('Download the answer as JSON'));
-    if (plan.recommended.n !== 64) fail('another answer in the JSON');
+    if (plan.recommended.n !== 128) fail('another answer in the JSON');
     const csv = await fetched('Download the curve as CSV');
     if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV is not the curve');
     const svg = await fetched('Download Speedup as SVG');
-    if (!svg.startsWith('<svg') || !svg.includes('recommended 64') || svg.includes('NaN')) fail('the SVG is wrong');
+    if (!svg.startsWith('<svg') || !svg.includes('recommended 128') || svg.includes('NaN')) fail('the SVG is wrong');
   });
 }
