@@ -270,6 +270,10 @@ static void answer_find_alternatives(struct hm_answer *a, const struct hm_search
     by.alpha = 1 / fmax(time_s, 1e-300);
     by.beta = 1 / fmax(expense, 1e-300);
     a->balanced = hm__curve_best(&by, c);
+    /* The points ascend by n: more workers than the fastest alternative has would buy the last per
+     * cent. */
+    if (a->fastest != HM_NONE && a->balanced != HM_NONE && a->balanced > a->fastest)
+        a->balanced = a->fastest;
 }
 
 void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
