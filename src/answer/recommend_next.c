@@ -45,81 +45,54 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
 /* ---- after rows ------------------------------------------------------------------------------ */
 
 /*
- * Probability that a candidate without a matching run is better than the best candidate that has
+ * Probability that a candidate without a matching run is better than the best candidate, which has
  * one.
  */
 static double candidate_beats_best(const struct hm_recommending *w,
-                                   const struct hm_recommending *other,
                                    const struct hm_recommend_candidate *t)
 {
     double wins = 0;
 
     if (!t->known)
         return isfinite(t->floor_s) && t->floor_s < w->candidates[0].r.time_s ? 1 : 0;
-    for (size_t d = 0; d < other->draw_count; d++)
-        wins += hm__recommend_value(other, t, t->draws[d]) < w->candidates[0].r.value;
-    return wins / (double)(other->draw_count ? other->draw_count : 1);
+    for (size_t d = 0; t->draws && d < w->draw_count; d++)
+        wins += hm__recommend_value(w, t, t->draws[d]) < w->candidates[0].r.value;
+    return wins / (double)(w->draw_count ? w->draw_count : 1);
 }
 
-/* Makes a workspace for the candidates without a matching run, and takes their times from a fit. */
-static int recommend_eval_others(struct hm_recommending *w, struct hm_recommending *other,
-                                 struct hm_err *err)
-{
-    size_t count = 0;
-
-    *other = *w;
-    other->out = hm__arena_alloc(w->arena, 1, sizeof(*other->out));
-    other->candidates = hm__arena_alloc(w->arena, w->count, sizeof(*other->candidates));
-    if (!other->out || !other->candidates)
-        return hm__fail_nomem(err);
-    other->out->way = HM_RECOMMEND_NONE;
-    other->out->goal = w->out->goal;
-    other->out->level = w->out->level;
-    other->draw_count = 0;
-    for (size_t i = 0; i < w->count; i++)
-        if (!w->candidates[i].known && !w->candidates[i].r.failed)
-            other->candidates[count++] = w->candidates[i];
-    other->count = count;
-    return count ? hm__recommend_fit(other, err) : 0;
-}
-
+/* The times of candidates without a matching run are those of a fit, or unknown. */
 static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 {
-    struct hm_recommending other;
-    int rc = recommend_eval_others(w, &other, err);
-    size_t next = HM_NONE;
-    double most = LIKELY, near = INFINITY,
-           rate = w->q->price_per_s > 0 ? w->q->price_per_s : w->rate;
+    const struct hm_recommend_candidate *next = NULL;
+    double most = LIKELY, near = INFINITY;
     bool any_known = false;
 
-    if (rc || other.count == 0)
-        return rc;
-    for (size_t i = 0; i < other.count; i++) {
-        struct hm_recommend_candidate *t = &other.candidates[i];
-        if (t->known)
-            t->r.cost = rate * t->r.n * t->r.time_s;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct hm_recommend_candidate *t = &w->candidates[i];
+        if (t->r.rows > 0 || t->r.failed)
+            continue;
         any_known = any_known || t->known || isfinite(t->floor_s);
-        double chance = candidate_beats_best(w, &other, t);
+        double chance = candidate_beats_best(w, t);
         if (chance > most) {
             most = chance;
-            next = i;
+            next = t;
         }
     }
-    if (next != HM_NONE && other.candidates[next].known)
-        return set_next(
-            w, other.candidates[next].r.n,
-            hm__arena_printf(w->arena, "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
-                             other.candidates[next].r.time_s, other.candidates[next].r.low_s,
-                             other.candidates[next].r.high_s),
-            err);
-    for (size_t i = 0; next == HM_NONE && !any_known && i < other.count; i++)
-        if (fabs(log(other.candidates[i].r.n / w->candidates[0].r.n)) < near) {
-            near = fabs(log(other.candidates[i].r.n / w->candidates[0].r.n));
-            next = i;
+    if (next && next->known)
+        return set_next(w, next->r.n,
+                        hm__arena_printf(w->arena,
+                                         "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
+                                         next->r.time_s, next->r.low_s, next->r.high_s),
+                        err);
+    for (size_t i = 0; !any_known && i < w->count; i++) {
+        const struct hm_recommend_candidate *t = &w->candidates[i];
+        double distance = fabs(log(t->r.n / w->candidates[0].r.n));
+        if (t->r.rows == 0 && !t->r.failed && distance < near) {
+            near = distance;
+            next = t;
         }
-    return next == HM_NONE ? 0
-                           : set_next(w, other.candidates[next].r.n,
-                                      "it was not run there, and may be better", err);
+    }
+    return next ? set_next(w, next->r.n, "it was not run there, and may be better", err) : 0;
 }
 
 /* ---- after a fit ----------------------------------------------------------------------------- */

@@ -252,6 +252,7 @@ struct eval_space {
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
     double *finish; /* Seconds of a step whose buckets overlap with its backward pass, or 0. */
+    double factor;  /* All communication takes this many times as long. */
     size_t count;
 };
 
@@ -398,7 +399,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         struct hm_point *p = &points[i];
         if (t->time) {
-            p->communicate_s += space->scratch[i] * t->times;
+            p->communicate_s += space->scratch[i] * t->times * space->factor;
             continue;
         }
         double bytes = f                                ? space->scratch[i]
@@ -408,8 +409,8 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         if (hm__model_in_buckets(m, t)) {
             struct hm_wires wires = step_wires(m, t, p->n);
             struct hm_step_sent sent;
-            rc = hm__model_table_send(m, p->n, space->batch[i], space->passes[i], step_scheme(m, t),
-                                      &wires, &sent, err);
+            rc = hm__model_table_send(m, p->n, space->batch[i], space->passes[i], space->factor,
+                                      step_scheme(m, t), &wires, &sent, err);
             if (rc)
                 return rc;
             time = (struct hm_wire_time){sent.latency_s * t->times, sent.bandwidth_s * t->times};
@@ -419,6 +420,8 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
             space->bandwidth[i] += time.bandwidth_s;
         } else {
             time = step_message_time(m, t, p->n, bytes, &p->scheme);
+            time.latency_s *= space->factor;
+            time.bandwidth_s *= space->factor;
         }
         p->latency_s += time.latency_s;
         p->bandwidth_s += time.bandwidth_s;
@@ -536,6 +539,7 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
     for (size_t k = 0; k < SPACE_ROWS; k++)
         *arrays[k] = rows + k * count;
     space->count = count;
+    space->factor = 1;
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
@@ -604,6 +608,7 @@ int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, siz
 
     if (rc)
         return rc;
+    space.factor = factor;
     rc = eval_workers(m, &space, points, err);
     for (size_t k = 0; k < m->step_count && (rc = rc ? rc : hm__budget_check("max_n", err)) == 0;
          k++)
@@ -611,11 +616,6 @@ int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, siz
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        points[i].latency_s *= factor;
-        points[i].bandwidth_s *= factor;
-        space.latency[i] *= factor;
-        space.bandwidth[i] *= factor;
-        points[i].communicate_s *= factor;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }

@@ -55,9 +55,10 @@ int hm__model_table_compute(const struct hm_model *m, double n, double b, double
                             double *ret_s, double *ret_bytes, struct hm_err *err);
 /*
  * Communication of all buckets among n workers that make `passes` passes with b samples each. end_s
- * is the time of the whole step, if its last backward pass overlaps with the communication.
+ * is the time of the whole step, if its last backward pass overlaps with the communication. All
+ * communication takes `factor` times as long as the wires say.
  */
-int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,
                          enum hm_scheme scheme, const struct hm_wires *wires,
                          struct hm_step_sent *ret_sent, struct hm_err *err);
 

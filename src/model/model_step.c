@@ -108,7 +108,7 @@ int hm__model_table_compute(const struct hm_model *m, double n, double b, double
     return 0;
 }
 
-int hm__model_table_send(const struct hm_model *m, double n, double b, double passes,
+int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,
                          enum hm_scheme scheme, const struct hm_wires *wires,
                          struct hm_step_sent *ret_sent, struct hm_err *err)
 {
@@ -119,7 +119,7 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
 
     if (rc)
         return rc;
-    *ret_sent = hm__step_table_send(m->table, &parts, n, speed, scheme, wires);
+    *ret_sent = hm__step_table_send(m->table, &parts, n, speed, factor, scheme, wires);
     if (m->overlap != HM_OVERLAP_BUCKETS) {
         ret_sent->end_s = 0;
         return 0;

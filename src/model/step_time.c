@@ -248,7 +248,8 @@ int hm__step_table_eval(struct hm_step_table *t, double b, struct hm_step_parts 
 
 struct hm_step_sent hm__step_table_send(const struct hm_step_table *t,
                                         const struct hm_step_parts *parts, double n, double speed,
-                                        enum hm_scheme scheme, const struct hm_wires *wires)
+                                        double factor, enum hm_scheme scheme,
+                                        const struct hm_wires *wires)
 {
     const struct hm_allreduce allreduce = hm__allreduce_init(scheme, n, wires, t->device.k);
     struct hm_step_sent sent = {.scheme = allreduce.scheme};
@@ -257,10 +258,10 @@ struct hm_step_sent hm__step_table_send(const struct hm_step_table *t,
         if (t->bucket_bytes[k] == 0)
             continue;
         struct hm_wire_time time = hm__allreduce_time(&allreduce, t->bucket_bytes[k]);
-        sent.latency_s += time.latency_s;
-        sent.bandwidth_s += time.bandwidth_s;
-        sent.end_s =
-            fmax(sent.end_s, parts->ready_s[k] / speed) + time.latency_s + time.bandwidth_s;
+        sent.latency_s += factor * time.latency_s;
+        sent.bandwidth_s += factor * time.bandwidth_s;
+        sent.end_s = fmax(sent.end_s, parts->ready_s[k] / speed) +
+                     factor * (time.latency_s + time.bandwidth_s);
     }
     return sent;
 }

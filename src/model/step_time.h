@@ -48,10 +48,11 @@ struct hm_step_sent {
 /*
  * All-reduces of all buckets among n workers. Each starts when its bucket is full and the previous
  * one has ended. HM_SCHEME_BEST is the choice of a collective library. speed divides the times at
- * which buckets are full.
+ * which buckets are full; factor multiplies the times of the all-reduces.
  */
 struct hm_step_sent hm__step_table_send(const struct hm_step_table *table,
                                         const struct hm_step_parts *parts, double n, double speed,
-                                        enum hm_scheme scheme, const struct hm_wires *wires);
+                                        double factor, enum hm_scheme scheme,
+                                        const struct hm_wires *wires);
 
 #endif

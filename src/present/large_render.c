@@ -121,8 +121,12 @@ static void put_point(struct hm_json *json, const struct hm_large_answer *a,
     hm__json_put_number(json, "speedup", speedup);
     hm__json_put_number(json, "efficiency", speedup * first->n / c->n);
     hm__json_put_number(json, "total_s", isnan(c->total_s) ? c->step.time_s : c->total_s);
+    hm__json_put_number(json, "node_s",
+                        c->nodes * (isnan(c->total_s) ? c->step.time_s : c->total_s));
     hm__json_put_known(json, "cost", c->cost);
     hm__json_put_number(json, "memory_bytes", c->memory.total);
+    hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
+    hm__json_put_number(json, "micro_batch", c->layout.micro_batch);
     hm__json_put_null(json, "imbalance");
     hm__json_put_null(json, "scheme");
     hm__json_put_bool(json, "fits", c->fits);
@@ -141,7 +145,6 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_put_number(json, "mfu", c->mfu);
     hm__json_put_number(json, "hfu", c->hfu);
     hm__json_put_number(json, "goodput", c->goodput);
-    hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
     put_layout(json, &c->layout, a->batch);
     put_memory(json, &c->memory);
     put_parts(json, &c->step);
@@ -190,10 +193,17 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const before[] = {"knee",   "in_deadline", "in_budget",   "faster", "work",
                                          "missed", "nearest",     "nearest_gap", NULL};
+    static const char *const alternatives[] = {"cheapest", "balanced", "fastest", NULL};
     static const char *const after[] = {"sure", "sure_near", NULL};
+    static const char *const advised[] = {"run_s", "within", NULL};
     const struct hm_large_choice *best = &a->points[a->best];
 
     put_nulls(json, before);
+    hm__json_open(json, "alternatives", HM_JSON_OBJECT);
+    put_nulls(json, alternatives);
+    hm__json_close(json);
+    hm__json_put_number(json, "slack", a->slack);
+    hm__json_put_null(json, "knee_hours");
     hm__json_open(json, "plateau", HM_JSON_OBJECT);
     hm__json_put_number(json, "from", best->n);
     hm__json_put_number(json, "to", fmax(best->n, a->points[a->fastest].n));
@@ -207,6 +217,12 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_number(json, "level", .9);
     hm__json_put_null(json, "n_low");
     hm__json_put_null(json, "n_high");
+    hm__json_put_null(json, "sheet_kind");
+    hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
+    hm__json_open(json, "n", HM_JSON_LIST);
+    hm__json_close(json);
+    put_nulls(json, advised);
+    hm__json_close(json);
     put_limit(json, best);
     hm__json_open(json, "help", HM_JSON_LIST);
     hm__json_close(json);
@@ -224,6 +240,7 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
 
     hm__json_open_answer(&json);
     put_question(&json, a);
+    put_choice(&json, "recommended", a, &a->points[a->best], NULL);
     put_choice(&json, "best", a, &a->points[a->best], NULL);
     put_rest(&json, a);
     hm__json_open(&json, "curve", HM_JSON_LIST | HM_JSON_LINES);

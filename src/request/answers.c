@@ -86,7 +86,6 @@ static const struct hm_member point[] = {
     MAYBE(NUMBER, "mfu", NULL, "transformers: model flop over the peak with 16 bits"),
     MAYBE(NUMBER, "hfu", NULL, "transformers: as mfu, with recomputation"),
     MAYBE(NUMBER, "goodput", NULL, "transformers: share of the time that failures leave"),
-    MAYBE(NUMBER, "memory_limit_bytes", NULL, "transformers: memory that a job may use"),
     MAYBE(OBJECT, "layout", "layout", "transformers: the layout"),
     MAYBE(OBJECT, "memory", "layout_memory", "transformers: memory by part"),
     MAYBE(OBJECT, "parts", "layout_parts", "transformers: the step by part"),

@@ -235,7 +235,7 @@ static const struct hm_request_field show_fields[] = {
 static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_show_request *r,
                       enum hm_catalog_kind *ret_kind, struct hm_err *err)
 {
-    struct hm_cluster *none;
+    struct hm_err ignored;
 
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
@@ -243,9 +243,14 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    /* If hm_catalog_machine fails, its error suggests a similar name. */
-    if (r->kind < 0 && hm_catalog_machine(catalog, r->name, &none, err))
-        return HM_E_NAME;
+    /* An entry that exists was not found because there was no memory to parse its text. */
+    for (int k = 0; k < HM_CATALOG_KINDS; k++)
+        if ((r->kind < 0 || r->kind == k) &&
+            hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
+            return hm__fail_nomem(err);
+    /* This error suggests a similar name. */
+    if (r->kind < 0)
+        return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";
     hm__choice_name(kinds, (size_t)r->kind, kind, sizeof(kind));
     return hm__request_fail(err, "name", HM_E_NAME, "there is no '%.80s' among the %s", r->name,

@@ -28,8 +28,13 @@ static bool local_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* A pipe can be read only once, so it is never recognised: its content is a table. */
 static bool local_is_foreign(const struct hm_import_from *from)
 {
+    struct stat status;
+
+    if (stat(from->name, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return false;
     return hm__import_recognise(from) != NULL;
 }
 

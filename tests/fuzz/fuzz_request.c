@@ -125,6 +125,7 @@ static void handle(struct api *api, const struct parsed *p)
                              .accept = "",
                              .authorization = value_of(p, "Authorization"),
                              .host = value_of(p, "Host"),
+                             .origin = value_of(p, "Origin"),
                              .if_none_match = value_of(p, "If-None-Match"),
                              .key = value_of(p, "Idempotency-Key"),
                              .body = p->body,
@@ -155,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (hm_catalog_new(&catalog, &err) ||
             !(api = api_new(&(struct api_settings){.catalog = catalog,
                                                    .store = store,
+                                                   .hosts = "a", /* The Host of the corpus. */
                                                    .cache_bytes = 1 << 16},
                             &err)))
             abort();

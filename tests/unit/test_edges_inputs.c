@@ -30,8 +30,8 @@ static void runs_fail(const char *text, const char *message, const char *hint)
 /* A table whose columns are separated by something else looks like one column. */
 static void missing_columns_have_hints(void **state)
 {
-    static const char times[] = "give seconds of one iteration, or total and iterations, or "
-                                "speedup";
+    static const char times[] = "give seconds of one iteration, or total and iterations, or a "
+                                "rate such as samples_per_s, or speedup";
 
     (void)state;
     runs_fail("n;seconds\n1;2\n", "no column 'n'",

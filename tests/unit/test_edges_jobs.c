@@ -188,7 +188,7 @@ static void parts_have_names_and_times(void **state)
          {"compute", "communicate 1", "bytes by ring"},
          {2, 3, 6}},
         {"compute: 8 s / n\ncommunicate: [0.25 s * n, 0.5 s]\noverlap: {norm: 2}\n",
-         {"compute", "communication not hidden"},
+         {"compute", "communication"},
          {2, 0.5}},
     };
     const double n[] = {1, 4};

@@ -205,30 +205,47 @@ static void limits_that_are_missed_are_named(void **state)
 
 /* ---- the next run ---------------------------------------------------------------------------- */
 
-/* At a batch of 64, n = 4 was not run; runs of 32 and 128 give 1.75 and 7 s, so about 3.5 s. */
+/*
+ * At a batch of 64, n = 4 was not run. Its other runs take 3.5 s for 64 samples in `partly`, so
+ * that it is the best; in `scattered` 6.25 to 7 s, with a mean of 6.6 s, against 6 s of 2 workers.
+ */
 static const char partly[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,7\n"
                              "1,32,5\n2,32,3\n4,32,1.75\n4,256,14\n4,512,28\n";
+static const char scattered[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,14\n"
+                                "1,32,5\n2,32,3\n4,32,3.2\n4,256,25\n4,512,54\n";
 
 static void the_next_run_may_be_better(void **state)
 {
     const struct hm_at at = {"batch", 64};
     struct hm_recommend_question q = {.at = &at, .at_count = 1};
-    struct hm_recommendation *r = recommend(partly, &q);
+    struct hm_recommendation *r = recommend(scattered, &q);
 
     (void)state;
     assert_int_equal(r->way, HM_RECOMMEND_ROWS);
     assert_near(r->candidates[0].n, 2, 0);
+    assert_near(r->candidates[0].time_s, 6, 0);
+    assert_near(r->candidates[1].n, 4, 0);
+    assert_near(r->candidates[1].time_s, 6.6, 0.1);
+    assert_true(r->candidates[1].low_s < 6);
     assert_int_equal(r->next_count, 2);
     assert_string_equal(r->next[0].name, "n");
     assert_near(r->next[0].value, 4, 0);
     assert_string_equal(r->next[1].name, "batch");
     assert_near(r->next[1].value, 64, 0);
-    has_text(r->next_why, "a fit of the runs gives it 3.5 s there");
+    has_text(r->next_why, "a fit of the runs gives it 6.");
+    hm_recommendation_free(r);
+    /* A fit without errors is certain, and no run would help. */
+    r = recommend(partly, &q);
+    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_near(r->candidates[0].n, 4, 0);
+    assert_near(r->candidates[0].time_s, 3.5, 1e-3);
+    assert_int_equal(r->next_count, 0);
     hm_recommendation_free(r);
     /* A second of a worker costs 1, so 1, 2 and 4 workers cost 10, 12 and 14. */
     q.goal = HM_GOAL_COST;
     q.price_per_s = 1;
     r = recommend(partly, &q);
+    assert_int_equal(r->way, HM_RECOMMEND_ROWS);
     assert_near(r->candidates[0].n, 1, 0);
     assert_int_equal(r->next_count, 0);
     hm_recommendation_free(r);
@@ -295,7 +312,7 @@ static void models_take_their_place(void **state)
         snprintf(own, sizeof(own), text, 64, 1., 10., 2.);
         snprintf(changed, sizeof(changed), text, rows[i].batch, rows[i].size, rows[i].bandwidth,
                  rows[i].latency);
-        snprintf(table, sizeof(table), "n,%s,seconds\n1,77,10\n", rows[i].at.name);
+        snprintf(table, sizeof(table), "n,%s,seconds\n2,77,10\n", rows[i].at.name);
         struct hm_job *job = parse_job(own), *other = parse_job(changed);
         const struct hm_recommend_question q = {.at = &rows[i].at, .at_count = 1, .job = job};
         const struct hm_question plain = HM_QUESTION_INIT;
@@ -317,7 +334,7 @@ static void models_take_their_place(void **state)
         parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {max_nodes: 3}\n");
     const struct hm_at at = {"bandwidth", 1e6};
     const struct hm_recommend_question q = {.at = &at, .at_count = 1, .job = job};
-    struct hm_recommendation *r = recommend("n,bandwidth,seconds\n1,77,10\n", &q);
+    struct hm_recommendation *r = recommend("n,bandwidth,seconds\n2,77,10\n", &q);
     assert_non_null(
         find_note(r, "the job's model has no bandwidth: bandwidth 8 Mbit/s is ignored"));
     hm_recommendation_free(r);

@@ -7,14 +7,18 @@
 #include "need.h"
 #include "testing.h"
 
-/* ResNet-50 on one A100 per node with 10 Gbit/s: communication leaves almost no speedup. */
-static const char resnet[] = "network: resnet-50\nbatch: 64\niterations: 100000\nprecision: 32\n"
-                             "cluster: {machine: A100, network: 10gbe, price: $2/h}\n";
+/*
+ * ResNet-50 on one A100 per node with 10 Gbit/s: communication leaves almost no speedup. Both
+ * networks state flop/s, so that their steps are those of the roofline and not of operations.
+ */
+static const char resnet[] =
+    "network: resnet-50\nbatch: 64\niterations: 100000\nprecision: 32\n"
+    "cluster: {machine: A100, flops: 19.5 Tflop/s, network: 10gbe, price: $2/h}\n";
 static const char serial[] = "compute: 100/n + 10\ncommunicate: none\n";
 static const char vgg[] =
     "network: vgg-16\nbatch: 512\nprecision: 16\noverlap: layers\n"
     "iterations: 100000\n"
-    "cluster: {machine: A100, network: 100gbe, price: $2/h, max_nodes: 256}\n";
+    "cluster: {machine: A100, flops: 312 Tflop/s, network: 100gbe, price: $2/h, max_nodes: 256}\n";
 
 /* The first point that fits and whose time is at most 1 + slack times the least. */
 static size_t by_brute_force(const struct hm_answer *a, double slack)
@@ -111,9 +115,10 @@ static void the_first_line(void **state)
     assert_says(text, "balanced ");
     assert_says(text, "fastest ");
     hm_text_free(text);
-    text = text_of("network: gpt-2\nbatch: 512\nprecision: 16\noptimizer: adam\noverlap: layers\n"
-                   "iterations: 600000\ncluster: {machine: p4d.24xlarge, max_nodes: 16}\n",
-                   NAN);
+    text = text_of(
+        "network: gpt-2\nbatch: 512\nprecision: 16\noptimizer: adam\noverlap: layers\n"
+        "iterations: 600000\ncluster: {machine: p4d.24xlarge, flops: 312 Tflop/s, max_nodes: 16}\n",
+        NAN);
     assert_says(text, "Use 8 x p4d.24xlarge (64 GPUs): ");
     assert_says(text, " GiB of 40.0 GiB a worker");
     hm_text_free(text);

@@ -646,6 +646,22 @@ static void answers_have_their_schema(void **state)
     }
 }
 
+/* Plans of transformers have the members of every plan, and more. */
+static void large_answers_have_their_schema(void **state)
+{
+    const struct hm_verb *verb = hm__verb_find("plan");
+    struct hm_request *request = with_document(
+        "plan", "job",
+        "network: llama-3-8b\nsequence: 8192\nbatch: 128\nprecision: bf16\ntokens: 1G\n"
+        "cluster: {machine: p5.48xlarge, max_nodes: 4}\n");
+
+    (void)state;
+    set(request, "json", "true");
+    struct hm_reply *reply = run(request, NULL);
+    conforms(verb, reply);
+    hm_reply_free(reply);
+}
+
 /* A schema check that accepts everything would not be one. */
 static void wrong_answers_are_found(void **state)
 {
@@ -716,6 +732,7 @@ int main(void)
         cmocka_unit_test(contradictions_name_their_field),
         cmocka_unit_test(wrong_calls_are_errors),
         cmocka_unit_test(answers_have_their_schema),
+        cmocka_unit_test(large_answers_have_their_schema),
         cmocka_unit_test(wrong_answers_are_found),
         cmocka_unit_test(allocations_may_fail),
     };

@@ -25,7 +25,7 @@ static struct hm_prediction predict(const char *text, const struct hm_job *job, 
     const struct hm_fit_settings settings = {.job = job};
     struct hm_runs *runs = parse_runs(text);
     struct hm_fit *fit = NULL;
-    struct hm_prediction p;
+    struct hm_prediction p = {0};
     struct hm_err err = {0};
 
     if (hm_fit_new(runs, &settings, &fit, &err) || hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err))

@@ -413,27 +413,50 @@ static void wrong_files_are_refused(void **state)
     assert_refused(hm_store_open(path, &store, err), HM_E_IO, "it is not a database");
 }
 
-/* Runs as a user without permission to write. */
-static void a_read_only_file_is_refused(void **state)
+/* In a child without permission to write: counts the one run of the store, and fails to add more.
+ * Returns 0, or the number of the step that went wrong. */
+static int read_without_permission(const char *where)
+{
+    const struct hm_store_filter all = {.where = NULL};
+    struct hm_stored run = some_run(2, 1);
+    struct hm_err failed = {0};
+    struct hm_store *store;
+    int64_t count = -1;
+
+    if (getuid() == 0 && setuid(65534))
+        return 1;
+    if (hm_store_open(where, &store, &failed))
+        return 2;
+    if (hm_store_count(store, &all, &count, &failed) || count != 1)
+        return 3;
+    if (hm_store_add(store, &run, 1, NULL, NULL, &failed) != HM_E_IO ||
+        !strstr(failed.message, "no permission to write"))
+        return 4;
+    hm_store_close(store);
+    return 0;
+}
+
+static void a_read_only_file_is_read_and_not_written(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store = open_store(where);
+    struct hm_stored run = some_run(1, 1);
     int status = 0;
 
     (void)state;
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
     hm_store_close(store);
     assert_int_equal(chmod(store_folder, 0755), 0);
     assert_int_equal(chmod(where, 0444), 0);
     pid_t child = fork();
-    if (child == 0) {
-        struct hm_err failed = {0};
-        if (getuid() == 0 && setuid(65534))
-            _exit(2);
-        int rc = hm_store_open(where, &store, &failed);
-        _exit(rc == HM_E_IO && strstr(failed.message, "no permission to write") ? 0 : 1);
-    }
+    if (child == 0)
+        _exit(read_without_permission(where));
     waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    store = open_store(where);
+    assert_int_equal(count_where(store, NULL), 1);
+    hm_store_close(store);
 }
 
 /* A lock that is never released is an error, not an endless wait. */
@@ -507,7 +530,7 @@ int main(void)
         cmocka_unit_test(foreign_tables_are_refused),
         /* For SQLite only. */
         cmocka_unit_test(wrong_files_are_refused),
-        cmocka_unit_test(a_read_only_file_is_refused),
+        cmocka_unit_test(a_read_only_file_is_read_and_not_written),
         cmocka_unit_test(a_lock_is_waited_for),
         cmocka_unit_test(a_long_log_is_emptied),
     };

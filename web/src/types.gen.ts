@@ -400,8 +400,6 @@ export interface Point {
   hfu?: number | null;
   /** transformers: share of the time that failures leave */
   goodput?: number | null;
-  /** transformers: memory that a job may use */
-  memory_limit_bytes?: number | null;
   /** transformers: the layout */
   layout?: Layout | null;
   /** transformers: memory by part */

@@ -31,7 +31,7 @@ export async function tabTo(page, selector, most = 60) {
 export async function planTests({ test, open, look, fail, phone }) {
   await test('how many: the first page shows an answer with charts and tables', async () => {
     const page = await open();
-    await headlineIs(page, /^Use 8 × p4d\.24xlarge \(64 workers\): 8\.97 h, \$1,575/);
+    await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059/);
     for (const name of ['Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
       await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByText('Table: speedup').click();
@@ -42,7 +42,7 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: on a phone, in the dark', async () => {
     const page = await open('', { size: phone, scheme: 'dark' });
-    await headlineIs(page, /^Use 8 × p4d/);
+    await headlineIs(page, /^Use 16 × p4d/);
     await page.locator('.uplot canvas').first().waitFor();
     await look(page, 'plan-phone-dark');
     await page.setViewportSize({ width: 320, height: 640 });
@@ -51,7 +51,7 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: wide in the dark, a phone in the light', async () => {
     const page = await open('', { scheme: 'dark' });
-    await headlineIs(page, /^Use 8 × p4d/);
+    await headlineIs(page, /^Use 16 × p4d/);
     await look(page, 'plan-wide-dark');
     await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize(phone);
@@ -94,7 +94,7 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: the last answer wins', async () => {
     const page = await open();
-    await headlineIs(page, /^Use 8 × p4d/);
+    await headlineIs(page, /^Use 16 × p4d/);
     let number = 0;
     await page.route('**/v1/plan', async (route) => {
       const wait = number++ === 0 ? 1500 : 0;
@@ -105,7 +105,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await page.locator('#set-batch-number').fill('64');
     await page.waitForTimeout(200);
     await page.locator('#set-batch-number').fill('4096');
-    const last = await headlineIs(page, /^Use (?!8 × )/);
+    const last = await headlineIs(page, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/);
     await page.waitForTimeout(1600);
     if ((await headline(page).textContent()) !== last) fail('an old answer came after the new one');
   });
@@ -174,13 +174,13 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: a link gives the same view again', async () => {
     const page = await open();
-    await headlineIs(page, /^Use 8 × p4d/);
+    await headlineIs(page, /^Use 16 × p4d/);
     await page.locator('#set-price-number').fill('10');
     await page.locator('#set-batch-number').fill('1000');
     await page.waitForFunction(() => location.hash.includes('batch=1000'));
-    const wanted = await headlineIs(page, /^Use (?!8 × )/);
+    const wanted = await headlineIs(page, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/);
     const again = await open(await page.evaluate(() => location.hash));
-    if ((await headlineIs(again, /^Use (?!8 × )/)) !== wanted) fail('another answer');
+    if ((await headlineIs(again, /^Use (?!16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059)/)) !== wanted) fail('another answer');
     if ((await again.locator('#set-price-number').inputValue()) !== '10') fail('the price is lost');
     await again.getByRole('button', { name: 'Copy link to this view' }).click();
     await again.getByText(/^Cop(ied|y it from here)/).waitFor();
@@ -188,16 +188,16 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: downloads have the data of the page', async () => {
     const page = await open();
-    await headlineIs(page, /^Use 8 × p4d/);
+    await headlineIs(page, /^Use 16 × p4d/);
     const fetched = async (name) => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
       return readFileSync(await download.path(), 'utf8');
     };
     const plan = JSON.parse(await fetched('Download the answer as JSON'));
-    if (plan.recommended.n !== 64) fail('another answer in the JSON');
+    if (plan.recommended.n !== 128) fail('another answer in the JSON');
     const csv = await fetched('Download the curve as CSV');
     if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV is not the curve');
     const svg = await fetched('Download Speedup as SVG');
-    if (!svg.startsWith('<svg') || !svg.includes('recommended 64') || svg.includes('NaN')) fail('the SVG is wrong');
+    if (!svg.startsWith('<svg') || !svg.includes('recommended 128') || svg.includes('NaN')) fail('the SVG is wrong');
   });
 }

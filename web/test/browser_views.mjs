@@ -197,12 +197,12 @@ async function frameTests({ test, open, fail }) {
     await page.reload();
     await page.getByLabel('This server needs a token:').fill('secret');
     await page.keyboard.press('Enter');
-    await wait(page, /^Use 8 × p4d/);
+    await wait(page, /^Use 16 × p4d/);
   });
 
   await test('a server that does not respond is reported', async () => {
     const page = await open();
-    await wait(page, /^Use 8 × p4d/);
+    await wait(page, /^Use 16 × p4d/);
     await page.route('**/v1/plan', (route) => route.abort());
     await page.locator('#set-batch-number').fill('100');
     await page.getByRole('alert').filter({ hasText: 'The server does not respond.' }).waitFor();
