@@ -2,33 +2,10 @@
  * Boundaries of fits and recommendations: how many runs give which note, how many steps a job may
  * have, and which runs a fit uses. The figures are computed by hand.
  */
-#include "testing.h"
+#include "runs_testing.h"
 
-#include "howmany_fit.h"
 #include "posterior.h"
 #include "student.h"
-
-static struct hm_runs *parse_runs(const char *text)
-{
-    struct hm_runs *runs = NULL;
-    struct hm_err err = {0};
-
-    if (hm_runs_parse(text, strlen(text), "runs.csv", &runs, &err))
-        fail_msg("%s", err.message);
-    return runs;
-}
-
-static struct hm_fit *fit_with(const char *table, const struct hm_fit_settings *settings)
-{
-    struct hm_runs *runs = parse_runs(table);
-    struct hm_fit *fit = NULL;
-    struct hm_err err = {0};
-
-    if (hm_fit_new(runs, settings, &fit, &err))
-        fail_msg("%s (%s)", err.message, err.hint);
-    hm_runs_free(runs);
-    return fit;
-}
 
 static bool fit_notes(const struct hm_fit *fit, const char *text)
 {

@@ -2,19 +2,7 @@
  * What a recommendation says: reasons, notes, hints, weights and the next run. The tables are small
  * enough that every figure can be computed by hand.
  */
-#include "testing.h"
-
-#include "howmany_fit.h"
-
-static struct hm_runs *parse_runs(const char *text)
-{
-    struct hm_runs *runs = NULL;
-    struct hm_err err = {0};
-
-    if (hm_runs_parse(text, strlen(text), "runs.csv", &runs, &err))
-        fail_msg("%s", err.message);
-    return runs;
-}
+#include "runs_testing.h"
 
 static struct hm_recommendation *recommend(const char *table, const struct hm_recommend_question *q)
 {
