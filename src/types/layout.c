@@ -11,7 +11,6 @@
 const char *const hm__recompute_names[] = {
     "none", "selective", "selective-op", "selective-layer", "norm+act", "full", NULL};
 const char *const hm__attention_names[] = {"unfused", "flash-triton", "flash2", "flash3", NULL};
-const char *const hm__software_names[] = {"eager", "compiled", "tuned", NULL};
 const char *const hm__number_format_names[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", NULL};
 
 double hm__layout_workers(const struct hm_layout *x)

@@ -40,7 +40,6 @@ enum hm_number_format {
 /* Names of the enumerations above, in their order; each ends with NULL. */
 extern const char *const hm__recompute_names[];
 extern const char *const hm__attention_names[];
-extern const char *const hm__software_names[];
 extern const char *const hm__number_format_names[];
 
 /* The layout. All degrees are whole numbers >= 1. */

@@ -35,9 +35,10 @@ static const char *const math_names[] = {
     [HM_MATH_FP8] = "fp8",
 };
 
-static const char *const software_names[] = {[HM_SOFTWARE_EAGER] = "eager",
-                                             [HM_SOFTWARE_COMPILED] = "compiled",
-                                             [HM_SOFTWARE_TUNED] = "tuned"};
+const char *const hm__software_names[] = {[HM_SOFTWARE_EAGER] = "eager",
+                                          [HM_SOFTWARE_COMPILED] = "compiled",
+                                          [HM_SOFTWARE_TUNED] = "tuned",
+                                          [HM_SOFTWARE_COUNT] = NULL};
 
 static const char *name_at(const char *const *names, size_t count, size_t value)
 {
@@ -51,7 +52,7 @@ const char *hm_math_name(enum hm_math math)
 
 const char *hm_software_name(enum hm_software software)
 {
-    return name_at(software_names, COUNT(software_names), (size_t)software);
+    return name_at(hm__software_names, HM_SOFTWARE_COUNT, (size_t)software);
 }
 
 const char *hm__status_name(enum hm_status status)

@@ -12,6 +12,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "names.h"
 #include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

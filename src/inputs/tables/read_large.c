@@ -9,6 +9,7 @@
 #include "embedded.h"
 #include "err.h"
 #include "memory.h"
+#include "names.h"
 #include "text.h"
 
 /* Number of rows that a table may have. */
