@@ -27,8 +27,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     if (!cluster || !cluster->roofline || job->compute || !job->network ||
         job->network->layer_count == 0)
         return 0;
-    if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
-                         constants))
+    if (!hm__device_init(&device, &cluster->node, hm__model_math(job), job->precision,
+                         job->software, constants))
         return 0;
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
