@@ -24,7 +24,7 @@ static struct hm_point predict(const char *text, double n)
     struct hm_point p;
     struct hm_err err = {0};
 
-    if (hm__predict_step(job, n, NULL, &p, &err))
+    if (hm__predict_step(job, NULL, n, NULL, &p, &err))
         fail_msg("%s", err.message);
     hm_job_free(job);
     return p;
@@ -195,7 +195,7 @@ static void measured_steps_are_predicted(void **state)
     for (size_t i = 0; i < steps.count; i++) {
         const struct hm_measured_step *s = &steps.rows[i];
         struct hm_point p;
-        assert_int_equal(hm__predict_step(s->job, s->n, NULL, &p, &err), 0);
+        assert_int_equal(hm__predict_step(s->job, &s->way, s->n, NULL, &p, &err), 0);
         double error = fabs(p.time_s / s->seconds - 1);
         if (s->n > 1)
             together[n_together++] = error;
