@@ -152,7 +152,7 @@ static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
     struct hm_variant variant = HM_VARIANT_INIT;
     int size = hm__basis_find(basis, "size"), batch = hm__basis_find(basis, "batch");
     int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
-    const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
+    const struct hm_link *link = sheet->cluster ? &sheet->cluster->fabric : NULL;
 
     /* An unknown value (NaN) leaves the job as it is. */
     if (size >= 0 && !isnan(columns[size][i]))

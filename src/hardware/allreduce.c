@@ -6,7 +6,7 @@
  * s / min(link, port). Where the switch of a node adds up the messages itself (NVLink SHARP), the
  * links carry less. A collective starts with a fixed cost, and each hop of the tree adds a latency:
  *
- *     start + 2 ceil(log2 g) link latency + 2 ceil(log2 N) (network latency + software)
+ *     start + 2 ceil(log2 g) link latency + 2 ceil(log2 N) (fabric latency + software)
  *
  * A message of medium size does not fill the links: it loses up to `fill` more, in proportion to
  * x/(1+x), where x is the transfer divided by `fill`. Limits: one collective at a time, an ideal
@@ -35,8 +35,8 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
         struct hm_wires reached = *w;
         reached.link.bandwidth_bytes_per_s = link;
         reached.link.latency_s *= k->coll_hop;
-        reached.network.bandwidth_bytes_per_s *= k->coll_port;
-        reached.network.latency_s += k->coll_net * 1e-6;
+        reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
+        reached.fabric.latency_s += k->coll_net * 1e-6;
         /* The time of every scheme is a latency plus a time for each byte. */
         struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
         a.latency_s = latency + time.latency_s;
@@ -49,10 +49,10 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
         latency += 2 * up_log2(inside) * w->link.latency_s * k->coll_hop;
     }
     if (nodes > 1) {
-        double port = w->network.bandwidth_bytes_per_s * k->coll_port *
+        double port = w->fabric.bandwidth_bytes_per_s * k->coll_port *
                       fmax(0.3, 1 - k->coll_nodes * (log2(nodes) - 1));
         rate = fmin(fmin(rate, inside > 1 ? link : INFINITY), port);
-        latency += 2 * up_log2(nodes) * (w->network.latency_s + k->coll_net * 1e-6);
+        latency += 2 * up_log2(nodes) * (w->fabric.latency_s + k->coll_net * 1e-6);
     }
     a.latency_s = latency;
     a.per_byte_s = 2 * (n - 1) / n / rate;

@@ -5,11 +5,12 @@
 #include "howmany.h"
 
 /*
- * How workers are connected: `per_node` workers share a node, its inner link and its network port.
+ * How workers are connected: `per_node` workers share a node, its inner link and its port to the
+ * fabric.
  */
 struct hm_wires {
-    struct hm_link network; /* The port that connects a node to the other nodes. */
-    struct hm_link link;    /* The link between workers of one node; unused when per_node is 1. */
+    struct hm_link fabric; /* The port that connects a node to the other nodes. */
+    struct hm_link link;   /* The link between workers of one node; unused when per_node is 1. */
     double per_node;
     double servers; /* Number of parameter servers; each holds one shard of the parameters. */
     bool colocated; /* True if the servers run on the first nodes of the workers. */

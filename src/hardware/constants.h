@@ -63,12 +63,12 @@
     X(step_fixed, 668, 0, 5000, "microseconds of one step that nothing else explains")             \
     X(coll_start, 21.9, 2, 100, "microseconds to start a collective")                              \
     X(coll_hop, 1.12, 0.2, 5, "factor on the latency of a link for each hop inside a node")        \
-    X(coll_net, 0.239, 0, 50, "microseconds added to the latency of the network for each hop")     \
+    X(coll_net, 0.239, 0, 50, "microseconds added to the latency of the fabric for each hop")     \
     X(coll_fill, 73.2, 0, 500, "microseconds that a large message loses until the links are full") \
     X(coll_link, 0.828, 0.4, 1, "of the bandwidth of the links inside a node")                     \
-    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the network port of a node")                  \
+    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the port of a node to the fabric")                  \
     X(coll_switch, 1.27, 1, 2, "gain where the switch adds up the messages")                       \
-    X(coll_nodes, 0.0729, 0, 0.2, "share of the network lost for each doubling of the nodes")      \
+    X(coll_nodes, 0.0729, 0, 0.2, "share of the fabric lost for each doubling of the nodes")      \
     X(contention, 0.269, 0, 0.5, "slow-down of computing while gradients are sent")                \
     X(jitter, 0.0114, 0, 0.1, "slow-down of the step for each doubling of the workers")
 /* clang-format on */

@@ -125,8 +125,8 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     if (hm__is_given(node->link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node->link.bandwidth_bytes_per_s;
     device.per_node = fmax(1, node->accelerators);
-    if (hm__is_given(cluster->network.bandwidth_bytes_per_s))
-        device.network_bytes_per_s = cluster->network.bandwidth_bytes_per_s;
+    if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
+        device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
     device.price_per_s = node->price_per_s;
     device.max_nodes = cluster->max_nodes;
     *ret_device = device;

@@ -94,14 +94,14 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
         if (rc)
             return rc;
     }
-    m->wires = (struct hm_wires){.network = c->network,
+    m->wires = (struct hm_wires){.fabric = c->fabric,
                                  .link = c->node.link,
                                  .per_node = c->node.accelerators,
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
                                  .outside = hm__way_nodes(&m->variant.way) > 0};
-    m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
-    m->wires.network.latency_s *= m->variant.latency;
+    m->wires.fabric.bandwidth_bytes_per_s *= m->variant.bandwidth;
+    m->wires.fabric.latency_s *= m->variant.latency;
     return 0;
 }
 
@@ -145,8 +145,8 @@ static void set_symbols(struct hm_model *m)
     s[HM_SYMBOL_BATCH] = m->batch;
     s[HM_SYMBOL_WEIGHT] = m->job->precision / 8;
     s[HM_SYMBOL_FLOPS] = m->flops;
-    s[HM_SYMBOL_BANDWIDTH] = m->wires.network.bandwidth_bytes_per_s;
-    s[HM_SYMBOL_LATENCY] = m->wires.network.latency_s;
+    s[HM_SYMBOL_BANDWIDTH] = m->wires.fabric.bandwidth_bytes_per_s;
+    s[HM_SYMBOL_LATENCY] = m->wires.fabric.latency_s;
     if (m->cluster)
         s[HM_SYMBOL_MEMORY_BANDWIDTH] = m->cluster->node.memory_bandwidth_bytes_per_s;
     if (m->counts) {

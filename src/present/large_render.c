@@ -166,7 +166,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
-    hm__json_put_null(json, "network");
+    hm__json_put_null(json, "fabric");
     hm__json_put_text(json, "provenance", "model");
     hm__json_put_text(json, "goal", "time");
     hm__json_put_text(json, "scaling", "strong");

@@ -17,7 +17,7 @@
 static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB", "the job: YAML, or JSON (.json)"),
     HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
-    HM_ROW_NETWORK(T, job),
+    HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     {.name = "scheme",
      .kind = HM_REQUEST_CHOICES,

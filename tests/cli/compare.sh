@@ -151,8 +151,8 @@ check "a note says that few rows slow down the driver" ahead
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "--json has usage over time" over_time
 limits() { # with a slow network the server's link limits, with a fast one computation
-  is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
-    is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=100Gbit/s --set network.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
+  is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set fabric.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
+    is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set fabric.bandwidth=100Gbit/s --set fabric.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
 }
 check "the limit of each platform is reported" limits
 more_servers() { jq -ne '$b > 2.5 * $a' --argjson a "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --csv | tail -n 1 | cut -d, -f8)" --argjson b "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --servers 5 --csv | tail -n 1 | cut -d, -f8)"; }

@@ -13,7 +13,7 @@
 static const char small_job[] = "name: small job\ncompute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "iterations: 10\n"
                                 "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                                "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 
 static inline struct hm_request *new_request(const char *verb)
 {

@@ -78,7 +78,7 @@ static struct hm_point dense_at(const char *optimizer, double memory, double n)
              "batch: 8\nprecision: 32\n%s"
              "network: {input: 100, layers: [dense: {units: 10, bias: false}]}\n"
              "communicate: [{what: gradients, scheme: ring}]\n"
-             "cluster: {flops: 1 Gflop/s, efficiency: 1, memory: %.0f B, network: 10gbe}\n",
+             "cluster: {flops: 1 Gflop/s, efficiency: 1, memory: %.0f B, fabric: 10gbe}\n",
              optimizer, memory);
     return model_at(text, n);
 }
@@ -127,7 +127,7 @@ static void a_memory_formula_is_exact(void **state)
 {
     static const char text[] = "compute: 1 / n\nmemory: 1000 B / n\n"
                                "communicate: 0\n"
-                               "cluster: {flops: 1 Gflop/s, memory: 500 B, network: 10gbe}\n";
+                               "cluster: {flops: 1 Gflop/s, memory: 500 B, fabric: 10gbe}\n";
 
     (void)state;
     assert_false(model_at(text, 1).fits);
@@ -140,7 +140,7 @@ static void a_memory_formula_is_exact(void **state)
 static void nodes_are_filled_before_another_is_used(void **state)
 {
     static const char text[] = "compute: 1 / n\ncommunicate: 0\n"
-                               "cluster: {flops: 1 Gflop/s, accelerators: 4, network: 10gbe, "
+                               "cluster: {flops: 1 Gflop/s, accelerators: 4, fabric: 10gbe, "
                                "link: {bandwidth: 300 GB/s, latency: 3 us}}\n";
 
     (void)state;
@@ -153,7 +153,7 @@ static void nodes_are_filled_before_another_is_used(void **state)
 
 static double collective_s(enum hm_scheme scheme, double n, double per_node)
 {
-    const struct hm_wires wires = {.network = {.bandwidth_bytes_per_s = 1, .latency_s = 100},
+    const struct hm_wires wires = {.fabric = {.bandwidth_bytes_per_s = 1, .latency_s = 100},
                                    .link = {.bandwidth_bytes_per_s = 10, .latency_s = 1},
                                    .per_node = per_node,
                                    .servers = 1};

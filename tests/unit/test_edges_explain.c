@@ -39,7 +39,7 @@ static void limited(const char *text, double max_n, const struct hm_way *way, do
 }
 
 #define NET(bandwidth, latency)                                                                    \
-    "cluster: {network: {bandwidth: " bandwidth ", latency: " latency "}}\n"
+    "cluster: {fabric: {bandwidth: " bandwidth ", latency: " latency "}}\n"
 
 static void the_largest_part_is_the_limit(void **state)
 {
@@ -79,7 +79,7 @@ static void a_small_batch_is_a_limit(void **state)
 
 #define SLOW(stragglers)                                                                           \
     "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\nscaling: weak\nbatch: 100\n"         \
-    "cluster: {network: {bandwidth: 1 GB/s, latency: 0 s}, stragglers: {" stragglers "}}\n"
+    "cluster: {fabric: {bandwidth: 1 GB/s, latency: 0 s}, stragglers: {" stragglers "}}\n"
 
 /* The limit is the wait for slow workers, three quarters of the time where they take 4 times. */
 static void slow_workers_are_explained(void **state)
@@ -173,7 +173,7 @@ static const char trained[] =
     "batch: 64\nprecision: 32\n"
     "network: {input: 1000, layers: [dense: {units: 100, bias: false}]}\n"
     "communicate: [{what: gradients, scheme: ring}]\n"
-    "cluster: {flops: 1 Gflop/s, network: {bandwidth: 100 MB/s, latency: 1 ms}}\n";
+    "cluster: {flops: 1 Gflop/s, fabric: {bandwidth: 100 MB/s, latency: 1 ms}}\n";
 
 static void hardware_helps_as_it_would(void **state)
 {

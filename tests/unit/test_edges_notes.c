@@ -340,7 +340,7 @@ static void budgets_are_spent(void **state)
 static void runs_cost_their_nodes(void **state)
 {
     struct hm_job *job = parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {price: $3600/h, "
-                                   "accelerators: 4, link: {bandwidth: 1 GB/s}, network: 10gbe}\n");
+                                   "accelerators: 4, link: {bandwidth: 1 GB/s}, fabric: 10gbe}\n");
     const double ns[] = {1, 4, 5, 8};
     const struct hm_axis axis = {"n", ns, 4};
     const struct hm_design_settings settings = {.job = job};

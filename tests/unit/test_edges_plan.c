@@ -10,7 +10,7 @@
 static const char ring_text[] = "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
                                 "iterations: 10\n"
                                 "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                                "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 static const char runs_text[] = "n,seconds,batch,latency,cost\n"
                                 "1,10,64,0.01,1\n2,6,64,0.01,1\n4,4,64,0.01,2\n"
                                 "1,20,128,0.01,1\n2,11,128,0.01,1\n4,7,128,0.01,2\n";
@@ -143,10 +143,10 @@ static void plans_take_runs(void **state)
 
 static void layers_are_shown(void **state)
 {
-    struct hm_request *request = with_document(
-        "plan", "job",
-        "network: {input: 100, layers: [{dense: 10}]}\nbatch: 8\n"
-        "cluster: {max_nodes: 2, flops: 1 Tflop/s, network: {bandwidth: 1 Gbit/s}}\n");
+    struct hm_request *request =
+        with_document("plan", "job",
+                      "network: {input: 100, layers: [{dense: 10}]}\nbatch: 8\n"
+                      "cluster: {max_nodes: 2, flops: 1 Tflop/s, fabric: {bandwidth: 1 Gbit/s}}\n");
 
     (void)state;
     set(request, "layers", "true");
@@ -175,7 +175,7 @@ static void plans_rank_schemes(void **state)
 
 #define RING(seconds, latency)                                                                     \
     "compute: " seconds " / n\ncommunicate: {bytes: 1 MB, scheme: ring}\n"                         \
-    "cluster: {max_nodes: 8, flops: 1 Tflop/s, network: {bandwidth: 8 Mbit/s, latency: " latency   \
+    "cluster: {max_nodes: 8, flops: 1 Tflop/s, fabric: {bandwidth: 8 Mbit/s, latency: " latency    \
     "}}\n"
 
 /* A plan that recommends the best n itself. */
@@ -211,7 +211,7 @@ static const char free_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n";
 static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}\nbatch: 64\n"
                                   "cluster: {max_nodes: 16, flops: 1 Tflop/s, "
-                                  "network: {bandwidth: 1 Gbit/s}}\n";
+                                  "fabric: {bandwidth: 1 Gbit/s}}\n";
 
 /* A note is there when its condition holds, and not otherwise. */
 static void notes_follow_the_question(void **state)
@@ -615,7 +615,7 @@ static void designs_use_measured_runs(void **state)
 }
 
 /* A ring of 4 workers sends 6/4 of the 4 MB, at 10 instead of 1 Gbit/s. */
-static void a_network_replaces_that_of_the_job(void **state)
+static void a_fabric_replaces_that_of_the_job(void **state)
 {
     struct hm_request *request = with_document("plan", "job", ring_text);
 
@@ -624,15 +624,15 @@ static void a_network_replaces_that_of_the_job(void **state)
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.048, NULL});
     request = with_document("plan", "job", ring_text);
     set(request, "max_n", "4");
-    set(request, "network", "10gbe");
+    set(request, "fabric", "10gbe");
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
-          {"network", .text = "10gbe"});
+          {"fabric", .text = "10gbe"});
     request = with_document("plan", "job", ring_text);
     set(request, "max_n", "4");
-    set(request, "network", "10gbe");
+    set(request, "fabric", "10gbe");
     set(request, "on", "p3.2xlarge");
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
-          {"network", .text = "10gbe"});
+          {"fabric", .text = "10gbe"});
 }
 
 int main(void)
@@ -640,7 +640,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_answer_their_question),
         cmocka_unit_test(designs_use_measured_runs),
-        cmocka_unit_test(a_network_replaces_that_of_the_job),
+        cmocka_unit_test(a_fabric_replaces_that_of_the_job),
         cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
         cmocka_unit_test(bodies_of_runs_are_no_jobs),

@@ -283,7 +283,7 @@ static void models_take_their_place(void **state)
 {
     static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"
                                "communicate: {bytes: 4 MB, scheme: ring}\ncluster: {max_nodes: 3, "
-                               "network: {bandwidth: %g MB/s, latency: %g ms}}\n";
+                               "fabric: {bandwidth: %g MB/s, latency: %g ms}}\n";
     static const struct {
         struct hm_at at;
         int batch;

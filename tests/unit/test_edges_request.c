@@ -449,7 +449,7 @@ static void errors_have_lines(void **state)
 
 static const char job_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\niterations: 10\n"
                                "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                               "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                               "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 
 static struct hm_request *plan_request(void)
 {

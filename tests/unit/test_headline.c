@@ -13,12 +13,12 @@
  */
 static const char resnet[] =
     "network: resnet-50\nbatch: 64\niterations: 100000\nprecision: 32\n"
-    "cluster: {machine: A100, flops: 19.5 Tflop/s, network: 10gbe, price: $2/h}\n";
+    "cluster: {machine: A100, flops: 19.5 Tflop/s, fabric: 10gbe, price: $2/h}\n";
 static const char serial[] = "compute: 100/n + 10\ncommunicate: none\n";
 static const char vgg[] =
     "network: vgg-16\nbatch: 512\nprecision: 16\noverlap: layers\n"
     "iterations: 100000\n"
-    "cluster: {machine: A100, flops: 312 Tflop/s, network: 100gbe, price: $2/h, max_nodes: 256}\n";
+    "cluster: {machine: A100, flops: 312 Tflop/s, fabric: 100gbe, price: $2/h, max_nodes: 256}\n";
 
 /* The first point that fits and whose time is at most 1 + slack times the least. */
 static size_t by_brute_force(const struct hm_answer *a, double slack)
@@ -123,7 +123,7 @@ static void the_first_line(void **state)
     assert_says(text, " GiB of 40.0 GiB a worker");
     hm_text_free(text);
     text = text_of("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 32\nscaling: weak\n"
-                   "cluster: {flops: 1 Tflop/s, network: 10gbe, max_nodes: 16}\n",
+                   "cluster: {flops: 1 Tflop/s, fabric: 10gbe, max_nodes: 16}\n",
                    0);
     assert_says(text, "Use 16 workers: 959 samples/s.");
     assert_says(text, "x the throughput of one");

@@ -129,21 +129,21 @@ static void jobs_are_made_in_memory(void **state)
     job->batch = 1024;
     job->iterations = 1000;
     assert_same_plan(job, "network: resnet-50\nbatch: 1024\niterations: 1000\n"
-                          "cluster: {machine: p3.2xlarge, network: 10gbe}\n");
+                          "cluster: {machine: p3.2xlarge, fabric: 10gbe}\n");
     assert_int_equal(
         hm_job_add_transfer(job, HM_PAYLOAD_GRADIENTS, HM_SCHEME_PARAMETER_SERVER, NULL), 0);
     job->communicate[0].servers = 4;
     assert_same_plan(job, "network: resnet-50\nbatch: 1024\niterations: 1000\n"
                           "communicate: [{what: gradients, scheme: parameter-server, servers: 4}]\n"
-                          "cluster: {machine: p3.2xlarge, network: 10gbe}\n");
+                          "cluster: {machine: p3.2xlarge, fabric: 10gbe}\n");
     hm_job_free(job);
 
     assert_int_equal(hm_job_new(&job, NULL), 0);
     assert_int_equal(hm_cluster_new(&cluster, NULL), 0);
     cluster->node.flops_32 = 1e12;
     cluster->node.memory_bytes = 16e9;
-    cluster->network.bandwidth_bytes_per_s = 1.25e9;
-    cluster->network.latency_s = 20 * 1e-6;
+    cluster->fabric.bandwidth_bytes_per_s = 1.25e9;
+    cluster->fabric.latency_s = 20 * 1e-6;
     assert_int_equal(hm_job_set_totals(job, 25e6, 8e9, NULL), 0);
     assert_int_equal(hm_job_set_cluster(job, cluster, NULL), 0);
     hm_cluster_free(cluster); /* The job has a copy. */
@@ -152,7 +152,7 @@ static void jobs_are_made_in_memory(void **state)
     assert_same_plan(job,
                      "network: {parameters: 25e6, forward: 8 Gflop}\nbatch: 64\nmemory: 8e9/n\n"
                      "cluster: {flops: {32: 1 Tflop/s}, memory: 16 GB,\n"
-                     "  network: {bandwidth: 10 Gbit/s, latency: 20 us}}\n");
+                     "  fabric: {bandwidth: 10 Gbit/s, latency: 20 us}}\n");
     hm_job_free(job);
 }
 

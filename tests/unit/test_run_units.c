@@ -7,7 +7,7 @@
 #include "testing.h"
 
 static const char weak_job[] = "network: resnet-50\nbatch: 64\nscaling: weak\n"
-                               "cluster: {machine: p3.2xlarge, network: 25gbe}\n";
+                               "cluster: {machine: p3.2xlarge, fabric: 25gbe}\n";
 
 static struct hm_runs *parse_runs(const char *text)
 {
@@ -62,7 +62,7 @@ static void weak_runs_have_one_answer(void **state)
 static void batch_counts_all_workers(void **state)
 {
     struct hm_job *job = parse_job("network: resnet-50\nbatch: 32\nscaling: weak\n"
-                                   "cluster: {machine: p3.2xlarge, network: 25gbe}\n");
+                                   "cluster: {machine: p3.2xlarge, fabric: 25gbe}\n");
     double n = 4, times[2];
 
     (void)state;

@@ -2,7 +2,7 @@
 #include "testing.h"
 
 /* A second on each worker, a model of 1 MB, a link of 8 MB/s and 1 ms; so Mb = 0.125 s. */
-#define LINK "network: {bandwidth: 8 MB/s, latency: 1 ms}"
+#define LINK "fabric: {bandwidth: 8 MB/s, latency: 1 ms}"
 static const char weak[] = "compute: 1 s\ncommunicate: [{bytes: 1 MB, scheme: ring}]\n"
                            "scaling: weak\nbatch: 100\ncluster: {" LINK "}\n";
 static const double a = 1e-3, mb = 0.125;

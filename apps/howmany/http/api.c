@@ -71,7 +71,7 @@ static const struct api_route routes[] = {
      API_VERB,
      TOKEN_READ,
      "how many workers, from the runs of the store",
-     {.verb = &hm__verb_recommend, .refused = {"job", "on", "network", "set"}}},
+     {.verb = &hm__verb_recommend, .refused = {"job", "on", "fabric", "set"}}},
     {"POST",
      "/v1/recommend",
      API_VERB,

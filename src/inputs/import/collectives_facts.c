@@ -74,7 +74,7 @@ static void put_cluster(struct bench *b, double alpha, double beta, const char *
         return;
     b->im->document_kind = "cluster";
     hm__text_addf(&b->im->document, "# From %s.\n%s:\n  bandwidth: ", from,
-                  b->s.host_count == 1 ? "link" : "network");
+                  b->s.host_count == 1 ? "link" : "fabric");
     hm__json_number(&b->im->document, 1 / beta);
     hm__text_add(&b->im->document, " byte/s\n  latency: ");
     hm__json_number(&b->im->document, alpha);

@@ -238,7 +238,7 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
     /* The price list does not describe the network. */
     if (accelerator && whole)
-        hm__text_add(out, "    network: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
+        hm__text_add(out, "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
                           "    assumed: network\n");
 }
 
