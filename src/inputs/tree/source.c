@@ -31,7 +31,7 @@ struct hm_source {
     bool started, raw_ended; /* The codec was chosen; the file has no further bytes. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* As in struct hm_unpack_step. */
+    bool between, ended; /* Same meaning as in struct hm_unpack_step. */
     uint64_t consumed, produced;
 };
 
