@@ -334,7 +334,8 @@ static void candidates_over_a_limit_come_last(void **state)
     free_world(&w);
 }
 
-/* The reason of each other candidate agrees with the truth where that is clear. */
+/* The stated reason of each other candidate agrees with the true times, if these are clearly
+ * different. */
 static void reasons_agree_with_the_truth(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -366,7 +367,8 @@ static void reasons_agree_with_the_truth(void **state)
 
 /* ---- who is ahead, and what comes next ------------------------------------------------------- */
 
-/* Time of an algorithm on m workers to a loss, relative to the least of all. */
+/* Returns the time of an algorithm on m workers to a loss, relative to the least time of all
+ * candidates. */
 static double behind(const char *algorithm, double m, double loss)
 {
     double best = INFINITY;

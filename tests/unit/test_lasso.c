@@ -74,8 +74,8 @@ static double objective_of(const struct rows *rows, const struct plain *plain, d
     return square / 2 + penalty * size;
 }
 
-/* b is optimal if and only if each slope equals the penalty times the sign of b where b is not 0,
- * and is at most the penalty in absolute value where b is 0. */
+/* b is optimal if and only if each slope equals the penalty times the sign of b for each b that is
+ * not 0, and is at most the penalty in absolute value for each b that is 0. */
 static void assert_optimal(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b)
 {
@@ -633,7 +633,7 @@ static void folds_that_stay_in(void **state)
     assert_near(choice.mean[1], 290.0 / 72, 1e-12);
     assert_near(choice.error[1], 4, 1e-12);
     assert_int_equal(choice.least, 1);
-    assert_int_equal(choice.chosen, 1); /* 9.39 is not within 8.03 */
+    assert_int_equal(choice.chosen, 1); /* 9.39 > 8.03 */
 }
 
 /* Without variation no term enters at any penalty, and the call succeeds. */
