@@ -46,7 +46,7 @@ struct hm_runs {
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
     bool weak;          /* The column scaling says that each worker keeps its batch. */
-    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                            iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
@@ -183,7 +183,7 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
-    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;      /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                               iteration. */
     bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */

@@ -26,7 +26,7 @@ struct hm_large_tops {
     double n;
     struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit, fastest first. */
     size_t count;
-    struct hm_large_choice least; /* The layout with the least memory; its n is 0 if none. */
+    struct hm_large_choice least; /* The layout with the least memory; n is 0: no layout. */
 };
 
 /* Search the layouts for each tops[i].n and fill in the other members of tops[i]. Members of

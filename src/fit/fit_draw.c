@@ -98,10 +98,8 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 /* Degrees of freedom of the drift: published curves have a few large errors and many small ones. */
 enum { DRIFT_FREE = 4 };
 
-/*
- * Draws the drift beyond the runs from Student's distribution, scaled so that 90 % of it lies as
- * for a normal distribution.
- */
+/* Draws the drift beyond the runs from Student's distribution, scaled so that its 90 % interval is
+ * that of a normal distribution. */
 static int fit_draw_drift(struct hm_fit *fit, const struct hm_fit_settings *s, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;

@@ -185,8 +185,8 @@ struct hm_large_layer {
     double core, core_backward;         /* Attention core. */
     double traffic;                     /* Forward: operations limited by memory bandwidth. */
     double host_forward, host_backward; /* Launch cost on the host. */
-    double tensor;                      /* Communication of one pass. */
-    double expert;                      /* Communication of one pass. */
+    double tensor;                      /* All-reduces of tensor parallelism in one pass. */
+    double expert;                      /* Exchange of tokens with experts in one pass. */
     double context_forward, context_backward;
 };
 

@@ -120,7 +120,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     device.flops_16 = node->flops_16;
     if (hm__is_given(node->memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node->memory_bandwidth_bytes_per_s;
-    if (hm__is_given(node->memory_bytes)) /* The driver keeps about 1 %. */
+    if (hm__is_given(node->memory_bytes)) /* The driver keeps 1 % of it. */
         device.memory_bytes =
             fmin(node->memory_bytes, fmax(device.memory_bytes, .988 * node->memory_bytes));
     if (hm__is_given(node->link.bandwidth_bytes_per_s))

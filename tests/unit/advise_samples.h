@@ -141,7 +141,7 @@ static inline const struct hm_convergence *sample_convergence(struct sample *s)
     return &s->convergence;
 }
 
-/* ---- how good it is ------------------------------------------------------------------------- */
+/* ---- errors on held-out traces -------------------------------------------------------------- */
 
 struct sample_holdout {
     struct hm_g_error left_out[3];

@@ -5,7 +5,7 @@
  */
 #include "made_traces.h"
 
-/* ---- a problem that can be reckoned exactly ---------------------------------------------------
+/* ---- a problem with exact solutions -----------------------------------------------------------
  *
  * "rate": fewer iterations, that take longer; "power": many that are short.
  */
@@ -108,7 +108,7 @@ static const struct exact *find_exact(const char *name)
     return NULL;
 }
 
-/* ---- a loss is asked for ----------------------------------------------------------------------
+/* ---- questions with a target loss -------------------------------------------------------------
  */
 
 static void assert_probabilities(const struct hm_advice *advice)
@@ -225,7 +225,7 @@ static void unmeasured_m_are_predicted(void **state)
     free_world(&w);
 }
 
-/* ---- limits, money --------------------------------------------------------------------------- */
+/* ---- limits and cost ------------------------------------------------------------------------- */
 
 static void the_first_candidate_is_the_cheapest(void **state)
 {
@@ -365,7 +365,7 @@ static void reasons_agree_with_the_truth(void **state)
     free_world(&w);
 }
 
-/* ---- who is ahead, and what comes next ------------------------------------------------------- */
+/* ---- leading candidates and the next run ----------------------------------------------------- */
 
 /* Returns the time of an algorithm on m workers to a loss, relative to the least time of all
  * candidates. */

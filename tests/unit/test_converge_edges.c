@@ -26,7 +26,7 @@ static void add(struct made *made, const char *name, const double *m, size_t cou
     }
 }
 
-/* ---- no number that is none -------------------------------------------------------------------
+/* ---- finite results ---------------------------------------------------------------------------
  */
 
 /* All fields of a convergence that must be finite are finite. */
@@ -200,7 +200,7 @@ static void short_traces_do_not_give_the_least_loss(void **state)
     made_release(&made);
 }
 
-/* ---- losses that are hardly any -------------------------------------------------------------- */
+/* ---- constant and nearly constant losses ----------------------------------------------------- */
 
 static void flat_traces(void **state)
 {

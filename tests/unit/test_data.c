@@ -175,7 +175,7 @@ static void files_agree_with_the_oracle(void **state)
     fclose(table);
 }
 
-/* ---- however it is read --------------------------------------------------------------------- */
+/* ---- all ways of reading -------------------------------------------------------------------- */
 
 enum { IMAGES = 11, SIDE = 3, IMAGE_BYTES = 16 + IMAGES * SIDE * SIDE, LABEL_BYTES = 8 + IMAGES };
 

@@ -92,7 +92,7 @@ static void rows_depend_on_seed_and_number(void **state)
         hm__rows_release(&rows[i]);
 }
 
-/* ---- what they are like --------------------------------------------------------------------- */
+/* ---- properties of generated data ----------------------------------------------------------- */
 
 static double score(const struct hm_rows *rows, size_t row, const double *w)
 {

@@ -15,7 +15,7 @@ struct rows {
     size_t fold[ROWS];
 };
 
-/* ---- the plain way, in two passes over the rows ---------------------------------------------- */
+/* ---- reference implementation, in two passes over the rows ----------------------------------- */
 
 struct plain {
     double z[ROWS][HM_LASSO_MAX], y[ROWS], total, variance;
@@ -575,7 +575,7 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
     assert_true(intercept == 0.3 && theta[0] == 0 && theta[1] == 0 && theta[2] == 0);
 }
 
-/* ---- the choice by hand ---------------------------------------------------------------------- */
+/* ---- choice of a penalty, computed by hand --------------------------------------------------- */
 
 /*
  * Rows (-1, -a) and (1, a) in each fold: what the others say of a is their mean less the penalty,

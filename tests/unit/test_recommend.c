@@ -371,7 +371,7 @@ static void test_goals(void **state)
     }
 }
 
-/* ---- made tables ---------------------------------------------------------------------------- */
+/* ---- generated tables ----------------------------------------------------------------------- */
 
 static double normal(unsigned *seed)
 {
@@ -601,7 +601,7 @@ static void test_size_goes_without(void **state)
     hm_runs_free(runs);
 }
 
-/* ---- model and nothing ---------------------------------------------------------------------- */
+/* ---- model, and no source at all ------------------------------------------------------------ */
 
 static struct hm_job *job_of(const char *text)
 {

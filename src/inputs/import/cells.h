@@ -6,7 +6,7 @@
 
 enum { HM_CELLS = 1024 };
 
-/* The cells of one line, in a copy of it. */
+/* The cells of one line; they point into a copy of the line. */
 struct hm_cells {
     char *text; /* Copy of the line, cut into cells; owned. */
     size_t room;

@@ -27,7 +27,7 @@ const char *hm__importer_name(const void *context, size_t i)
     return hm__importers[i] ? hm__importers[i]->name : NULL;
 }
 
-/* ---- what readers say ----------------------------------------------------------------------- */
+/* ---- messages of readers -------------------------------------------------------------------- */
 
 static void add_item(struct hm_imported *im, enum hm_import_fate fate, double count,
                      const char *format, va_list arguments)
