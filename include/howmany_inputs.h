@@ -341,7 +341,7 @@ enum hm_overlap {
     HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
     HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
     HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket starts when it is full. */
-    HM_OVERLAP_AUTO,    /* Buckets where the operations of the step are modelled, none elsewhere. */
+    HM_OVERLAP_AUTO,    /* BUCKETS if the operations of the step are modelled, else NONE. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -438,8 +438,8 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is TF32 where the machine has it,
-                     else fp32; 16 is bf16 where the machine has it, else fp16. */
+    HM_MATH_AUTO, /* The bits of a parameter decide: 64 is fp64; 32 is TF32 if the machine has it,
+                     else fp32; 16 is bf16 if the machine has it, else fp16. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
     HM_MATH_TF32,

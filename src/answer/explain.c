@@ -387,7 +387,7 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     }
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
-    /* Only a job of epochs does the same work with a larger batch: in fewer iterations. */
+    /* A larger batch helps only a job given in epochs, which then needs fewer iterations. */
     if (rc == 0 && s->job->epochs > 0) {
         v = hm__search_variant(s);
         v.work = 2;

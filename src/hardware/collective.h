@@ -31,9 +31,8 @@ struct hm_wire_time {
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/*
- * Seconds of one message between workers and servers, in one direction, at the ports of both sides.
- */
+/* Seconds of one message in one direction between workers and servers, at the ports of both
+ * sides. */
 struct hm_server_load {
     double latency_s;
     double worker_s; /* Seconds at the port of a worker's node. */

@@ -1,17 +1,15 @@
 /*
  * Constants of the model of a training step on an accelerator. They describe software (kernels,
- * frameworks, collective libraries) and hold for all accelerators; what differs between
- * accelerators is in the catalog. Their values were chosen by cross-validation over the tables in
- * data/ with tools/fit_step.c; docs/accuracy.md has the errors.
+ * frameworks, collective libraries) and are the same for all accelerators; figures that differ
+ * between accelerators are in the catalog. Their values were chosen by cross-validation over the
+ * tables in data/ with tools/fit_step.c; docs/accuracy.md has the errors.
  */
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H
 
-/*
- * Columns: name, value, smallest and largest sensible value, meaning. A fraction "of the bandwidth"
- * is of the memory bandwidth of the accelerator; slow kernels are limited by the processors
- * instead. Times are in microseconds.
- */
+/* Columns: name, value, smallest and largest sensible value, meaning. "Of the bandwidth" means a
+ * fraction of the memory bandwidth of the accelerator; the rate of slow kernels depends on the
+ * number of processors instead. Times are in microseconds. */
 /* clang-format off */
 #define HM_CONSTANT_MAP(X)                                                                         \
     X(gemm_ramp, 82.3, 32, 512, "additions to k that fill the pipeline of a matrix product")       \
@@ -79,7 +77,7 @@ struct hm_constants {
 #undef HM_CONSTANT_MEMBER
 };
 
-/* The constants of this version. */
+/* Returns the constants of this version. */
 extern const struct hm_constants hm__constants;
 
 #endif

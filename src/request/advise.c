@@ -111,7 +111,7 @@ static void advice_release(struct advice_parts *p)
     hm__loaded_traces_release(&p->loaded);
 }
 
-/* ---- seconds of an iteration from elsewhere ----------------------------------------------------
+/* ---- seconds of an iteration from other sources ------------------------------------------------
  */
 
 static bool has_algorithm(const struct advice_parts *p, const char *name)

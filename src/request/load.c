@@ -83,7 +83,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
     if (foreign) {
         rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
         spec.text = file;
-        spec.source = "the imported job"; /* YAML, whatever the name of the file is. */
+        spec.source = "the imported job"; /* The text is YAML, whatever the file is called. */
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
@@ -184,10 +184,8 @@ struct kept_key {
     bool has; /* The machine gives the key itself. */
 };
 
-/*
- * Lists the names of the keys that the job gives and that the machine has (`has` is true) or does
- * not have; `text` gets "price and fabric".
- */
+/* Writes the names of the keys that the job gives and that the machine has (`has` is true) or lacks
+ * (`has` is false), such as "price and fabric". */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
 {

@@ -401,7 +401,7 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
 
-    /* `plan runs.csv` means a plan from these runs. */
+    /* `plan runs.csv` is accepted: a table in place of the job gives the runs. */
     if (names_table(&r->job.job) && !r->runs.name) {
         r->runs = r->job.job;
         r->job.job = (struct hm_document){0};

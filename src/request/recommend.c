@@ -73,7 +73,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* ---- the place that is asked about -------------------------------------------------------------
+/* ---- configuration of the question -------------------------------------------------------------
  */
 
 static int place_add(struct hm_place *place, const char *field, const char *name, double value,

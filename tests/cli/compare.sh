@@ -29,7 +29,7 @@ expect "an operand is refused" 2 "compare: unexpected operand 'softmax'" howmany
 # ---- --dry-run -------------------------------------------------------------------------------
 check "the default is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
 check "the platform server means bsp, ssp and async" bash -c '[ "$(howmany compare --dry-run --platforms server -t softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
-whole_batches() { # rows beyond whole mini-batches would make each smaller
+whole_batches() { # rows that do not fill a mini-batch would make all mini-batches smaller
   is "$(howmany compare --dry-run -t logistic -n 3 --platforms bsp | grep -o -- '--data=[^ ]* \|--batch=[^ ]*' | tr -d '\n')" "--data=dense:9900x10000 --batch=300" &&
     is "$(howmany compare --dry-run -t logistic -n 3 --platforms driver | grep -o -- '--data=[^ ]*')" "--data=dense:10000x10000"
 }

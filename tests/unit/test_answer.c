@@ -430,8 +430,8 @@ static void imbalance_limits_and_an_even_split_would_help(void **state)
                         best->time_s, 1e-12);
     }
     assert_true(found);
-    /* a real split gains what it has fewer edges on the fullest worker, and sends the copies it has
-     */
+    /* The gain of a real split comes from fewer edges on the most loaded worker; its copies of
+     * vertices are sent. */
     const struct hm_help *greedy = NULL;
     for (size_t i = 0; i < a->help_count; i++)
         greedy = strcmp(a->help[i].what, "a greedy split") == 0 ? &a->help[i] : greedy;
@@ -741,7 +741,7 @@ static void a_scheme_needs_an_allreduce(void **state)
     hm_job_free(job);
 }
 
-/* Where the parts overlap by a norm, the larger part limits. */
+/* If computing and communicating overlap by a norm, the larger of them is the limit. */
 static void overlapping_parts_share_the_step(void **state)
 {
     struct hm_job *job = parse_job("compute: 8/n\ncommunicate: 3\noverlap: {norm: 8}\n"

@@ -57,7 +57,7 @@ static void parts_are_counted(void **state)
         part_count_of("compute: 6/n\ncommunicate: [0.5*n, 0.1*n]\noverlap: {norm: 2}\n"), 2);
 }
 
-/* Parts that take no time add up to none, not to 0/0. */
+/* If computing and communicating both take 0 s, the total is 0 s, not 0/0. */
 static void no_time_overlaps_with_none(void **state)
 {
     (void)state;
@@ -231,13 +231,13 @@ static void predictions_need_a_worker(void **state)
     hm_fit_free(fit);
 }
 
-/* Deviation of the i-th run from 5 + 10 n: -d and d in turn for each n, and x for the last run. */
+/* Returns the deviation of the i-th run from 5 + 10 n: x for the last run, otherwise -d or d. */
 static double deviation(size_t i, size_t runs, double d, double x)
 {
     return i + 1 == runs ? x : i / 2 % 2 ? d : -d;
 }
 
-/* Runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
+/* Counts the outliers of runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
 static size_t count_outliers(size_t runs, double d, double x)
 {
     static const char *const terms[] = {"1", "n"};

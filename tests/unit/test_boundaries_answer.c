@@ -202,7 +202,7 @@ static void faster_is_met_exactly(void **state)
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
-    q.faster *= 1 + 0.9e-3; /* A thousandth less than asked for counts as reached. */
+    q.faster *= 1 + 0.9e-3; /* A factor 0.1 % below the wanted one is enough. */
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
@@ -304,7 +304,7 @@ static void equal_costs_prefer_less_time(void **state)
     hm_job_free(job);
 }
 
-/* More workers never help: two are the nearest, 3 / 2 times as slow. */
+/* If more workers never help, two workers are the nearest point, at 3/2 of the time of one. */
 static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"

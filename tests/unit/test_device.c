@@ -62,7 +62,7 @@ static void sides_that_are_not_aligned_are_slower(void **state)
     assert_true(hm__device_init(&d, &h100, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
     double even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
     assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) > 1.5 * even);
-    /* Products without matrix units have no such rule. */
+    /* Without matrix units, the alignment has no effect. */
     assert_true(hm__device_init(&d, &h100, HM_MATH_FP32, 32, HM_SOFTWARE_EAGER, NULL));
     even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
     assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) < 1.01 * even);

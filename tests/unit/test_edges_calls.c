@@ -32,7 +32,7 @@ static void lists_hold_texts_and_numbers(void **state)
     body_fails("plan", "[1]", HM_E_TYPE, "", "not an object");
 }
 
-/* No text at all is an empty body, but a length without a text is a wrong call. */
+/* A body of NULL with length 0 is an empty body; NULL with another length is an error. */
 static void bodies_may_be_absent(void **state)
 {
     struct hm_request *request = new_request("plan");
@@ -73,7 +73,7 @@ static void errors_have_hints(void **state)
     run_hints(request, "name one in `on`, or set cluster.price='$1/h'");
 }
 
-/* A quantity that is neither latency nor bandwidth has no unit, except one of a column. */
+/* A quantity other than latency and bandwidth has no unit, unless it is a column of the runs. */
 static void places_have_units(void **state)
 {
     static const char table[] = "n,seconds,batch,step\n1,10,64,2 ms\n2,6,64,2 ms\n4,4,64,3 ms\n";
@@ -81,7 +81,7 @@ static void places_have_units(void **state)
 
     (void)state;
     set(request, "at", "step=2ms");
-    set(request, "n", "1,2"); /* 4 workers were not run there: a fit would give their time. */
+    set(request, "n", "1,2"); /* n = 4 has no run there and would need a fit. */
     gives(request, NULL, {"best.n", 2, NULL}, {"best.time_s", 6, NULL},
           {"provenance", .text = "rows"});
     request = with_document("recommend", "runs", table);

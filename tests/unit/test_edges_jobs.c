@@ -67,7 +67,8 @@ static void refused(const char *text, const char *field, const char *message, co
     hm_job_free(job);
 }
 
-/* 6 * 50 * 64 flop a step, in the precision of the job; a machine without 16 bit uses 32. */
+/* A step has 6 * 50 * 64 flop in the precision of the job; a machine without 16-bit rates uses 32
+ * bits. */
 static void precisions_have_their_flops(void **state)
 {
     static const char head[] = "batch: 64\nnetwork: {input: 10, layers: [dense: {units: 5, "

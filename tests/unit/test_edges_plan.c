@@ -41,7 +41,7 @@ static void plans_answer_their_question(void **state)
           {"best.n", 1, NULL});
     gives(plan_with("max_n", "4", "reference", "2"), NULL, {"best.n", 4, NULL},
           {"reference", 2, NULL}, {"best.speedup", 52. / 29, NULL}, {"curve", 4, NULL});
-    /* The steps of 5 workers take 250 s, those of 4 take 290 s: 4 is cheaper. */
+    /* The job takes 250 s on 5 workers and 290 s on 4; 4 workers are cheaper. */
     gives(plan_with("deadline", "290s", NULL, NULL), NULL, {"best.n", 4, NULL},
           {"best.total_s", 290, NULL});
     gives(plan_with("deadline", "289s", NULL, NULL), NULL, {"best.n", 5, NULL});
@@ -310,14 +310,14 @@ static void ways_follow_the_fields(void **state)
 
     (void)state;
     assert_int_equal(ways_of(f).count, 0);
-    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one: bsp only. */
+    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one, only with bsp. */
     struct hm_plan_ways w = ways_of(f);
     assert_int_equal(w.count, 3);
     assert_true(w.ways[0].platform == HM_PLATFORM_ALLREDUCE &&
                 w.ways[1].platform == HM_PLATFORM_DRIVER);
     assert_true(w.ways[2].platform == HM_PLATFORM_SERVER &&
                 w.ways[2].consistency == HM_CONSISTENCY_BSP && w.ways[2].servers == 0);
-    f.platform.all = true; /* All of them: every consistency. */
+    f.platform.all = true; /* With "all", every consistency is compared. */
     f.servers = 3;
     f.colocated = true;
     f.stale_cost.value = 1.5;
@@ -327,7 +327,7 @@ static void ways_follow_the_fields(void **state)
     assert_true(w.ways[3].consistency == HM_CONSISTENCY_SSP && w.ways[3].staleness == 3);
     assert_true(w.ways[3].stale_cost == 1.5 && w.ways[4].stale_cost == 1.5);
     assert_true(w.ways[4].consistency == HM_CONSISTENCY_ASYNC && w.ways[4].staleness == 0);
-    f.backups = 2; /* Of all platforms: with and without. */
+    f.backups = 2; /* Compared with and without backups. */
     w = ways_of(f);
     assert_int_equal(w.count, 6);
     assert_true(w.ways[2].backups == 0 && w.ways[3].backups == 2);
@@ -341,7 +341,7 @@ static void servers_have_their_consistency(void **state)
 
     (void)state;
     f.platform = (struct hm_choices){{2}, 1, false};
-    f.staleness = 0; /* It implies ssp. */
+    f.staleness = 0; /* A staleness implies ssp. */
     struct hm_plan_ways w = ways_of(f);
     assert_true(w.count == 1 && w.ways[0].consistency == HM_CONSISTENCY_SSP &&
                 w.ways[0].staleness == 0);
@@ -358,7 +358,7 @@ static void servers_have_their_consistency(void **state)
     f.staleness = NAN;
     f.consistency = (struct hm_choices){{1}, 1, false};
     f.backups = 0;
-    assert_int_equal(ways_of(f).count, 1); /* No backups are no contradiction. */
+    assert_int_equal(ways_of(f).count, 1); /* A value of 0 is no contradiction. */
     f.backups = 1;
     ways_fail(f, "backups", "consistency bsp");
     f.backups = NAN;

@@ -102,7 +102,7 @@ static void recommendations_check_their_place(void **state)
     memset(name, 'a', 64);
     snprintf(name + 64, sizeof(name) - 64, "=1");
     run_fails(recommend_with("at", name), NULL, HM_E_SYNTAX, "at", "not NAME=VALUE");
-    request = recommend_with(NULL, NULL); /* With the batch, 32 quantities. */
+    request = recommend_with(NULL, NULL); /* The batch is one more quantity. */
     for (int i = 0; i < 32; i++) {
         snprintf(name, sizeof(name), "q%d=1", i);
         set(request, "at", name);

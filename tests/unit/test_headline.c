@@ -100,14 +100,14 @@ static void the_part_that_does_not_shrink(void **state)
     hm_text_free(text);
 }
 
-/* The first line has machines, the time of the job and money, and the warning. */
+/* The first line has the number of machines, the time and the cost of the job, and the warning. */
 static void the_first_line(void **state)
 {
     (void)state;
     char *text = text_of(resnet, NAN);
     char first[400];
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
-    assert_string_equal(first, "Use 2 x A100: 4.84 h, $19.34."); /* 64 take 4.62 h, for $590. */
+    assert_string_equal(first, "Use 2 x A100: 4.84 h, $19.34."); /* 64 workers: 4.62 h, $590. */
     assert_says(text, "optimum      64 workers take 4.58 % less time, for 30.5x the machine-hours");
     assert_says(text, "cheapest     1 x A100: 5.07 h, $10.14");
     assert_says(text, "node-hours for $");
@@ -210,7 +210,7 @@ static void samples_are_whole(void **state)
     hm_job_free(job);
 }
 
-/* 4 workers that are 3.9995 times as fast do four times the work. */
+/* A speedup of 3.9995 counts as four times the work. */
 static void nearly_is_enough(void **state)
 {
     struct hm_job *job = parse_job("compute: 1/n\ncommunicate: \"n > 1 ? 3.125e-5 : 0\"\n");

@@ -348,7 +348,7 @@ static void empty_results_are_rendered(void **state)
     hm_job_free(job);
 }
 
-/* ---- the traps of earlier versions ----------------------------------------------------------- */
+/* ---- errors of earlier versions -------------------------------------------------------------- */
 
 /* Each of these once gave "out of memory", no communication at all, or a crash. */
 static void old_traps_are_errors(void **state)

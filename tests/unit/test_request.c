@@ -532,7 +532,7 @@ static void plots_are_left_to_the_caller(void **state)
     hm_reply_free(reply);
 }
 
-/* ---- what goes together ------------------------------------------------------------------------
+/* ---- fields that require or exclude each other -------------------------------------------------
  */
 
 static void contradictions_name_their_field(void **state)

@@ -1,7 +1,5 @@
-/*
- * What the times of runs are of: one meaning of `batch`, rates as welcome as seconds, and runs of
- * weak scaling. The same curve must give the same prediction however it is written.
- */
+/* Units of the times of runs: the meaning of `batch`, rates in place of seconds, and runs of weak
+ * scaling. The same curve must give the same prediction in every notation. */
 #include "howmany_fit.h"
 #include "random.h"
 #include "testing.h"

@@ -23,7 +23,7 @@
 struct machine {
     /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
     const char *name, *accelerator;
-    const char *region; /* Region that the price applies to; in the arena. */
+    const char *region; /* Region to which the price applies; in the arena. */
     /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */
     double accelerators, vcpus, memory_gib;
     double price; /* Dollars per hour; negative if unknown. */
