@@ -6,7 +6,7 @@
  *
  *     fit-step [report | fit | cross] [PASSES] [SOURCE]
  *
- * report prints the errors of the present constants, fit prints better constants. cross prints the
+ * report prints the errors of the current constants, fit prints better constants. cross prints the
  * number of each row of data/steps.csv and the seconds predicted when its source was left out, for
  * the sources whose names begin with SOURCE; sorted by number they are the column held_out_s:
  *
@@ -38,13 +38,14 @@ static const struct constant {
 
 enum { CONSTANTS = sizeof(constants) / sizeof(constants[0]), ROWS = 4096, GROUPS = 512 };
 
-/* A row of either table: its group for the loss, and whether it is left out. */
+/* A row of the table of steps or of collectives: its group in the loss, and whether it is left
+ * out. */
 struct fit_row {
     const struct hm_measured_step *step;
     const struct hm_measured_collective *collective;
     int group;
     bool out, platform;
-    double error; /* ln(predicted / measured). */
+    double error; /* The error is ln(predicted / measured). */
 };
 
 static struct fit_row rows[ROWS];
@@ -86,7 +87,7 @@ static void row_predict(struct fit_row *r, const struct hm_constants *k)
     }
 }
 
-/* Mean over the groups of the mean absolute error of rows that are not left out. */
+/* Returns the mean over the groups of the mean absolute error of rows that are not left out. */
 static double loss(const struct hm_constants *k)
 {
     double sums[GROUPS] = {0}, total = 0;
@@ -96,7 +97,8 @@ static double loss(const struct hm_constants *k)
         if (rows[i].out || rows[i].platform)
             continue;
         row_predict(&rows[i], k);
-        /* A few rows that no constants explain must not decide. */
+        /* Errors are limited, so that a few rows that no constants explain do not dominate the
+         * loss. */
         sums[rows[i].group] += fmin(fabs(rows[i].error), 0.7);
         counts[rows[i].group]++;
     }
@@ -108,7 +110,7 @@ static double loss(const struct hm_constants *k)
     return used ? total / used : 0;
 }
 
-/* Coordinate descent: each constant in turn is moved up or down as long as the loss falls. */
+/* Improves the constants by coordinate descent; returns the loss. */
 static double descend(struct hm_constants *k, int passes, bool verbose)
 {
     double best = loss(k), steps[CONSTANTS];
@@ -157,7 +159,7 @@ static const char *row_source(const struct fit_row *r)
     return r->step ? r->step->source : r->collective->source;
 }
 
-/* Prints the median absolute error, and quantiles of measured over predicted, of some rows. */
+/* Prints the median absolute error and the quantiles of measured / predicted of some rows. */
 static void report_rows(const char *label, const char *source, const char *network, int software,
                         int alone)
 {
@@ -231,7 +233,7 @@ static void cross(int passes, const char *prefix)
         for (size_t k = 0; k < row_count; k++)
             rows[k].out = left_out_with(&rows[i], &rows[k]);
         struct hm_constants k = hm__constants;
-        /* The present constants have seen all rows, so the search starts away from them. */
+        /* The current constants were chosen from all rows, so the search starts at other values. */
         for (size_t j = 0; j < CONSTANTS && !rows[i].platform; j++) {
             double moved = *constant_at(&k, j) * (j % 2 ? 1.25 : 0.8);
             *constant_at(&k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);

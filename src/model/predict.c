@@ -32,7 +32,7 @@ int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double 
 double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
                              const struct hm_constants *constants)
 {
-    const struct hm_wires wires = {.network = cluster->network,
+    const struct hm_wires wires = {.fabric = cluster->fabric,
                                    .link = cluster->node.link,
                                    .per_node = cluster->node.accelerators,
                                    .servers = 1};

@@ -6,17 +6,18 @@
 #include "sheet_spread.h"
 
 /*
- * Predicts a step of the job on n workers of its own cluster: time and memory of *ret_point. way
- * NULL: the communication that the job describes. constants NULL: those of this version.
+ * Predicts a step of the job on n workers of its own cluster; the time and memory of *ret_point are
+ * set. If way is NULL, the job's own communication is used; if constants is NULL, those of this
+ * version.
  */
 int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double n,
                      const struct hm_constants *constants, struct hm_point *ret_point,
                      struct hm_err *err);
-/* Seconds of an all-reduce of `bytes` among n workers of the cluster. */
+/* Returns the seconds of an all-reduce of `bytes` among n workers of the cluster. */
 double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
                              const struct hm_constants *constants);
 
-/* The 90 % interval of an all-reduce, from errors on held-out sources. */
+/* Returns the 90 % interval of an all-reduce, from errors on held-out sources. */
 struct hm_interval hm__predict_allreduce_interval(void);
 
 #endif
