@@ -438,11 +438,12 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* The bits of a parameter decide: 64 is fp64; 32 is TF32 if the machine has it,
-                     else fp32; 16 is bf16 if the machine has it, else fp16. */
+    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is mixed precision (bf16, else fp16)
+                     where the machine has matrix units for it, else fp32; 16 is bf16 where the
+                     machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
-    HM_MATH_TF32,
+    HM_MATH_TF32, /* TF32 where the machine has it, else fp32. */
     HM_MATH_BF16,
     HM_MATH_FP16,
     HM_MATH_FP8,
