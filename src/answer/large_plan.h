@@ -10,6 +10,8 @@ struct hm_large_question {
     double max_n;      /* At most this number of workers. */
     double deadline_s; /* The job must end in this time, at the least cost. */
     double budget;     /* The job may cost this much. */
+    double certainty;  /* Probability with which deadline and budget must be met. */
+    enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
     double
         slack; /* The recommended n is the smallest whose time is within this share of the best. */
 };
@@ -21,6 +23,9 @@ struct hm_large_question {
 int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const struct hm_large_question *question,
                    struct hm_large_answer **ret_answer, struct hm_err *err);
+
+/* Choose the best, the recommended and the alternative points of an answer (large_choose.c). */
+void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_question *question);
 
 /* The best layouts for one n. */
 enum { HM_LARGE_TOP = 8 };

@@ -33,17 +33,22 @@ static enum sheet_kind point_sheet_kind(const struct hm_search *s, const struct 
     return p->nodes > 1 ? HM_SHEET_NODES : HM_SHEET_NODE;
 }
 
-void hm__answer_sheet_error(struct hm_answer *a, const struct hm_search *s)
+double hm__sheet_intervals(const struct hm_search *s, struct hm_point *points, size_t count)
 {
-    if (s->question->fit)
-        return;
-    a->level = SHEET_LEVEL;
-    for (size_t i = 0; i < a->point_count; i++) {
-        struct hm_point *p = &a->points[i];
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *p = &points[i];
         enum sheet_kind kind = point_sheet_kind(s, p);
         p->low_s = p->time_s * exp(sheet_errors[kind].low);
         p->high_s = p->time_s * exp(sheet_errors[kind].high);
     }
+    return SHEET_LEVEL;
+}
+
+void hm__answer_sheet_error(struct hm_answer *a, const struct hm_search *s)
+{
+    if (s->question->fit)
+        return;
+    a->level = hm__sheet_intervals(s, a->points, a->point_count);
     size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
     if (at < a->point_count)
         a->sheet_kind = sheet_errors[point_sheet_kind(s, &a->points[at])].title;

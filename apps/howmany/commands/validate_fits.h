@@ -59,9 +59,11 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Print how well answers hold on sources that did not choose the rule of the fits: errors, coverage
- * and width by source, and the reliability of stated probabilities. Returns an exit code.
+ * Print the headline rule on the examples, and, if data is given, how well answers hold on sources
+ * that did not choose the rule of the fits: errors, coverage and width by source, and the
+ * reliability of stated probabilities. Returns an exit code; it is EXIT_NO_ANSWER if the headline
+ * rule is broken.
  */
-int validate_answers(const char *data, bool json);
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog);
 
 #endif
