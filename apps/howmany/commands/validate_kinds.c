@@ -33,8 +33,8 @@ static void add_row(struct step_kinds *all, enum hm_sheet_kind kind, const char 
 
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b)
 {
-    const double one = a->job->cluster.network.bandwidth_bytes_per_s;
-    const double other = b->job->cluster.network.bandwidth_bytes_per_s;
+    const double one = a->job->cluster.fabric.bandwidth_bytes_per_s;
+    const double other = b->job->cluster.fabric.bandwidth_bytes_per_s;
 
     return strcmp(a->source, b->source) == 0 && strcmp(a->network, b->network) == 0 &&
            strcmp(a->machine, b->machine) == 0 && strcmp(a->precision, b->precision) == 0 &&
