@@ -14,17 +14,22 @@ static const struct hm_sheet_error *point_sheet_error(const struct hm_search *s,
     return &hm__sheet_errors[hm__sheet_kind(s->job, s->cluster, &s->way, p->n)];
 }
 
-void hm__answer_sheet_error(struct hm_answer *a, const struct hm_search *s)
+double hm__sheet_intervals(const struct hm_search *s, struct hm_point *points, size_t count)
 {
-    if (s->question->fit)
-        return;
-    a->level = SHEET_LEVEL;
-    for (size_t i = 0; i < a->point_count; i++) {
-        struct hm_point *p = &a->points[i];
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *p = &points[i];
         const struct hm_interval interval = hm__sheet_interval(point_sheet_error(s, p));
         p->low_s = p->time_s * interval.low;
         p->high_s = p->time_s * interval.high;
     }
+    return SHEET_LEVEL;
+}
+
+void hm__answer_sheet_error(struct hm_answer *a, const struct hm_search *s)
+{
+    if (s->question->fit)
+        return;
+    a->level = hm__sheet_intervals(s, a->points, a->point_count);
     size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
     if (at < a->point_count)
         a->sheet_kind = point_sheet_error(s, &a->points[at])->title;

@@ -1,6 +1,7 @@
 /* Clusters: setting defaults, checking and freeing. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "checks.h"
 #include "err.h"
@@ -158,4 +159,10 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
 int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err)
 {
     return hm__cluster_check(cluster, "", err);
+}
+
+bool hm__cluster_has_gpus(const struct hm_cluster *c)
+{
+    return c->node.accelerators > 1 &&
+           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
 }

@@ -164,6 +164,15 @@ rm "$HOME/.local/share/howmany/catalog/gcp.yaml"
 expect "import to standard output" 0 "q.small" howmany catalog import "$work/vms.csv" --output -
 expect "import of an unknown region is refused" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there
 rm -rf "$HOME/.local"
+whole_catalog() { # a price list of all machines changes their prices and nothing else
+  local same='.machines | sort_by(.name) | map(del(.price_per_h, .source, .date))'
+  howmany catalog list machines --json | jq "$same" >"$work/before"
+  { echo InstanceType,Price,Region && howmany catalog list machines --names | sed 's/$/,1,here/'; } >"$work/all.csv"
+  howmany catalog import "$work/all.csv" && howmany catalog list machines --json | jq "$same" | diff "$work/before" - &&
+    howmany catalog list machines --json | jq -e '[.machines[].price_per_h] | unique == [1]'
+}
+check "a price list of all machines keeps their hardware" whole_catalog
+rm -rf "$HOME/.local"
 if [ "$HM_ZLIB" = 1 ]; then
   gzip -c "$work/vms.csv" >"$work/vms.csv.gz"
   expect "import of a gzip file" 0 "q.small" howmany catalog import "$work/vms.csv.gz" --output -

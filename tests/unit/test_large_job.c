@@ -146,7 +146,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
 static void plans_keep_what_is_given(void **state)
 {
     struct hm_large_answer *a = plan_job(START, "parallel: {tensor: 2, zero: 1}\n", 64);
-    const struct hm_large_choice *c = &a->points[a->best];
+    const struct hm_large_choice *c = &a->points[a->recommended];
 
     (void)state;
     assert_true(a->feasible && c->fits && c->n == 64 && c->nodes == 8);
@@ -159,7 +159,7 @@ static void plans_keep_what_is_given(void **state)
     /* A layout that does not fit in memory is still answered, with the changes that make it fit. */
     a = plan_job(
         START, "parallel: {data: 8, micro_batch: 8, recompute: none, zero: 3, tp: 1, pp: 1}\n", 8);
-    c = &a->points[a->best];
+    c = &a->points[a->recommended];
     assert_true(!a->feasible && !c->fits && c->step.time_s > 0 && c->memory.total > 80e9);
     assert_true(c->layout.micro_batch == 8 && a->hint_count > 0);
     for (size_t i = 0; i < a->hint_count; i++)
