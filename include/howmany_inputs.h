@@ -352,12 +352,25 @@ struct hm_link {
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
 };
 
+/* Generation of a GPU, which decides which kernels libraries have for it. */
+enum hm_generation {
+    HM_GENERATION_UNKNOWN, /* Unknown, older or of another maker. */
+    HM_GENERATION_VOLTA,
+    HM_GENERATION_AMPERE,
+    HM_GENERATION_ADA,
+    HM_GENERATION_HOPPER,
+    HM_GENERATION_BLACKWELL, /* B200 and its relatives; not the cards for work stations. */
+    HM_GENERATION_COUNT
+};
+
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
 struct hm_node {
+    enum hm_generation generation;
     double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
                                             and fp64; 0 or NaN: unknown. */
-    double flops_bf16, flops_tf32, flops_fp8; /* Peak flop/s in bf16, TF32 and fp8, dense; 0 or NaN:
-                                                 the worker has no such units. */
+    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
+                                      no such units. */
+    double flops_fp8, flops_fp4;   /* The same in fp8 and fp4. */
     double processors;        /* Number of processors of one worker that share a matrix product:
                                  multiprocessors of a GPU. If it is known, training steps of networks
                                  with layers are modelled by their operations; 0 or NaN: unknown. */
