@@ -6,14 +6,17 @@
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
  *
- * HM_RECORD=1 writes the answers of today into the file. The argument is the name of the file.
+ * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
+ * The argument is the name of the file. A second argument K makes every K-th request without memory
+ * instead: the N-th allocation fails, for many N, and the request must fail for want of memory.
  */
 #include "request_testing.h"
 
 /* SHOWN: a longer list is shortened. */
-enum { SHOWN = 4, DOCUMENTS = 64, LINE = 1 << 16, TEXT = 1 << 20 };
+enum { SHOWN = 4, DOCUMENTS = 64, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
+static size_t memory_every; /* 0: answers are compared. */
 
 struct document {
     char name[80];
@@ -27,6 +30,9 @@ struct kept {
     char line[LINE];
     int number;
     size_t requests, wrong;
+    /* The lines "FIELD VALUE" of the request. */
+    char fields[FIELDS][LINE / 16];
+    size_t field_count;
 };
 
 /* ---- answers as lines ------------------------------------------------------------------------ */
@@ -202,27 +208,78 @@ static char *kept_read_block(struct kept *k, bool copy)
     return l.text;
 }
 
-static const struct document *kept_find(const struct kept *k, const char *name)
+/* Reads an example as a document of this name. */
+static const struct document *kept_load(struct kept *k, const char *name)
+{
+    struct document *d = &k->documents[k->document_count++];
+    FILE *file = open_source(name);
+
+    assert_true(k->document_count <= DOCUMENTS);
+    assert_non_null(d->text = calloc(1, TEXT));
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    assert_true(fread(d->text, 1, TEXT - 1, file) > 0);
+    fclose(file);
+    return d;
+}
+
+static const struct document *kept_find(struct kept *k, const char *name)
 {
     for (size_t i = 0; i < k->document_count; i++)
         if (strcmp(k->documents[i].name, name) == 0)
             return &k->documents[i];
+    if (strchr(name, '/'))
+        return kept_load(k, name);
     fail_msg("%s:%d: no document %s", file_name, k->number, name);
     return NULL;
 }
 
 /* Sets a field from a line "FIELD VALUE"; *err gets the error. */
-static int request_set_line(struct kept *k, struct hm_request *request, struct hm_err *err)
+static int request_set_line(struct kept *k, struct hm_request *request, const char *line,
+                            struct hm_err *err)
 {
-    char *value = strchr(k->line, ' ');
+    const char *value = strchr(line, ' ');
+    char field[80];
 
     if (!value)
-        fail_msg("%s:%d: '%s' is not FIELD VALUE", file_name, k->number, k->line);
-    *value++ = '\0';
-    if (*value != '@')
-        return hm_request_set(request, k->line, value, err);
-    const struct document *d = kept_find(k, value + 1);
-    return hm_request_set_document(request, k->line, d->name, d->text, strlen(d->text), err);
+        fail_msg("%s:%d: '%s' is not FIELD VALUE", file_name, k->number, line);
+    snprintf(field, sizeof(field), "%.*s", (int)(value - line), line);
+    if (value[1] != '@')
+        return hm_request_set(request, field, value + 1, err);
+    const struct document *d = kept_find(k, value + 2);
+    return hm_request_set_document(request, field, d->name, d->text, strlen(d->text), err);
+}
+
+/* Makes the request of today and runs it. */
+static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
+                    struct hm_err *err)
+{
+    struct hm_request *request = NULL;
+    int rc = hm_request_new(verb, &request, err);
+
+    for (size_t i = 0; rc == 0 && i < k->field_count; i++)
+        rc = request_set_line(k, request, k->fields[i], err);
+    if (rc == 0)
+        rc = hm_request_run(request, NULL, ret_reply, err);
+    hm_request_free(request);
+    return rc;
+}
+
+/* Lets one allocation after the other fail, later ones in growing steps. */
+static void kept_run_without_memory(struct kept *k, const char *verb)
+{
+    bool done = false;
+
+    for (long after = 0; !done; after += 1 + after / 16) {
+        struct hm_reply *reply = NULL;
+        struct hm_err err = {0};
+        hm__alloc_fail_after(after);
+        int rc = kept_run(k, verb, &reply, &err);
+        hm__alloc_fail_after(-1);
+        done = rc != HM_E_NOMEM;
+        if (rc == HM_E_NOMEM && reply)
+            fail_msg("%s:%d: a reply after %ld allocations", file_name, k->number, after);
+        hm_reply_free(reply);
+    }
 }
 
 static void kept_compare(struct kept *k, const char *verb, const char *got, int at)
@@ -242,26 +299,29 @@ static void kept_compare(struct kept *k, const char *verb, const char *got, int 
 
 static void kept_request(struct kept *k, const char *verb)
 {
-    struct hm_request *request = new_request(verb);
     struct lines l = {.text = malloc(TEXT)};
     struct hm_err err = {0};
     struct hm_reply *reply = NULL;
-    int rc = 0, at = k->number;
+    int at = k->number;
 
     assert_non_null(l.text);
     l.text[0] = '\0';
-    while (kept_read(k, true) && strcmp(k->line, "answer") != 0)
-        if (rc == 0)
-            rc = request_set_line(k, request, &err);
-    if (rc == 0)
-        rc = hm_request_run(request, NULL, &reply, &err);
-    if (rc)
-        lines_add_error(&l, &err);
-    else
-        lines_add_reply(&l, reply);
-    kept_compare(k, verb, l.text, at);
+    for (k->field_count = 0; kept_read(k, true) && strcmp(k->line, "answer") != 0;) {
+        assert_true(k->field_count < FIELDS);
+        snprintf(k->fields[k->field_count++], sizeof(k->fields[0]), "%.4000s", k->line);
+    }
+    if (memory_every == 0) {
+        if (kept_run(k, verb, &reply, &err))
+            lines_add_error(&l, &err);
+        else
+            lines_add_reply(&l, reply);
+        kept_compare(k, verb, l.text, at);
+    } else {
+        free(kept_read_block(k, false));
+        if (k->requests++ % memory_every == 0)
+            kept_run_without_memory(k, verb);
+    }
     hm_reply_free(reply);
-    hm_request_free(request);
     free(l.text);
 }
 
@@ -284,7 +344,7 @@ static void answers_are_kept(void **state)
     snprintf(path, sizeof(path), "%s/tests/data/answers/%s.txt", root ? root : ".", file_name);
     if (!(k.in = fopen(path, "r")))
         fail_msg("cannot open %s", path);
-    if (record && strcmp(record, "1") == 0)
+    if (record && strcmp(record, "1") == 0 && memory_every == 0)
         assert_non_null(k.out = tmpfile());
     while (kept_read(&k, true)) {
         if (sscanf(k.line, "document %79s", name) == 1)
@@ -316,8 +376,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_kept)};
 
-    if (argc != 2)
+    if (argc < 2 || argc > 3)
         return 2;
     file_name = argv[1];
+    memory_every = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
 }
