@@ -297,7 +297,7 @@ static void read_data(const char *data, size_t size, struct outcome *o)
 static const struct reader {
     const char *folder;
     void (*read)(const char *data, size_t size, struct outcome *o);
-    size_t every; /* Every so many of the variants is read; 0: all. */
+    size_t every; /* Only every N-th variant is read, for N = every; 0 means all. */
 } readers[] = {{"import", read_import}, {"traces", read_traces}, {"runs", read_runs},
                {"spec", read_spec, 4},  {"graph", read_graph},   {"uai", read_uai},
                {"data", read_data}};
