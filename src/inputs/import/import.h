@@ -87,6 +87,7 @@ struct hm_imported {
     /* Results. */
     const struct hm_importer *importer;
     bool partial; /* The file is cut short or damaged; what was whole was taken. */
+    double nodes; /* Nodes that a benchmark of communication ran on; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, which is not known. */
     struct hm_text facts_text;
     struct hm_json facts; /* Writes into facts_text; an object is open while the reader runs. */
