@@ -125,11 +125,14 @@ static double search_error(const struct gpu_search *g, double x)
     return hm__values_median(errors, count);
 }
 
-/* Finds the figure with which the model is right in the median, by bisection of its logarithm: the
- * faster the machine, the shorter the time. Sets 0 if the operations were not timed. */
+/*
+ * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
+ * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no figure
+ * gives their times, since they are limited by the memory and not by the figure.
+ */
 static void search_solve(const struct gpu_search *g, double low, double high)
 {
-    if (isnan(search_error(g, low))) {
+    if (!(search_error(g, low) > 0) || !(search_error(g, high) < 0)) {
         *g->value = 0;
         return;
     }

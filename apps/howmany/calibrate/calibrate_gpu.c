@@ -2,7 +2,8 @@
  * A GPU behind CUDA's driver, which is loaded at run time. Kernels are a few lines of PTX that the
  * driver compiles: one that does nothing, one that adds two arrays, and one that fills memory with
  * random numbers, since products of zeros run faster than real ones. Times are between two events
- * on the device, after a warm-up run.
+ * on the device, after a warm-up run. Operations are captured in a graph that is replayed, so that
+ * the host, which may need longer for a launch than the device for the operation, is not measured.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +18,14 @@
 enum {
     ATTRIBUTE_PROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     STREAM_NON_BLOCKING = 1,
-    LAUNCHES_MAX = 512 /* Launches that the driver queues without waiting for the device. */
+    CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
+    GRAPH_OPS = 32,     /* Most operations in one graph. */
+    LAUNCHES_MAX = 512  /* Launches that the driver queues without waiting for the device. */
 };
 
 /* Most bytes for operands; the largest operation of the list needs a little less. */
 static const double POOL_BYTES = 4e9;
+static const double GRAPH_TIME_S = 1e-3;
 
 static const char kernels[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -129,6 +133,37 @@ static double gpu_bytes(const struct hm_timing *op)
     return 4096;
 }
 
+static void drop_graph(struct cuda_state *cuda)
+{
+    if (cuda->graph)
+        cuda->driver.ready_destroy(cuda->graph);
+    cuda->graph = NULL;
+}
+
+/* Captures the operation several times, for about a millisecond. A library may refuse, which is no
+ * error. */
+static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
+{
+    struct cuda_driver *d = &cuda->driver;
+    void *graph = NULL;
+    double began = cli_now_s();
+    int rc = launch_op(cuda, op);
+
+    drop_graph(cuda);
+    if (rc || d->stream_wait(cuda->stream) || op->what == HM_TIMED_LAUNCH)
+        return;
+    cuda->graph_ops = (size_t)fmin(fmax(GRAPH_TIME_S / (cli_now_s() - began), 1), GRAPH_OPS);
+    if (d->capture_begin(cuda->stream, CAPTURE_THREAD))
+        return;
+    for (size_t i = 0; rc == 0 && i < cuda->graph_ops; i++)
+        rc = launch_op(cuda, op);
+    if (d->capture_end(cuda->stream, &graph) == 0 && graph && rc == 0 &&
+        d->graph_make(&cuda->graph, graph, 0))
+        cuda->graph = NULL;
+    if (graph)
+        d->graph_destroy(graph);
+}
+
 static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, struct hm_err *err)
 {
     struct cuda_state *cuda = d->state;
@@ -156,7 +191,25 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)
         return cuda_fail(cuda, "cuStreamSynchronize", rc, err);
-    return refused ? 0 : 1;
+    if (refused)
+        return 0;
+    capture_op(cuda, op);
+    return 1;
+}
+
+/* Starts the prepared operation at least `times` times; sets how often. */
+static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
+                       size_t *ret_done)
+{
+    int rc = 0;
+
+    *ret_done = 0;
+    while (rc == 0 && *ret_done < times) {
+        rc = cuda->graph ? cuda->driver.graph_launch(cuda->graph, cuda->stream)
+                         : launch_op(cuda, op);
+        *ret_done += cuda->graph ? cuda->graph_ops : 1;
+    }
+    return rc;
 }
 
 /* Times the host alone: launches that the driver queues while the device works. */
@@ -187,16 +240,17 @@ static int gpu_run(struct calibrate_device *d, const struct hm_timing *op, size_
 
     if (op->what == HM_TIMED_LAUNCH)
         return gpu_run_host(cuda, op, times, ret_seconds, err);
+    size_t done = 1;
     int rc = cuda->driver.event_record(cuda->from, cuda->stream);
-    for (size_t i = 0; rc == 0 && i < times; i++)
-        rc = launch_op(cuda, op);
+    if (rc == 0)
+        rc = launch_many(cuda, op, times, &done);
     if (rc == 0)
         rc = cuda->driver.event_record(cuda->to, cuda->stream);
     if (rc == 0)
         rc = cuda->driver.event_wait(cuda->to);
     if (rc == 0)
         rc = cuda->driver.event_elapsed(&milliseconds, cuda->from, cuda->to);
-    *ret_seconds = 1e-3 * (double)milliseconds;
+    *ret_seconds = 1e-3 * (double)milliseconds * (double)times / (double)done;
     return rc ? cuda_fail(cuda, "a timed operation", rc, err) : 0;
 }
 
@@ -238,6 +292,12 @@ static int load_driver(struct cuda_driver *driver, struct hm_err *err)
         {"cuLaunchKernel", &driver->launch},
         {"cuStreamCreate", &driver->stream_create},
         {"cuStreamSynchronize", &driver->stream_wait},
+        {"cuStreamBeginCapture_v2", &driver->capture_begin},
+        {"cuStreamEndCapture", &driver->capture_end},
+        {"cuGraphInstantiateWithFlags", &driver->graph_make},
+        {"cuGraphLaunch", &driver->graph_launch},
+        {"cuGraphDestroy", &driver->graph_destroy},
+        {"cuGraphExecDestroy", &driver->ready_destroy},
         {"cuEventCreate", &driver->event_create},
         {"cuEventRecord", &driver->event_record},
         {"cuEventSynchronize", &driver->event_wait},
@@ -345,6 +405,7 @@ static void gpu_close(struct calibrate_device *d)
 {
     struct cuda_state *cuda = d->state;
 
+    drop_graph(cuda);
     cuda_conv_close(cuda);
     cuda_blas_close(cuda);
     if (cuda->memory)

@@ -120,7 +120,7 @@ static int measure_device(struct calibrate_session *s)
     const struct calibrate_effort effort = {
         .rounds = replay ? 1 : quick ? 2 : 4,
         .samples = replay ? 1 : quick ? 3 : 8,
-        .sample_s = quick ? 1e-3 : s->device.facts.gpu ? 8e-3 : 2e-2,
+        .sample_s = quick ? 1e-3 : s->device.facts.gpu ? 5e-3 : 2e-2,
         .longest_s = replay ? INFINITY : quick ? 0.1 : 0.5,
         .step = show_step,
         .stopped = is_stopped,

@@ -34,6 +34,12 @@ struct cuda_driver {
                   unsigned bz, unsigned shared, void *stream, void **parameters, void **extra);
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_wait)(void *stream);
+    int (*capture_begin)(void *stream, int mode);
+    int (*capture_end)(void *stream, void **graph);
+    int (*graph_make)(void **ready, void *graph, unsigned long long flags);
+    int (*graph_launch)(void *ready, void *stream);
+    int (*graph_destroy)(void *graph);
+    int (*ready_destroy)(void *ready);
     int (*event_create)(void **event, unsigned flags);
     int (*event_record)(void *event, void *stream);
     int (*event_wait)(void *event);
@@ -56,6 +62,8 @@ struct cuda_state {
     int device;
     void *context, *stream, *from, *to; /* Events before and after the timed operations. */
     void *empty, *add, *fill;           /* Kernels. */
+    void *graph; /* The prepared operation several times as a graph; NULL: it cannot be captured. */
+    size_t graph_ops; /* Number of operations in the graph. */
     cuda_memory memory;                 /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;

@@ -1,6 +1,7 @@
 /*
- * Convolutions by cuDNN 8 or later, if it is installed, with the maps of a position together
- * (NHWC), as matrix units want them. The library chooses the algorithm that it expects to be the
+ * Convolutions by cuDNN 8 or later, if it is installed: with the maps of a position together (NHWC)
+ * as matrix units want them, and map by map (NCHW) in fp32, which has no matrix units. The library
+ * chooses the algorithm that it expects to be the
  * fastest.
  */
 #include <math.h>
@@ -14,6 +15,7 @@
 
 /* Numbers of cuDNN's enumerations. */
 enum {
+    FORMAT_NCHW = 0,
     FORMAT_NHWC = 1,
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
@@ -166,12 +168,13 @@ static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
     int math = op->math == HM_MATH_BF16   ? MATH_TENSOR
                : op->math == HM_MATH_TF32 ? MATH_DEFAULT
                                           : MATH_FMA;
-    int rc = v->tensor_set(v->in, FORMAT_NHWC, type, n, in, side, side);
+    int format = op->math == HM_MATH_FP32 ? FORMAT_NCHW : FORMAT_NHWC;
+    int rc = v->tensor_set(v->in, format, type, n, in, side, side);
 
     if (rc == 0)
-        rc = v->tensor_set(v->out, FORMAT_NHWC, type, n, out, small, small);
+        rc = v->tensor_set(v->out, format, type, n, out, small, small);
     if (rc == 0)
-        rc = v->filter_set(v->filter, type, FORMAT_NHWC, out, in, window, window);
+        rc = v->filter_set(v->filter, type, format, out, in, window, window);
     if (rc == 0)
         rc = v->conv_set(v->conv, pad, pad, stride, stride, 1, 1, CROSS_CORRELATION, DATA_FLOAT);
     if (rc == 0)

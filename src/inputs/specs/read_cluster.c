@@ -284,6 +284,14 @@ static int read_card(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
+/* A machine that was measured alone has no network: it is one node until a network is given. */
+static void limit_alone(const struct hm_value *map, struct hm_cluster *cluster)
+{
+    if (hm__value_get(map, "measured") && isnan(cluster->max_nodes) &&
+        !(cluster->network.bandwidth_bytes_per_s > 0))
+        cluster->max_nodes = 1;
+}
+
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster)
 {
@@ -296,7 +304,10 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
         return rc;
     /* Skip the first field, `machine`: a machine cannot start from another machine. */
     rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 /* Returns the set of keys of enum hm_cluster_key that a map contains. */
@@ -345,10 +356,7 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         cluster->node.processors = NAN;
     if (rc == 0)
         rc = read_parts(reader, value, cluster);
-    /* A machine that was measured alone has no network: it is one node until a network is given. */
-    if (rc == 0 && hm__value_get(value, "measured") && isnan(cluster->max_nodes) &&
-        !(cluster->network.bandwidth_bytes_per_s > 0))
-        cluster->max_nodes = 1;
+    limit_alone(value, cluster);
     return rc;
 }
 
