@@ -6,9 +6,9 @@
  *
  *     fit-step [report | fit | cross] [PASSES]
  *
- * report prints the errors of the present constants, fit prints better constants, cross the errors
- * on rows that were left out. The loss is the mean over groups (source and network) of the mean
- * of |ln(predicted/measured)|, so that large tables do not outweigh small ones.
+ * report prints the errors of the current constants, fit prints better constants, and cross prints
+ * the errors on rows that were left out. The loss is the mean over groups (source and network) of
+ * the mean of |ln(predicted/measured)|, so that large tables do not outweigh small ones.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,13 +31,14 @@ static const struct constant {
 
 enum { CONSTANTS = sizeof(constants) / sizeof(constants[0]), ROWS = 4096, GROUPS = 512 };
 
-/* A row of either table: its group for the loss, and whether it is left out. */
+/* A row of the table of steps or of collectives: its group in the loss, and whether it is left
+ * out. */
 struct fit_row {
     const struct hm_measured_step *step;
     const struct hm_measured_collective *collective;
     int group;
     bool out;
-    double error; /* ln(predicted / measured). */
+    double error; /* The error is ln(predicted / measured). */
 };
 
 static struct fit_row rows[ROWS];
@@ -79,7 +80,7 @@ static void row_predict(struct fit_row *r, const struct hm_constants *k)
     }
 }
 
-/* Mean over the groups of the mean absolute error of rows that are not left out. */
+/* Returns the mean over the groups of the mean absolute error of rows that are not left out. */
 static double loss(const struct hm_constants *k)
 {
     double sums[GROUPS] = {0}, total = 0;
@@ -89,7 +90,8 @@ static double loss(const struct hm_constants *k)
         if (rows[i].out)
             continue;
         row_predict(&rows[i], k);
-        /* A few rows that no constants explain must not decide. */
+        /* Errors are limited, so that a few rows that no constants explain do not dominate the
+         * loss. */
         sums[rows[i].group] += fmin(fabs(rows[i].error), 0.7);
         counts[rows[i].group]++;
     }
@@ -101,7 +103,7 @@ static double loss(const struct hm_constants *k)
     return used ? total / used : 0;
 }
 
-/* Whether a constant is fixed because rows of the tables hardly depend on it. */
+/* Improves the constants by coordinate descent; returns the loss. */
 static double descend(struct hm_constants *k, int passes, bool verbose)
 {
     double best = loss(k), steps[CONSTANTS];
@@ -150,7 +152,7 @@ static const char *row_source(const struct fit_row *r)
     return r->step ? r->step->source : r->collective->source;
 }
 
-/* Prints the median absolute error, and quantiles of measured over predicted, of some rows. */
+/* Prints the median absolute error and the quantiles of measured / predicted of some rows. */
 static void report_rows(const char *label, const char *source, const char *network, int software,
                         int alone)
 {
@@ -201,7 +203,8 @@ static void report(bool details)
         }
 }
 
-/* Leaves out each source with fewer than half of the rows, and each network of the others. */
+/* Leaves out, one after another, each source with fewer than half of the rows, and each network of
+ * the other sources. */
 static void cross(int passes)
 {
     static double kept[ROWS];
@@ -221,7 +224,7 @@ static void cross(int passes)
             count += same;
         }
         struct hm_constants k = hm__constants;
-        /* The present constants have seen all rows, so the search starts away from them. */
+        /* The current constants were chosen from all rows, so the search starts at other values. */
         for (size_t j = 0; j < CONSTANTS; j++) {
             double moved = *constant_at(&k, j) * (j % 2 ? 1.25 : 0.8);
             *constant_at(&k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);

@@ -233,10 +233,7 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
     return best;
 }
 
-/*
- * Sets the recommended point and how many times the machine-hours of the knee it needs. The
- * expected best point is kept as it is if one worker is the fastest.
- */
+/* Sets the recommended point, and its machine-hours relative to those of the knee. */
 static void answer_recommend(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)
 {
@@ -270,8 +267,8 @@ static void answer_find_alternatives(struct hm_answer *a, const struct hm_search
     by.alpha = 1 / fmax(time_s, 1e-300);
     by.beta = 1 / fmax(expense, 1e-300);
     a->balanced = hm__curve_best(&by, c);
-    /* The points ascend by n: more workers than the fastest alternative has would buy the last per
-     * cent. */
+    /* The points ascend by n. The balanced choice must not have more workers than the fastest
+     * one. */
     if (a->fastest != HM_NONE && a->balanced != HM_NONE && a->balanced > a->fastest)
         a->balanced = a->fastest;
 }

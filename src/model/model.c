@@ -94,14 +94,14 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
         if (rc)
             return rc;
     }
-    m->wires = (struct hm_wires){.network = c->network,
+    m->wires = (struct hm_wires){.fabric = c->fabric,
                                  .link = c->node.link,
                                  .per_node = c->node.accelerators,
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
                                  .outside = hm__way_nodes(&m->variant.way) > 0};
-    m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
-    m->wires.network.latency_s *= m->variant.latency;
+    m->wires.fabric.bandwidth_bytes_per_s *= m->variant.bandwidth;
+    m->wires.fabric.latency_s *= m->variant.latency;
     return 0;
 }
 
@@ -145,8 +145,8 @@ static void set_symbols(struct hm_model *m)
     s[HM_SYMBOL_BATCH] = m->batch;
     s[HM_SYMBOL_WEIGHT] = m->job->precision / 8;
     s[HM_SYMBOL_FLOPS] = m->flops;
-    s[HM_SYMBOL_BANDWIDTH] = m->wires.network.bandwidth_bytes_per_s;
-    s[HM_SYMBOL_LATENCY] = m->wires.network.latency_s;
+    s[HM_SYMBOL_BANDWIDTH] = m->wires.fabric.bandwidth_bytes_per_s;
+    s[HM_SYMBOL_LATENCY] = m->wires.fabric.latency_s;
     if (m->cluster)
         s[HM_SYMBOL_MEMORY_BANDWIDTH] = m->cluster->node.memory_bandwidth_bytes_per_s;
     if (m->counts) {
@@ -242,7 +242,7 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    /* Number of workers; of one worker, the samples of a forward pass and the passes. */
+    /* Number of workers; samples of one forward pass of a worker; number of passes of a worker. */
     double *n, *batch, *passes;
     double *scratch; /* Buffer for the values of a formula. */
     double *forward; /* Seconds of the forward pass, if the layers are known. */
@@ -251,8 +251,8 @@ struct eval_space {
     double *used; /* Number of workers whose gradients are used. */
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
-    double *finish; /* Seconds of a step whose buckets overlap with its backward pass, or 0. */
-    double factor;  /* All communication takes this many times as long. */
+    double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
+    double factor;  /* Factor on the time of all communication. */
     size_t count;
 };
 
@@ -279,7 +279,7 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
-/* Returns the split of the graph for n workers; the table has all n that are evaluated. */
+/* Returns the split of the graph for n workers; every n that is evaluated has one. */
 static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
 {
     assert(n >= 1 && n <= (double)m->variant.part_count);
@@ -700,7 +700,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* Communication that is not hidden; without overlap, the loop below replaces this value. */
+        /* This is the communication that does not overlap; without overlap, the loop below replaces
+         * it. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

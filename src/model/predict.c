@@ -1,8 +1,8 @@
 /*
- * Predictions for comparison with measurements. The intervals are the 5th and 95th percentiles of
- * measured over predicted times in rows whose source or network was held out when the constants
- * were chosen (tools/fit_step.c prints them); they depend on the software and on whether several
- * workers communicate.
+ * Predictions for comparison with measurements. The ends of the intervals are the 5th and 95th
+ * percentiles of measured time / predicted time, in rows whose source or network was held out when
+ * the constants were chosen (tools/fit_step.c prints them); they depend on the software and on
+ * whether several workers communicate.
  */
 #include "predict.h"
 
@@ -30,7 +30,7 @@ int hm__predict_step(const struct hm_job *job, double n, const struct hm_constan
 double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
                              const struct hm_constants *constants)
 {
-    const struct hm_wires wires = {.network = cluster->network,
+    const struct hm_wires wires = {.fabric = cluster->fabric,
                                    .link = cluster->node.link,
                                    .per_node = cluster->node.accelerators,
                                    .servers = 1};
@@ -46,7 +46,7 @@ struct hm_interval hm__predict_interval(const struct hm_job *job, double n)
     static const struct hm_interval alone[HM_SOFTWARE_COUNT] = {
         [HM_SOFTWARE_EAGER] = {0.72, 1.30},
         [HM_SOFTWARE_COMPILED] = {0.49, 1.38},
-        [HM_SOFTWARE_TUNED] = {0.72, 1.30}, /* Three rows only: as eager. */
+        [HM_SOFTWARE_TUNED] = {0.72, 1.30}, /* Only three rows; same as eager. */
     };
     static const struct hm_interval together[HM_SOFTWARE_COUNT] = {
         [HM_SOFTWARE_EAGER] = {0.76, 1.53},

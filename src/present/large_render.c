@@ -11,7 +11,7 @@
 
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
-/* The parts of a step that can limit it, and what would help. */
+/* The parts of a step that can limit the speed, and the change that would help. */
 struct part {
     const char *name;
     double seconds;
@@ -101,7 +101,7 @@ static void put_parts(struct hm_json *json, const struct hm_large_step *s)
     hm__json_close(json);
 }
 
-/* The members that a point of every plan has. */
+/* Writes the members that a point has in every plan, also in plans of other jobs. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
@@ -151,7 +151,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Members of plans that do not apply to transformers; each is null. */
+/* Writes null for members of plans that do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -166,7 +166,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
-    hm__json_put_null(json, "network");
+    hm__json_put_null(json, "fabric");
     hm__json_put_text(json, "provenance", "model");
     hm__json_put_text(json, "goal", "time");
     hm__json_put_text(json, "scaling", "strong");
@@ -188,7 +188,8 @@ static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
     hm__json_close(json);
 }
 
-/* Members that all plans have and that are empty or follow from the curve here. */
+/* Writes the members that all plans have but that are empty for transformers or follow from the
+ * curve. */
 static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const before[] = {"knee",   "in_deadline", "in_budget",   "faster", "work",

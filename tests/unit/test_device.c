@@ -62,7 +62,7 @@ static void sides_that_are_not_aligned_are_slower(void **state)
     assert_true(hm__device_init(&d, &h100, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
     double even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
     assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) > 1.5 * even);
-    /* Products without matrix units have no such rule. */
+    /* Without matrix units, the alignment has no effect. */
     assert_true(hm__device_init(&d, &h100, HM_MATH_FP32, 32, HM_SOFTWARE_EAGER, NULL));
     even = hm__device_gemm(&d, 8192, 50304, 1024, 1);
     assert_true(hm__device_gemm(&d, 8192, 50257, 1024, 1) < 1.01 * even);
@@ -103,7 +103,7 @@ static double allreduce_seconds(double n, double bytes, const struct hm_wires *w
 static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
 {
     struct hm_wires a100 = {
-        .network = {200e9, 3e-6, false}, .link = {300e9, 3e-6, false}, .per_node = 8, .servers = 1};
+        .fabric = {200e9, 3e-6, false}, .link = {300e9, 3e-6, false}, .per_node = 8, .servers = 1};
     double before = 0;
 
     (void)state;
@@ -119,7 +119,7 @@ static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
     assert_near(allreduce_seconds(1, 1e9, &a100), 0, 0);
     /* Inside a node the network does not matter; between nodes it does. */
     struct hm_wires slow = a100;
-    slow.network.bandwidth_bytes_per_s = 1e9;
+    slow.fabric.bandwidth_bytes_per_s = 1e9;
     assert_near(allreduce_seconds(8, 1e8, &slow), allreduce_seconds(8, 1e8, &a100), 1e-12);
     assert_true(allreduce_seconds(16, 1e8, &slow) > 10 * allreduce_seconds(16, 1e8, &a100));
     /* A switch that adds up messages helps from five workers on. */

@@ -28,11 +28,11 @@ static void hidden_communication_stays_hidden(void **state)
 {
     static const char *const jobs[] = {
         "network: resnet-50\nbatch: 16\nscaling: weak\noverlap: layers\n"
-        "cluster: {machine: p3.2xlarge, network: 25gbe}\n",
+        "cluster: {machine: p3.2xlarge, fabric: 25gbe}\n",
         "network: resnet-50\nbatch: 8\nscaling: weak\noverlap: layers\n"
-        "cluster: {machine: p3.2xlarge, network: 40gbe}\n",
+        "cluster: {machine: p3.2xlarge, fabric: 40gbe}\n",
         "network: resnet-50\nbatch: 16\nscaling: weak\noverlap: layers\n"
-        "cluster: {machine: p3.2xlarge, network: 10gbe}\n",
+        "cluster: {machine: p3.2xlarge, fabric: 10gbe}\n",
     };
     static const double n[] = {1, 2, 4}, seconds[] = {0.158, 0.158, 0.158};
 

@@ -117,7 +117,7 @@ static void explicit_rates_keep_their_meaning(void **state)
 {
     const char *job = "network: 784-2500-10\nbatch: 1000\nprecision: 32\nscaling: weak\n"
                       "cluster: {machine: h200, flops: 1 Tflop/s, efficiency: 0.5, "
-                      "roofline: false, network: 10gbe}\n";
+                      "roofline: false, fabric: 10gbe}\n";
 
     (void)state;
     /* 3 passes of 2 * (784 * 2500 + 2500 * 10) flop for 1000 samples at half a Tflop/s. */

@@ -327,8 +327,8 @@ static int open_context(struct cuda_state *cuda, int index, struct hm_err *err)
         return HM_E_UNSUPPORTED;
     }
     if (index >= count)
-        return hm__fail(err, HM_E_RANGE, "there is no GPU %d: this machine has %d, from 0", index,
-                        count);
+        return hm__fail(err, HM_E_RANGE, "there is no device %d; this machine has %d GPU%s, numbered "
+                        "from 0", index, count, count > 1 ? "s" : "");
     rc = d->device_get(&cuda->device, index);
     if (rc == 0)
         rc = d->context_retain(&cuda->context, cuda->device);

@@ -77,8 +77,10 @@ static int open_device(struct calibrate_session *s)
         return 0;
     else if (any || r->cpu)
         rc = calibrate_cpu_open(&s->device, !r->plain, &err);
-    if (rc && r->gpu && !err.field[0])
+    if (rc && r->gpu && !err.field[0]) {
         snprintf(err.field, sizeof(err.field), "gpu");
+        snprintf(err.source, sizeof(err.source), "request");
+    }
     return rc ? cli_report(&err) : 0;
 }
 
@@ -193,8 +195,8 @@ static int find_sheet(struct calibrate_session *s)
     if (!given && !driver)
         return 0;
     if (hm_catalog_machine(s->catalog, name, &s->sheet, &err)) {
-        if (given && !err.field[0])
-            snprintf(err.field, sizeof(err.field), "accelerator");
+        snprintf(err.field, sizeof(err.field), "accelerator");
+        snprintf(err.source, sizeof(err.source), "request");
         return given ? cli_report(&err) : 0;
     }
     s->accelerator = hm__arena_strdup(s->arena, name);

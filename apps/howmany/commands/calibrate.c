@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
     [FABRIC] = {"fabric", 0, NULL,
                 "measure messages and all-reduces between MPI ranks: those of the mpirun that "
                 "started this command, or -n ranks",
-                NULL},
+                NULL, "network"},
     [DEVICE] = {"device", 0, "K", "with --gpu: the number of the GPU (default 0)", NULL},
     [N] = {"n", 'n', "K", "with --fabric: ranks to start (default 2); with --from: ranks of the "
                           "benchmark, if the file does not say",

@@ -187,8 +187,8 @@ static bool nodes_known(const struct validate_curve *c)
     return true;
 }
 
-/* Make a table of the runs of the smaller half of the sizes. per_unit: with seconds per unit of
- * work, for Ernest's terms; sheet: for a fit whose prior is the model of a job. */
+/* Makes a table of the runs of the smaller half of the sizes. per_unit: times are seconds per unit
+ * of work, for Ernest's terms; sheet: the table is for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
@@ -341,7 +341,7 @@ static struct validate_result fit_sheet(const struct validate_curve *c, const ch
     struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
-        /* A measured speedup is relative to the reference time of the fit. */
+        /* A measured speedup is relative to the reference time that the fit uses. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
         result = predict_largest(c, fit, NULL, 0, c->measured * unit);
     }

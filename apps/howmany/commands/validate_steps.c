@@ -1,8 +1,9 @@
 /*
- * Predictions of measured training steps and collectives: each row of the tables in data/ (or of a
- * file with the same columns) is predicted from its network, machine, precision and software, and
- * compared with the measurement. Medians of the absolute error are given by source, network,
- * precision and machine, and the share of rows whose measured time lies in the 90 % interval.
+ * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
+ * with the same columns) is predicted from its network, machine, precision and software, and
+ * compared with the measurement. For each source, network, precision and machine, the output has
+ * the median of the absolute errors and the share of rows whose measured time lies in the 90 %
+ * interval.
  */
 #include "validate_steps.h"
 
@@ -19,10 +20,10 @@
 #include "render.h"
 #include "text.h"
 
-/* A row of either table with its prediction. */
+/* A row of the table of steps or of collectives, with its prediction. */
 struct step_case {
     const char *kind, *source, *network, *machine, *precision, *software;
-    double n, batch, bytes; /* batch is NaN for collectives, bytes for steps. */
+    double n, batch, bytes; /* batch is NaN for collectives; bytes is NaN for steps. */
     double measured_s, predicted_s, low_s, high_s;
     double measured_bytes, predicted_bytes; /* Peak memory; NaN: not measured. */
 };
@@ -128,7 +129,7 @@ static int compare_values(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What rows are grouped by. */
+/* The properties by which rows are grouped. */
 static const char *const groupings[] = {"kind", "source", "network", "precision", "machine"};
 enum { GROUPINGS = sizeof(groupings) / sizeof(groupings[0]) };
 
@@ -143,7 +144,7 @@ struct group_summary {
     double median, memory_median; /* Median absolute errors; memory NaN: not measured. */
 };
 
-/* Summary of the rows that have the key; values has room for all rows. */
+/* Summarises the rows that have the key; `values` is a buffer with room for all rows. */
 static struct group_summary group_summarise(const struct step_cases *all, size_t grouping,
                                             const char *key, double *values)
 {
@@ -169,7 +170,7 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
     return s;
 }
 
-/* Whether row i is the first one with its key. */
+/* Whether row i is the first row with its key. */
 static bool key_is_new(const struct step_cases *all, size_t grouping, size_t i)
 {
     const char *key = case_key(&all->rows[i], grouping);

@@ -83,7 +83,7 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
                         cells[STEP_NETWORK], cells[STEP_BATCH], cells[STEP_PRECISION],
                         weights ? "weights: '" : "", cells[STEP_WEIGHTS], weights ? "'\n" : "",
                         cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE], cells[STEP_MACHINE],
-                        fabric ? "  network: '" : "", cells[STEP_FABRIC], fabric ? "'\n" : "");
+                        fabric ? "  fabric: '" : "", cells[STEP_FABRIC], fabric ? "'\n" : "");
     int rc = used >= (int)sizeof(text)
                  ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
                  : hm_job_parse_with(catalog, text, (size_t)used, "row", NULL, 0, ret_job, err);
@@ -133,7 +133,7 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     if (!row->source || !row->machine)
         return hm__fail_nomem(err);
     snprintf(text, sizeof(text), "machine: '%.200s'\n%s%.200s%s", cells[1],
-             *cells[2] ? "network: '" : "", cells[2], *cells[2] ? "'\n" : "");
+             *cells[2] ? "fabric: '" : "", cells[2], *cells[2] ? "'\n" : "");
     rc = hm_cluster_parse(catalog, text, strlen(text), "row", NULL, 0, &row->cluster, err);
     return place_row(csv, rc, err);
 }
