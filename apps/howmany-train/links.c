@@ -1,7 +1,7 @@
 /*
  * howmany-links: measures messages and all-reduces between MPI ranks for `howmany calibrate
- * --fabric`, which starts it; it can also be started by hand under mpirun or srun. Rank 0 prints one
- * line of JSON for each measurement:
+ * --fabric`, which starts it; it can also be started by hand under mpirun or srun. Rank 0 prints
+ * one line of JSON for each measurement:
  *
  *     {"what":"send","bytes":8,"workers":2,"nodes":1,"seconds":3.1e-07,"spread":0.02}
  *
@@ -29,9 +29,9 @@ const struct cli_command *const cli_commands[] = {NULL};
 struct links {
     struct hm_comm comm;
     bool quick;
-    double *values;  /* Buffer for the largest message. */
-    int *leaders;    /* [ranks]: the lowest rank on the node of each rank. */
-    double nodes;    /* Number of nodes. */
+    double *values; /* Buffer for the largest message. */
+    int *leaders;   /* [ranks]: the lowest rank on the node of each rank. */
+    double nodes;   /* Number of nodes. */
 };
 
 /* Seconds of `times` messages there and back, divided by two, on rank 0. */
@@ -178,10 +178,11 @@ int main(int argc, char **argv)
         return cli_complain("howmany-links: the only option is --quick");
     if (hm_mpi_begin(&links.comm))
         return cli_complain("MPI cannot be started");
-    int rc = links.comm.size > 1
-                 ? links_run(&links)
-                 : cli_complain("howmany-links: there is one rank; messages need two or more, as in "
-                                "mpirun -n 2");
+    int rc =
+        links.comm.size > 1
+            ? links_run(&links)
+            : cli_complain("howmany-links: there is one rank; messages need two or more, as in "
+                           "mpirun -n 2");
     hm_mpi_end(&links.comm);
     return rc;
 }

@@ -10,9 +10,9 @@
  * A CPU is described by one rate for each precision, the fastest product, by the fraction of it
  * that products of the sizes of layers reach in the median, and by its memory bandwidth.
  *
- * The uncertainty is the root mean square of the spreads of all operations; a spread is the relative
- * distance between the fastest round and the median. It says how well a figure repeats, not how well the model fits: model_error is
- * the median of |model / measured - 1|.
+ * The uncertainty is the root mean square of the spreads of all operations; a spread is the
+ * relative distance between the fastest round and the median. It says how well a figure repeats,
+ * not how well the model fits: model_error is the median of |model / measured - 1|.
  */
 #include "calibration.h"
 
@@ -54,7 +54,8 @@ void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count)
     timing->spread = count > 1 ? 1 - rounds[0] / timing->seconds : NAN;
 }
 
-/* ---- a GPU ------------------------------------------------------------------------------------ */
+/* ---- a GPU ------------------------------------------------------------------------------------
+ */
 
 static bool is_conv(enum hm_timed what)
 {
@@ -104,7 +105,7 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
 struct gpu_search {
     const struct hm_timings *timings;
     struct hm_node *node;
-    double *value;  /* The figure that is searched for, in the node. */
+    double *value; /* The figure that is searched for, in the node. */
     enum hm_math math;
     bool convolutions; /* Convolutions, not matrix products. */
 };
@@ -127,8 +128,8 @@ static double search_error(const struct gpu_search *g, double x)
 
 /*
  * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
- * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no figure
- * gives their times, since they are limited by the memory and not by the figure.
+ * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no
+ * figure gives their times, since they are limited by the memory and not by the figure.
  */
 static void search_solve(const struct gpu_search *g, double low, double high)
 {
@@ -256,7 +257,8 @@ static int calibrate_gpu(const struct hm_timings *t, const struct hm_node *sheet
     return 0;
 }
 
-/* ---- a CPU ------------------------------------------------------------------------------------ */
+/* ---- a CPU ------------------------------------------------------------------------------------
+ */
 
 static int calibrate_cpu(const struct hm_timings *t, struct hm_calibrated *m, struct hm_err *err)
 {
@@ -270,8 +272,8 @@ static int calibrate_cpu(const struct hm_timings *t, struct hm_calibrated *m, st
         return hm__fail(err, HM_E_MISSING, "no matrix product on all %g cores was timed", cores);
     for (size_t i = 0; i < t->count && count < HM_CALIBRATION_OPS; i++)
         if (t->rows[i].what == HM_TIMED_GEMM && t->rows[i].workers == cores)
-            shares[count++] = hm__timing_flop(&t->rows[i]) / t->rows[i].seconds /
-                              *flops_at(n, t->rows[i].math);
+            shares[count++] =
+                hm__timing_flop(&t->rows[i]) / t->rows[i].seconds / *flops_at(n, t->rows[i].math);
     n->efficiency = fmin(1, hm__values_median(shares, count));
     n->kernel_overhead_s = median_seconds(t, HM_TIMED_KERNEL);
     n->memory_bandwidth_bytes_per_s = stream_rate(t, 1, cores, 0);
@@ -291,7 +293,8 @@ static double cpu_time(const struct hm_node *n, const struct hm_timing *t)
     return hm__timing_flop(t) / rate + n->kernel_overhead_s;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------
+ */
 
 double hm__calibrated_time(const struct hm_calibrated *m, const struct hm_timing *t)
 {

@@ -2,8 +2,8 @@
  * Links from messages: the time of a message of M bytes is a + b M. Both are found by least squares
  * of the relative errors, so that short and long messages count alike; neither is negative.
  *
- * Links from all-reduces alone (nccl-tests): the model of all-reduces (allreduce.c) is inverted. The
- * bandwidth is the one for which the model is right in the median of the largest quarter of the
+ * Links from all-reduces alone (nccl-tests): the model of all-reduces (allreduce.c) is inverted.
+ * The bandwidth is the one for which the model is right in the median of the largest quarter of the
  * messages, the latency the one for which it is right for the smallest quarter.
  *
  * Limits: MPI changes its protocol with the size of a message, which one line does not describe.
@@ -70,7 +70,7 @@ static bool fit_line(const struct link_rows *r, struct hm_link *ret_link)
 
 static double allreduce_time(const struct hm_calibrated *m, const struct hm_timing *t)
 {
-    const struct hm_wires wires = {.network = m->fabric,
+    const struct hm_wires wires = {.fabric = m->fabric,
                                    .link = m->node.link,
                                    .per_node = ceil(t->workers / t->nodes),
                                    .servers = 1};
@@ -81,8 +81,7 @@ static double allreduce_time(const struct hm_calibrated *m, const struct hm_timi
         struct hm_wire_time time = hm__allreduce_time(&a, t->shape[0]);
         return time.latency_s + time.bandwidth_s;
     }
-    struct hm_wire_time time =
-        hm__collective_eval(HM_SCHEME_BEST, t->workers, t->shape[0], &wires);
+    struct hm_wire_time time = hm__collective_eval(HM_SCHEME_BEST, t->workers, t->shape[0], &wires);
     return time.latency_s + time.bandwidth_s;
 }
 

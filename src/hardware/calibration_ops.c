@@ -8,15 +8,15 @@
 #include "calibration.h"
 
 static const double gpu_products[][3] = {
-    {1024, 1024, 1024}, {256, 4096, 4096},   {1024, 1000, 2048},   {16384, 768, 768},
-    {2048, 2048, 2048}, {16384, 3072, 768},  {16384, 768, 3072},   {256, 2304, 50176},
-    {8192, 4096, 1024}, {4096, 4096, 4096},  {16384, 4096, 4096},  {8192, 8192, 8192},
+    {1024, 1024, 1024}, {256, 4096, 4096},  {1024, 1000, 2048},  {16384, 768, 768},
+    {2048, 2048, 2048}, {16384, 3072, 768}, {16384, 768, 3072},  {256, 2304, 50176},
+    {8192, 4096, 1024}, {4096, 4096, 4096}, {16384, 4096, 4096}, {8192, 8192, 8192},
 };
 static const double gpu_quick_products[][3] = {
     {1024, 1024, 1024}, {16384, 768, 3072}, {4096, 4096, 4096}};
-static const double cpu_products[][3] = {
-    {64, 512, 512},    {128, 1024, 1024}, {512, 512, 512}, {512, 4096, 1024}, {4096, 512, 512},
-    {256, 2304, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}};
+static const double cpu_products[][3] = {{64, 512, 512},     {128, 1024, 1024}, {512, 512, 512},
+                                         {512, 4096, 1024},  {4096, 512, 512},  {256, 2304, 4096},
+                                         {1024, 1024, 1024}, {2048, 2048, 2048}};
 static const double cpu_quick_products[][3] = {{32, 128, 128}, {192, 192, 192}};
 /* Images, input maps, output maps, side of the image, side of the kernel, stride. The images are so
  * many that their values do not fit into a cache. */
@@ -38,12 +38,8 @@ static void list_add(struct op_list *list, enum hm_timed what, enum hm_math math
     if (list->count == HM_CALIBRATION_OPS)
         return;
     struct hm_timing *row = &list->rows[list->count++];
-    *row = (struct hm_timing){.what = what,
-                              .math = math,
-                              .workers = workers,
-                              .nodes = 1,
-                              .seconds = NAN,
-                              .spread = NAN};
+    *row = (struct hm_timing){
+        .what = what, .math = math, .workers = workers, .nodes = 1, .seconds = NAN, .spread = NAN};
     for (size_t i = 0; i < hm__timed_sides(what); i++)
         row->shape[i] = shape[i];
 }
@@ -95,8 +91,7 @@ size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[H
         list_add(&list, HM_TIMED_STREAM, HM_MATH_AUTO, &bytes, threads);
         list_add(&list, HM_TIMED_GEMM, HM_MATH_FP32, quick ? quick_scaling : scaling, threads);
     }
-    for (double bytes = quick ? 3 << 20 : 3 << 24; bytes <= (quick ? 3 << 20 : 3 << 28);
-         bytes *= 4)
+    for (double bytes = quick ? 3 << 20 : 3 << 24; bytes <= (quick ? 3 << 20 : 3 << 28); bytes *= 4)
         list_add(&list, HM_TIMED_STREAM, HM_MATH_AUTO, &bytes, cores);
     list_add_products(&list, quick ? cpu_quick_products : cpu_products,
                       quick ? CPU_QUICK_PRODUCTS : CPU_PRODUCTS, HM_MATH_FP32, cores);

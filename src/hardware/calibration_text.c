@@ -12,8 +12,8 @@ static void put_quantity(struct hm_text *out, double value, const char *unit)
     static const struct prefix {
         double factor;
         const char *name;
-    } prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},
-                    {1e3, "k"},  {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
+    } prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"}, {1e3, "k"},
+                    {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
     size_t i = 0, last = sizeof(prefixes) / sizeof(prefixes[0]) - 1;
 
     while (i < last && value < prefixes[i].factor * 0.99995)
@@ -99,7 +99,8 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
 {
     const char *name = m->timed && t->name ? t->name : "links between ranks";
 
-    hm__text_addf(out, "# Measured by howmany %s calibrate; docs/calibrate.md describes the keys.\n",
+    hm__text_addf(out,
+                  "# Measured by howmany %s calibrate; docs/calibrate.md describes the keys.\n",
                   hm_version());
     hm__text_add(out, "title: ");
     hm__json_text(out, name);

@@ -82,6 +82,9 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
                                            : "not known");
     if (c->assumed)
         hm__text_addf(out, "%-16s %s\n", "assumed", c->assumed);
+    if (c->node.measured.date)
+        hm__text_addf(out, "%-16s %s, within %.1f %%\n", "measured", c->node.measured.date,
+                      100 * c->node.measured.uncertainty);
 }
 
 /* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */

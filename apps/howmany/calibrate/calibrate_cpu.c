@@ -40,6 +40,8 @@ struct cpu_job {
     const struct cpu_state *cpu;
     const struct hm_timing *op;
     size_t times, threads;
+    bool cancelled;       /* A thread could not be made; the others end at once. */
+    pthread_mutex_t gate; /* Held until all threads are made. */
     pthread_barrier_t start, end;
 };
 
@@ -48,7 +50,8 @@ struct cpu_worker {
     size_t index;
 };
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------
+ */
 
 /* C = A B for row-major matrices, row by row: the innermost loop is over contiguous values. */
 #define PLAIN_PRODUCT(name, type)                                                                  \
@@ -124,7 +127,8 @@ static void cpu_part(const struct cpu_job *job, size_t index)
     }
 }
 
-/* ---- the device ------------------------------------------------------------------------------- */
+/* ---- the device -------------------------------------------------------------------------------
+ */
 
 /* Bytes of the operands and the result; 0 if the CPU does not have the operation. */
 static double cpu_bytes(const struct hm_timing *op)
@@ -178,47 +182,64 @@ static void *cpu_thread(void *argument)
 {
     struct cpu_worker *w = argument;
 
+    pthread_mutex_lock(&w->job->gate);
+    bool cancelled = w->job->cancelled;
+    pthread_mutex_unlock(&w->job->gate);
+    if (cancelled)
+        return NULL;
     pthread_barrier_wait(&w->job->start);
     cpu_part(w->job, w->index);
     pthread_barrier_wait(&w->job->end);
     return NULL;
 }
 
+/* Makes the threads other than this one. Returns how many exist; all wait at the gate. */
+static size_t make_threads(struct cpu_job *job, struct cpu_worker *workers, pthread_t *ids)
+{
+    size_t made = 1;
+
+    for (; made < job->threads; made++) {
+        workers[made] = (struct cpu_worker){job, made};
+        if (pthread_create(&ids[made], NULL, cpu_thread, &workers[made]))
+            break;
+    }
+    return made;
+}
+
 static int cpu_run(struct calibrate_device *d, const struct hm_timing *op, size_t times,
                    double *ret_seconds, struct hm_err *err)
 {
-    size_t threads = op->what == HM_TIMED_KERNEL ? 1 : (size_t)op->workers, made = 0;
-    struct cpu_job job = {d->state, op, times, threads};
+    size_t threads = op->what == HM_TIMED_KERNEL ? 1 : (size_t)op->workers;
+    struct cpu_job job = {.cpu = d->state, .op = op, .times = times, .threads = threads};
     struct cpu_worker *workers = calloc(threads, sizeof(*workers));
     pthread_t *ids = calloc(threads, sizeof(*ids));
-    int rc = workers && ids ? 0 : hm__fail_nomem(err);
 
-    /* Threads are started before the clock and joined after it. */
-    if (rc == 0 && (pthread_barrier_init(&job.start, NULL, (unsigned)threads) ||
-                    pthread_barrier_init(&job.end, NULL, (unsigned)threads)))
-        rc = hm__fail_nomem(err);
-    for (size_t i = 1; rc == 0 && i < threads; i++) {
-        workers[i] = (struct cpu_worker){&job, i};
-        if (pthread_create(&ids[i], NULL, cpu_thread, &workers[i]))
-            abort(); /* The threads that exist wait for this one at the barrier. */
-        made = i;
+    if (!workers || !ids || pthread_barrier_init(&job.start, NULL, (unsigned)threads) ||
+        pthread_barrier_init(&job.end, NULL, (unsigned)threads)) {
+        free(workers);
+        free(ids);
+        return hm__fail_nomem(err);
     }
-    if (rc == 0) {
+    pthread_mutex_init(&job.gate, NULL);
+    pthread_mutex_lock(&job.gate);
+    size_t made = make_threads(&job, workers, ids);
+    job.cancelled = made < threads;
+    pthread_mutex_unlock(&job.gate);
+    if (!job.cancelled) {
         pthread_barrier_wait(&job.start);
         double began = cli_now_s();
         cpu_part(&job, 0);
         pthread_barrier_wait(&job.end);
         *ret_seconds = cli_now_s() - began;
     }
-    for (size_t i = 1; i <= made; i++)
+    for (size_t i = 1; i < made; i++)
         pthread_join(ids[i], NULL);
-    if (rc == 0) {
-        pthread_barrier_destroy(&job.start);
-        pthread_barrier_destroy(&job.end);
-    }
+    pthread_barrier_destroy(&job.start);
+    pthread_barrier_destroy(&job.end);
+    pthread_mutex_destroy(&job.gate);
     free(workers);
     free(ids);
-    return rc;
+    return job.cancelled ? hm__fail(err, HM_E_LIMIT, "%zu threads cannot be made", threads) : 0;
 }
 
 static void cpu_close(struct calibrate_device *d)
@@ -289,12 +310,12 @@ int calibrate_cpu_open(struct calibrate_device *device, bool blas, struct hm_err
     if (blas)
         load_blas(cpu, device->library, sizeof(device->library));
     read_cpu_name(device->name, sizeof(device->name));
-    device->facts = (struct hm_timings){.name = device->name,
-                                        .library = device->library,
-                                        .processors = (double)cpu->cores,
-                                        .memory_bytes =
-                                            (double)pages * (double)sysconf(_SC_PAGESIZE),
-                                        .workers = NAN};
+    device->facts =
+        (struct hm_timings){.name = device->name,
+                            .library = device->library,
+                            .processors = (double)cpu->cores,
+                            .memory_bytes = (double)pages * (double)sysconf(_SC_PAGESIZE),
+                            .workers = NAN};
     device->state = cpu;
     device->ops = &ops;
     return 0;

@@ -40,10 +40,10 @@ void calibrate_device_close(struct calibrate_device *device);
 
 /* How long to measure. */
 struct calibrate_effort {
-    size_t rounds;      /* Times that the whole list of operations is measured. */
-    size_t samples;     /* Samples of an operation in a round. */
-    double sample_s;    /* Least seconds of one sample. */
-    double longest_s;   /* Operations that take longer are left out. */
+    size_t rounds;    /* Times that the whole list of operations is measured. */
+    size_t samples;   /* Samples of an operation in a round. */
+    double sample_s;  /* Least seconds of one sample. */
+    double longest_s; /* Operations that take longer are left out. */
     void (*step)(void *context, size_t done, size_t total); /* Progress; may be NULL. */
     bool (*stopped)(void *context); /* Whether to end, such as after Ctrl-C; may be NULL. */
     void *context;
@@ -55,7 +55,6 @@ struct calibrate_effort {
  * machine appear in the spread. Returns HM_E_CANCELLED after `stopped`.
  */
 int calibrate_measure(struct calibrate_device *device, const struct calibrate_effort *effort,
-                      struct hm_timing *rows, size_t count, size_t *ret_count,
-                      struct hm_err *err);
+                      struct hm_timing *rows, size_t count, size_t *ret_count, struct hm_err *err);
 
 #endif

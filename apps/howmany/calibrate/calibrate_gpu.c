@@ -67,7 +67,8 @@ int cuda_fail(const struct cuda_state *cuda, const char *function, int error, st
     return hm__fail(err, HM_E_UNSUPPORTED, "CUDA: %s fails with %s (%d)", function, name, error);
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------
+ */
 
 static int launch_add(struct cuda_state *cuda, double bytes)
 {
@@ -171,8 +172,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
     int rc = 1;
 
     if (op->what == HM_TIMED_SEND || op->what == HM_TIMED_ALL_REDUCE ||
-        bytes > (double)cuda->room ||
-        (op->what == HM_TIMED_GEMM && !cuda_blas_has(cuda, op)))
+        bytes > (double)cuda->room || (op->what == HM_TIMED_GEMM && !cuda_blas_has(cuda, op)))
         return 0;
     if (op->what >= HM_TIMED_CONV_FORWARD)
         rc = cuda_conv_prepare(cuda, op, err);
@@ -254,7 +254,8 @@ static int gpu_run(struct calibrate_device *d, const struct hm_timing *op, size_
     return rc ? cuda_fail(cuda, "a timed operation", rc, err) : 0;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------
+ */
 
 static int load_driver(struct cuda_driver *driver, struct hm_err *err)
 {
@@ -327,8 +328,10 @@ static int open_context(struct cuda_state *cuda, int index, struct hm_err *err)
         return HM_E_UNSUPPORTED;
     }
     if (index >= count)
-        return hm__fail(err, HM_E_RANGE, "there is no device %d; this machine has %d GPU%s, numbered "
-                        "from 0", index, count, count > 1 ? "s" : "");
+        return hm__fail(err, HM_E_RANGE,
+                        "there is no device %d; this machine has %d GPU%s, numbered "
+                        "from 0",
+                        index, count, count > 1 ? "s" : "");
     rc = d->device_get(&cuda->device, index);
     if (rc == 0)
         rc = d->context_retain(&cuda->context, cuda->device);

@@ -25,8 +25,10 @@ int calibrate_rank(void)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
-        if (size && rank && atoi(size) > 1)
-            return atoi(rank);
+        double ranks = 0, own = 0;
+        if (size && rank && hm__number_read(size, &ranks) && hm__number_read(rank, &own) &&
+            ranks > 1)
+            return (int)own;
     }
     return -1;
 }
@@ -39,7 +41,8 @@ static bool add_row(struct calibrate_session *s, const struct hm_timing *row)
     return true;
 }
 
-/* ---- howmany-links ---------------------------------------------------------------------------- */
+/* ---- howmany-links ----------------------------------------------------------------------------
+ */
 
 /* Reads one line of howmany-links; other lines are ignored. */
 static void read_links_line(void *context, const char *line, double seconds)
@@ -127,7 +130,8 @@ int calibrate_links_measure(struct calibrate_session *s)
     return rc;
 }
 
-/* ---- outputs of other tools ------------------------------------------------------------------- */
+/* ---- outputs of other tools -------------------------------------------------------------------
+ */
 
 /* Takes the messages and all-reduces of an import. Returns their number. A benchmark that does not
  * name its nodes is taken to have one rank on each. */
@@ -140,13 +144,12 @@ static size_t take_rows(struct calibrate_session *s, const struct hm_imported *i
         const char *name = cells[0].text ? cells[0].text : "";
         bool sum = strstr(name, "all_reduce") || strstr(name, "Allreduce");
         bool send = strcmp(name, "Latency") == 0 || strcmp(name, "PingPong") == 0;
-        const struct hm_timing row = {
-            .what = sum ? HM_TIMED_ALL_REDUCE : HM_TIMED_SEND,
-            .shape = {cells[2].number},
-            .workers = cells[1].number,
-            .nodes = im->nodes > 0 ? im->nodes : cells[1].number,
-            .seconds = cells[3].number,
-            .spread = NAN};
+        const struct hm_timing row = {.what = sum ? HM_TIMED_ALL_REDUCE : HM_TIMED_SEND,
+                                      .shape = {cells[2].number},
+                                      .workers = cells[1].number,
+                                      .nodes = im->nodes > 0 ? im->nodes : cells[1].number,
+                                      .seconds = cells[3].number,
+                                      .spread = NAN};
         if ((sum || send) && row.workers > 1 && row.seconds > 0 && row.shape[0] > 0)
             taken += add_row(s, &row);
     }
@@ -174,8 +177,9 @@ int calibrate_links_read(struct calibrate_session *s)
         return cli_complain("--from: %s does not say how many ranks there were; give -n",
                             s->request->from);
     if (taken < 2)
-        return cli_complain("--from: %s has no all-reduces and no messages between two ranks "
-                            "(nccl-tests all_reduce_perf, osu_latency, osu_allreduce, IMB PingPong)",
-                            s->request->from);
+        return cli_complain(
+            "--from: %s has no all-reduces and no messages between two ranks "
+            "(nccl-tests all_reduce_perf, osu_latency, osu_allreduce, IMB PingPong)",
+            s->request->from);
     return 0;
 }

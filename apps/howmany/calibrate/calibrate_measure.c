@@ -91,7 +91,7 @@ int calibrate_measure(struct calibrate_device *d, const struct calibrate_effort 
                       struct hm_timing *rows, size_t count, size_t *ret_count, struct hm_err *err)
 {
     size_t rounds = effort->rounds < ROUNDS_MAX ? effort->rounds : ROUNDS_MAX;
-    double (*times)[ROUNDS_MAX] = calloc(count + 1, sizeof(*times)), rates[HM_MATH_COUNT] = {0};
+    double(*times)[ROUNDS_MAX] = calloc(count + 1, sizeof(*times)), rates[HM_MATH_COUNT] = {0};
     bool *missing = calloc(count + 1, sizeof(*missing));
     int rc = times && missing ? 0 : hm__fail_nomem(err);
 

@@ -43,8 +43,9 @@ static void put_gpu(struct hm_text *out, const struct calibrate_session *s)
     for (enum hm_math math = HM_MATH_FP64; math < HM_MATH_COUNT; math++) {
         double speed = hm__rate_of(&c->convolutions, math);
         if (speed > 0)
-            hm__text_addf(out, "  convolutions in %-6s %14.2f   times the speed that the model "
-                               "assumes\n",
+            hm__text_addf(out,
+                          "  convolutions in %-6s %14.2f   times the speed that the model "
+                          "assumes\n",
                           hm_math_name(math), speed);
     }
     put_figure(out, "memory", c->memory_bandwidth_bytes_per_s,

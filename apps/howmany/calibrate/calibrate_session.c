@@ -24,7 +24,8 @@ void calibrate_session_release(struct calibrate_session *s)
     hm__arena_free(s->arena);
 }
 
-/* ---- what to measure -------------------------------------------------------------------------- */
+/* ---- what to measure --------------------------------------------------------------------------
+ */
 
 /* Checks that a file can be written before anything is measured. */
 static int check_writable(const char *option, const char *path)
@@ -49,8 +50,7 @@ static int check_request(const struct calibrate_request *r)
     if (r->cpu && r->gpu)
         return cli_complain("calibrate: a machine has one kind of worker: give --cpu or --gpu");
     if ((r->hosts || r->launcher) && !r->fabric)
-        return cli_complain("--%s: it applies only with --fabric",
-                            r->hosts ? "hosts" : "launcher");
+        return cli_complain("--%s: it applies only with --fabric", r->hosts ? "hosts" : "launcher");
     if (r->hosts && r->launcher)
         return cli_complain("--hosts: name the hosts in the command of --launcher instead");
     if (r->n > 0 && !r->fabric && !r->from)
@@ -84,7 +84,8 @@ static int open_device(struct calibrate_session *s)
     return rc ? cli_report(&err) : 0;
 }
 
-/* ---- measuring -------------------------------------------------------------------------------- */
+/* ---- measuring --------------------------------------------------------------------------------
+ */
 
 static void show_step(void *context, size_t done, size_t total)
 {
@@ -119,14 +120,21 @@ static int measure_device(struct calibrate_session *s)
 {
     bool quick = s->request->quick, replay = s->request->replay != NULL;
     struct cli_progress progress = cli_progress_start("calibrate", 1);
-    const struct calibrate_effort effort = {
-        .rounds = replay ? 1 : quick ? 2 : 4,
-        .samples = replay ? 1 : quick ? 3 : 8,
-        .sample_s = quick ? 1e-3 : s->device.facts.gpu ? 5e-3 : 2e-2,
-        .longest_s = replay ? INFINITY : quick ? 0.1 : 0.5,
-        .step = show_step,
-        .stopped = is_stopped,
-        .context = &progress};
+    const struct calibrate_effort effort = {.rounds = replay  ? 1
+                                                      : quick ? 2
+                                                              : 4,
+                                            .samples = replay  ? 1
+                                                       : quick ? 3
+                                                               : 8,
+                                            .sample_s = quick                 ? 1e-3
+                                                        : s->device.facts.gpu ? 5e-3
+                                                                              : 2e-2,
+                                            .longest_s = replay  ? INFINITY
+                                                         : quick ? 0.1
+                                                                 : 0.5,
+                                            .step = show_step,
+                                            .stopped = is_stopped,
+                                            .context = &progress};
     struct hm_timing *rows = s->rows + s->timings.count;
     struct hm_err err = {0};
     size_t kept = 0;
@@ -163,7 +171,8 @@ static void take_facts(struct calibrate_session *s)
     s->timings.memory = NULL;
 }
 
-/* ---- the catalog ------------------------------------------------------------------------------ */
+/* ---- the catalog ------------------------------------------------------------------------------
+ */
 
 /* Makes a name of the catalog from that of the driver: "NVIDIA A100-SXM4-80GB" is a100-sxm4-80gb,
  * "NVIDIA GeForce RTX 4090" is rtx-4090. */
@@ -203,7 +212,8 @@ static int find_sheet(struct calibrate_session *s)
     return s->accelerator ? 0 : cli_complain("out of memory");
 }
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------
+ */
 
 static int write_machine(struct calibrate_session *s)
 {

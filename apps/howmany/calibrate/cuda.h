@@ -63,8 +63,8 @@ struct cuda_state {
     void *context, *stream, *from, *to; /* Events before and after the timed operations. */
     void *empty, *add, *fill;           /* Kernels. */
     void *graph; /* The prepared operation several times as a graph; NULL: it cannot be captured. */
-    size_t graph_ops; /* Number of operations in the graph. */
-    cuda_memory memory;                 /* Buffer for the operands of all operations. */
+    size_t graph_ops;   /* Number of operations in the graph. */
+    cuda_memory memory; /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
     struct cuda_conv *conv; /* NULL: cuDNN is not available. Owned. */

@@ -83,7 +83,8 @@ int cuda_library(const char *const *names, const char *what, void **ret_library,
     return HM_E_UNSUPPORTED;
 }
 
-/* ---- 8-bit products --------------------------------------------------------------------------- */
+/* ---- 8-bit products ---------------------------------------------------------------------------
+ */
 
 static void lt_release_shape(struct cuda_lt *lt)
 {
@@ -187,7 +188,8 @@ static int lt_run(struct cuda_state *cuda, const double *s)
                        (void *)(uintptr_t)lt->workspace, WORKSPACE_BYTES, cuda->stream);
 }
 
-/* ---- other products --------------------------------------------------------------------------- */
+/* ---- other products ---------------------------------------------------------------------------
+ */
 
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op)
 {
@@ -212,10 +214,9 @@ int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op)
     double value = cuda_value_bytes(op->math);
     char *a = (char *)(uintptr_t)cuda->memory, *b = a + (size_t)(s[0] * s[2] * value);
     char *c = b + ((size_t)(s[2] * s[1] * value) + 255) / 256 * 256;
-    return cuda->blas.product(cuda->blas.handle, 0, 0, m, n, k,
-                              wide ? (const void *)&wide_one : &one, a, type, m, b, type, k,
-                              wide ? (const void *)&wide_zero : &zero, c, type, m, compute,
-                              ALGORITHM_DEFAULT);
+    return cuda->blas.product(
+        cuda->blas.handle, 0, 0, m, n, k, wide ? (const void *)&wide_one : &one, a, type, m, b,
+        type, k, wide ? (const void *)&wide_zero : &zero, c, type, m, compute, ALGORITHM_DEFAULT);
 }
 
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err)
@@ -229,7 +230,7 @@ int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_e
                                         NULL};
     struct cuda_blas *blas = &cuda->blas;
     int (*create)(void **handle) = NULL, (*set_stream)(void *handle, void *stream) = NULL,
-        (*get_version)(void *handle, int *version) = NULL;
+                       (*get_version)(void *handle, int *version) = NULL;
     int version = 0;
     const char *found;
     void *library;

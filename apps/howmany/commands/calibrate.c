@@ -35,8 +35,9 @@ static const struct cli_option options[] = {
                 "started this command, or -n ranks",
                 NULL, "network"},
     [DEVICE] = {"device", 0, "K", "with --gpu: the number of the GPU (default 0)", NULL},
-    [N] = {"n", 'n', "K", "with --fabric: ranks to start (default 2); with --from: ranks of the "
-                          "benchmark, if the file does not say",
+    [N] = {"n", 'n', "K",
+           "with --fabric: ranks to start (default 2); with --from: ranks of the "
+           "benchmark, if the file does not say",
            NULL},
     [HOSTS] = {"hosts", 0, "LIST", "with --fabric: start the ranks on these hosts", NULL},
     [LAUNCHER] = {"launcher", 0, "COMMAND",

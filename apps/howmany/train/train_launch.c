@@ -110,9 +110,9 @@ static int prepare_real_ranks(struct train_launch *l)
 
 #ifndef HM_HAVE_MPI
     if (rank_count(l) > 1 || l->launcher)
-        return l->program
-                   ? cli_complain("this build has no MPI: %s cannot start ranks", l->program)
-                   : cli_complain("train: this build has no MPI; run one rank (-n 1) or --simulate");
+        return l->program ? cli_complain("this build has no MPI: %s cannot start ranks", l->program)
+                          : cli_complain(
+                                "train: this build has no MPI; run one rank (-n 1) or --simulate");
 #endif
     char *program = find_own_program(l->program ? l->program : "howmany-train");
     if (!program)

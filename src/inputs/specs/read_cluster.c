@@ -288,7 +288,7 @@ static int read_card(struct hm_reader *reader, const struct hm_value *map,
 static void limit_alone(const struct hm_value *map, struct hm_cluster *cluster)
 {
     if (hm__value_get(map, "measured") && isnan(cluster->max_nodes) &&
-        !(cluster->network.bandwidth_bytes_per_s > 0))
+        !(cluster->fabric.bandwidth_bytes_per_s > 0))
         cluster->max_nodes = 1;
 }
 

@@ -15,6 +15,9 @@
 
 enum { TIMINGS_MAX = 512 };
 
+/* Largest side of a shape; a message or a kernel does not move more bytes. */
+static const double SIDE_MAX = 1e15;
+
 #define AT(member) offsetof(struct hm_timings, member)
 #define ROW(member) offsetof(struct hm_timing, member)
 
@@ -93,7 +96,7 @@ static const struct hm_field row_fields[] = {
     {.name = "seconds",
      .kind = HM_FIELD_QUANTITY,
      .offset = ROW(seconds),
-     .above = true,
+     .min = 1e-12,
      .max = 1e6,
      .required = true,
      .doc = "seconds of one operation"},
@@ -117,13 +120,16 @@ static int read_shape(struct hm_reader *r, const struct hm_value *map, void *obj
     double *numbers;
     int rc = hm__read_numbers(r, map, "shape", HM_LIST_ABOVE_0, sides, &numbers, NULL);
 
-    for (size_t i = 0; rc == 0 && i < sides; i++)
+    for (size_t i = 0; rc == 0 && i < sides; i++) {
         row->shape[i] = numbers[i];
+        if (numbers[i] > SIDE_MAX)
+            rc = hm__reader_fail(r, map, HM_E_RANGE, "a side of %g is larger than %g", numbers[i],
+                                 SIDE_MAX);
+    }
     bool product = row->what == HM_TIMED_GEMM || sides == HM_TIMING_SIDES;
     if (rc == 0 && product != (row->math != HM_MATH_AUTO))
         rc = hm__reader_fail(r, map, HM_E_CONFLICT,
-                             product ? "%s needs a precision, such as bf16"
-                                     : "%s has no precision",
+                             product ? "%s needs a precision, such as bf16" : "%s has no precision",
                              hm__timed_name(row->what));
     if (!hm__value_get(map, "workers"))
         row->workers = 1;
