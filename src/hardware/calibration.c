@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "calibration_links.h"
+#include "checks.h"
 #include "err.h"
 
 /* Fraction of the peak that the largest products reach, where no data sheet says the peak. */
@@ -332,6 +333,17 @@ static void set_errors(const struct hm_timings *t, struct hm_calibrated *m)
     m->node.measured.uncertainty = repeated ? fmin(1, sqrt(squares / (double)repeated)) : NAN;
 }
 
+/* Checks that the figures are those of a possible machine: recorded times may be anything. */
+static int check_machine(const struct hm_calibrated *m, struct hm_err *err)
+{
+    struct hm_cluster cluster;
+
+    hm__cluster_init(&cluster);
+    cluster.node = m->node;
+    cluster.fabric = m->fabric;
+    return hm__cluster_check(&cluster, "", err);
+}
+
 int hm__calibrate(const struct hm_timings *t, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err)
 {
@@ -353,6 +365,8 @@ int hm__calibrate(const struct hm_timings *t, const struct hm_node *sheet,
         return rc;
     m.node.measured.date = t->date;
     set_errors(t, &m);
-    *ret_machine = m;
-    return 0;
+    rc = check_machine(&m, err);
+    if (rc == 0)
+        *ret_machine = m;
+    return rc;
 }

@@ -32,6 +32,14 @@ static void put_line(struct hm_text *out, const char *key, double value, const c
     hm__text_add(out, "\n");
 }
 
+/* Writes a text in quotes, since a recording may have any. */
+static void put_text(struct hm_text *out, const char *key, const char *text)
+{
+    hm__text_addf(out, "%s: ", key);
+    hm__json_text(out, text);
+    hm__text_add(out, "\n");
+}
+
 /* Writes a map of figures by precision on one line; nothing if none is known. */
 static void put_rates(struct hm_text *out, const char *key, const struct hm_rates *rates,
                       const char *unit)
@@ -80,18 +88,25 @@ static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
     put_line(out, "memory", n->memory_bytes, "B");
 }
 
-/* Writes the key `measured`. */
+/* Writes the key `measured`; nothing if it would be empty. */
 static void put_measured(struct hm_text *out, const struct hm_calibration *c)
 {
-    hm__text_add(out, "measured:\n");
+    struct hm_text body = {0};
+
     if (c->date)
-        hm__text_addf(out, "  date: %s\n", c->date);
+        put_text(&body, "  date", c->date);
     if (!isnan(c->uncertainty))
-        hm__text_addf(out, "  uncertainty: %.2g%%\n", 100 * c->uncertainty);
-    put_rates(out, "  flops", &c->flops, "flop/s");
-    put_rates(out, "  convolutions", &c->convolutions, NULL);
-    put_line(out, "  memory_bandwidth", c->memory_bandwidth_bytes_per_s, "B/s");
-    put_line(out, "  kernel", c->kernel_s, "s");
+        hm__text_addf(&body, "  uncertainty: %.2g%%\n", 100 * c->uncertainty);
+    put_rates(&body, "  flops", &c->flops, "flop/s");
+    put_rates(&body, "  convolutions", &c->convolutions, NULL);
+    put_line(&body, "  memory_bandwidth", c->memory_bandwidth_bytes_per_s, "B/s");
+    put_line(&body, "  kernel", c->kernel_s, "s");
+    if (body.length > 0) {
+        hm__text_add(out, "measured:\n");
+        hm__text_add_n(out, body.data, body.length);
+    }
+    out->failed = out->failed || body.failed;
+    hm__text_release(&body);
 }
 
 void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
@@ -102,13 +117,9 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
     hm__text_addf(out,
                   "# Measured by howmany %s calibrate; docs/calibrate.md describes the keys.\n",
                   hm_version());
-    hm__text_add(out, "title: ");
-    hm__json_text(out, name);
-    hm__text_add(out, "\n");
+    put_text(out, "title", name);
     if (m->timed && accelerator) {
-        hm__text_add(out, "accelerator: ");
-        hm__json_text(out, accelerator);
-        hm__text_add(out, "\n");
+        put_text(out, "accelerator", accelerator);
     } else if (m->timed) {
         put_sheet(out, &m->node, t->gpu);
     }
@@ -119,15 +130,10 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
     put_link(out, "fabric", &m->fabric);
     put_measured(out, &m->node.measured);
     if (m->assumed)
-        hm__text_addf(out, "assumed: %s\n", m->assumed);
-    hm__text_add(out, "source: measured");
-    if (t->library) {
-        hm__text_add(out, " with ");
-        hm__text_add(out, t->library);
-    }
-    hm__text_add(out, "\n");
+        put_text(out, "assumed", m->assumed);
+    put_text(out, "source", t->library ? t->library : "MPI");
     if (t->date)
-        hm__text_addf(out, "date: %s\n", t->date);
+        put_text(out, "date", t->date);
 }
 
 static void put_timing(struct hm_json *json, const struct hm_timing *t)

@@ -9,7 +9,7 @@ close_to() { jq -e "($1) as \$x | (\$x > $2 * (1 - $3)) and (\$x < $2 * (1 + $3)
 # The CPU. Two runs of --quick on a busy machine may differ, so only what must hold is checked.
 expect "the CPU is measured" 0 "products in fp32" howmany calibrate --cpu --quick -o cpu.yaml --record cpu.json
 check "the description has a date, a rate and a bandwidth" bash -c \
-  "grep -q '^flops: {fp64: .*flop/s, fp32: ' cpu.yaml && grep -q '^memory_bandwidth: .*B/s' cpu.yaml && grep -q '  date: $(date -u +%Y-%m-%d)' cpu.yaml"
+  "grep -q '^flops: {fp64: .*flop/s, fp32: ' cpu.yaml && grep -q '^memory_bandwidth: .*B/s' cpu.yaml && grep -q '  date: .$(date -u +%Y-%m-%d)' cpu.yaml"
 check "a plan uses it" bash -c "howmany plan '$HM_SOURCE/examples/fig2-spark-ann.yaml' --on cpu.yaml --fabric 1gbe --json >plan.json && jq -e '.best.n >= 1' plan.json"
 check "and says so" grep -q "the machine was measured on $(date -u +%Y-%m-%d)" plan.json
 howmany calibrate --cpu --quick --plain --json >plain.json 2>err
@@ -36,8 +36,8 @@ check "measured convolutions change the plan" slower h200.yaml 1.5 conv.yaml
 sed 's/kernel: .*/kernel: 1 ms/' h200.yaml >late.yaml
 check "a measured kernel changes the plan" slower h200.yaml 2 late.yaml
 check "plans of large networks use it too" bash -c \
-  "fast=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on h200.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.step.time_s) &&
-   slow=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on slow.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.step.time_s) &&
+  "fast=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on h200.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.time_s) &&
+   slow=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on slow.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.time_s) &&
    jq -en \"\$slow > 3 * \$fast\""
 check "a machine that was measured is one node" bash -c "howmany plan '$job' --on h200.yaml --json | jq -e .best.n==1"
 check "a fabric makes it a cluster" bash -c "howmany plan '$job' --on h200.yaml --fabric 100gbe --json | jq -e '.best.n > 1'"
@@ -59,7 +59,7 @@ if [ "$HM_SANITIZE" = none ]; then
   check "the card is found in the catalog" grep -q '^accelerator: "a100-sxm4-80gb"' gpu.yaml
   check "without a request the GPU is measured" bash -c "LD_LIBRARY_PATH='$fake' howmany calibrate --quick 2>/dev/null | grep -q A100"
   FAKE_CUDA=unknown gpu howmany calibrate --gpu --quick >other.yaml 2>err
-  check "an unknown card gets typical peaks, which are marked" bash -c "grep -q '^assumed: peak rates' other.yaml && grep -q '^processors: 108' other.yaml"
+  check "an unknown card gets typical peaks, which are marked" bash -c "grep -q '^assumed: .peak rates' other.yaml && grep -q '^processors: 108' other.yaml"
   check "and its plan works" bash -c "howmany plan '$job' --on other.yaml --json | jq -e '.best.compute_s > 0'"
   FAKE_CUDA=none expect "a driver without a GPU" 2 "the NVIDIA driver finds no GPU" gpu howmany calibrate --gpu --quick
   FAKE_CUDA=full expect "a GPU without memory" 2 "CUDA_ERROR_OUT_OF_MEMORY" gpu howmany calibrate --gpu --quick
@@ -85,7 +85,7 @@ check "of eight workers" bash -c "grep -q '^accelerators: 8' node.yaml && grep -
 howmany calibrate --replay "$h200" --from "$nccl" --json >both.json
 check "together with the times of a GPU" jq -e '.flops.bf16 > 7e14 and .link_bandwidth_bytes_per_s > 1e11 and .link_error < 0.3' both.json
 printf '# OSU MPI Latency Test v7.2\n# Size          Latency (us)\n8 2.00\n1024 2.10\n1048576 86.0\n16777216 1344.2\n' >osu.txt
-check "OSU gives a fabric" bash -c "howmany calibrate --from osu.txt 2>/dev/null | grep -qE '^fabric: .bandwidth: 12.5[0-9]? GB/s, latency: (2|2.0[0-9]*|1.9[0-9]*) us'"
+check "OSU gives a fabric" bash -c "howmany calibrate --from osu.txt 2>/dev/null | grep -qE '^fabric: .bandwidth: 12.49 GB/s, latency: 2.008 us'"
 expect "a file without messages" 2 "" howmany calibrate --from "$job"
 expect "a file that does not exist" 2 "nothing.txt" howmany calibrate --from nothing.txt
 
@@ -115,6 +115,7 @@ expect "one rank" 2 "--n" howmany calibrate --fabric -n 1
 expect "hosts without messages" 2 "--hosts: it applies only with --fabric" howmany calibrate --hosts a,b
 expect "hosts and a launcher" 2 "--hosts: name the hosts" howmany calibrate --fabric --hosts a,b --launcher 'srun -n {n}'
 expect "a recording and a device" 2 "--replay: the file says" howmany calibrate --replay "$h200" --cpu
+expect "times that no machine has" 2 "out of range" howmany calibrate --replay "$HM_SOURCE/tests/fuzz/corpus/timings/huge.yaml"
 expect "a recorded device that is not one" 2 "times.yaml:1" bash -c 'echo "device: tpu" >times.yaml; howmany calibrate --replay times.yaml'
 expect "a file that cannot be written" 2 "--output: no/folder.yaml cannot be written" howmany calibrate --cpu --quick -o no/folder.yaml
 expect "a recording that cannot be written" 2 "--record: no/folder.json cannot be written" howmany calibrate --cpu --quick --record no/folder.json
