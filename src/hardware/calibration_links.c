@@ -75,7 +75,7 @@ static double allreduce_time(const struct hm_calibrated *m, const struct hm_timi
                                    .per_node = ceil(t->workers / t->nodes),
                                    .servers = 1};
 
-    if (m->node.processors > 0) {
+    if (m->gpu) {
         struct hm_allreduce a =
             hm__allreduce_init(HM_SCHEME_BEST, t->workers, &wires, &hm__constants);
         struct hm_wire_time time = hm__allreduce_time(&a, t->shape[0]);

@@ -131,7 +131,8 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
     put_measured(out, &m->node.measured);
     if (m->assumed)
         put_text(out, "assumed", m->assumed);
-    put_text(out, "source", t->library ? t->library : "MPI");
+    if (t->library)
+        put_text(out, "source", t->library);
     if (t->date)
         put_text(out, "date", t->date);
 }

@@ -1,6 +1,6 @@
 /*
  * Times of single operations and messages, measured on one machine: what `howmany calibrate`
- * measures, records and replays, and what src/hardware/calibration.c makes a machine of.
+ * measures, records and replays, and what src/hardware/calibration_fit.c makes a machine of.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H

@@ -34,7 +34,7 @@ static struct hm_timings made_gpu(struct hm_timing *rows, const struct hm_calibr
                            .memory_bytes = 141e9,
                            .workers = NAN,
                            .rows = rows};
-    struct hm_calibrated m = {.node = card(), .timed = true};
+    struct hm_calibrated m = {.node = card(), .timed = true, .gpu = true};
     size_t all = hm__calibration_gpu_ops(false, rows);
 
     m.node.measured = *measured;
@@ -370,8 +370,7 @@ static void wrong_recordings_are_refused(void **state)
         {"device: cpu\nprocessors: 0\ntimings: []", "processors", "0"},
         {"device: cpu\ntimings:\n - {what: gemv, shape: [1], seconds: 1}", "timings.0.what",
          "gemv"},
-        {"device: cpu\ntimings:\n - {what: stream, seconds: 1}", "timings.0",
-         "'shape' is missing"},
+        {"device: cpu\ntimings:\n - {what: stream, seconds: 1}", "timings.0", "'shape' is missing"},
         {"device: cpu\ntimings:\n - {what: stream, shape: [1, 2], seconds: 1}", "timings.0.shape",
          ""},
         {"device: cpu\ntimings:\n - {what: stream, shape: [-1], seconds: 1}", "timings.0.shape.0",

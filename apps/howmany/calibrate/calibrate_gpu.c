@@ -58,7 +58,9 @@ static const char kernels[] =
     " shl.b64 %d4, %d3, 2;\n add.u64 %d5, %d1, %d4;\n st.global.u32 [%d5], %r4;\n"
     "DONE:\n ret;\n}\n";
 
-int cuda_fail(const struct cuda_state *cuda, const char *function, int error, struct hm_err *err)
+/* Reports an error of the driver with the name of the function. */
+static int cuda_fail(const struct cuda_state *cuda, const char *function, int error,
+                     struct hm_err *err)
 {
     const char *name = NULL;
 

@@ -152,6 +152,7 @@ static size_t take_rows(struct calibrate_session *s, const struct hm_imported *i
                                       .spread = NAN};
         if ((sum || send) && row.workers > 1 && row.seconds > 0 && row.shape[0] > 0)
             taken += add_row(s, &row);
+        s->nccl |= strstr(name, "all_reduce") != NULL;
     }
     return taken;
 }

@@ -1,6 +1,6 @@
 /*
  * Times operations. In each round an operation is prepared, its run time is estimated with one run,
- * and several samples are taken, each of so many runs that it lasts long enough for the clock. The
+ * and several samples are taken, each with enough runs to last long enough for the clock. The
  * time of a round is the first quartile of its samples, that of the operation the median of its
  * rounds.
  */

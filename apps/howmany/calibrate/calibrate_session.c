@@ -161,10 +161,14 @@ static void take_facts(struct calibrate_session *s)
     struct tm day;
 
     strftime(s->date, sizeof(s->date), "%Y-%m-%d", gmtime_r(&now, &day));
-    s->timings = (struct hm_timings){.processors = NAN, .memory_bytes = NAN, .workers = NAN};
+    s->timings =
+        (struct hm_timings){.gpu = s->nccl, .processors = NAN, .memory_bytes = NAN, .workers = NAN};
     if (s->device.ops)
         s->timings = *facts;
-    if (!s->timings.date)
+    else
+        s->timings.library = s->request->fabric ? "MPI" : s->request->from;
+    /* The day of a benchmark of another tool is not known. */
+    if (!s->timings.date && (s->device.ops || s->request->fabric))
         s->timings.date = s->date;
     s->timings.rows = s->rows;
     s->timings.count = count;

@@ -28,6 +28,7 @@ struct calibrate_session {
     struct hm_cluster *sheet; /* The accelerator of the catalog; NULL: not known. */
     const char *accelerator;  /* Its name in the catalog; NULL: not known. */
     struct hm_timings timings;
+    bool nccl; /* The messages are those of GPUs, from nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];

@@ -70,8 +70,6 @@ struct cuda_state {
     struct cuda_conv *conv; /* NULL: cuDNN is not available. Owned. */
 };
 
-/* Report an error of the driver with the name of the function. Returns HM_E_UNSUPPORTED. */
-int cuda_fail(const struct cuda_state *cuda, const char *function, int error, struct hm_err *err);
 /* Open the first library of a list that ends with NULL; *ret_name is the one that was found. */
 int cuda_library(const char *const *names, const char *what, void **ret_library,
                  const char **ret_name, struct hm_err *err);

@@ -301,7 +301,7 @@ double hm__calibrated_time(const struct hm_calibrated *m, const struct hm_timing
 {
     if (t->what == HM_TIMED_SEND || t->what == HM_TIMED_ALL_REDUCE)
         return hm__links_time(m, t);
-    return m->node.processors > 0 ? gpu_time(&m->node, t) : cpu_time(&m->node, t);
+    return m->gpu ? gpu_time(&m->node, t) : cpu_time(&m->node, t);
 }
 
 /* Whether the operation is one that the description of the worker is about. */
@@ -347,7 +347,8 @@ static int check_machine(const struct hm_calibrated *m, struct hm_err *err)
 int hm__calibrate(const struct hm_timings *t, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err)
 {
-    struct hm_calibrated m = {.node = {.accelerators = 1, .price_per_s = NAN}, .fabric = {NAN}};
+    struct hm_calibrated m = {
+        .node = {.accelerators = 1, .price_per_s = NAN}, .fabric = {NAN}, .gpu = t->gpu};
     int rc = 0;
 
     m.node.link.bandwidth_bytes_per_s = NAN;
