@@ -41,6 +41,10 @@ check "plans of large networks use it too" bash -c \
    jq -en \"\$slow > 3 * \$fast\""
 check "a machine that was measured is one node" bash -c "howmany plan '$job' --on h200.yaml --json | jq -e .best.n==1"
 check "a fabric makes it a cluster" bash -c "howmany plan '$job' --on h200.yaml --fabric 100gbe --json | jq -e '.best.n > 1'"
+mkdir -p "$HOME/.local/share/howmany/catalog"
+{ echo "machines:"; echo "  our-card:"; sed 's/^/    /' h200.yaml; } >"$HOME/.local/share/howmany/catalog/own.yaml"
+expect "it can be an entry of one's own catalog" 0 "measured         2026-11-16, within 4.3 %" howmany catalog show our-card
+rm -r "$HOME/.local"
 expect "an accelerator of the catalog by name" 0 'accelerator: "a100"' howmany calibrate --replay "$h200" --accelerator a100
 expect "an unknown accelerator" 2 "--accelerator" howmany calibrate --replay "$h200" --accelerator z80
 
