@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "constants.h"
 #include "err.h"
 
 static const double GIB = 1073741824.0;
@@ -97,6 +98,19 @@ static const struct chip *nearest_chip(const struct hm_node *node)
     return best;
 }
 
+/* Sets what was measured on the machine. The constants of this model are about the usual machine,
+ * so products count relative to the rate that the catalog expects. */
+static void set_measured(const struct hm_node *node, struct hm_large_device *device)
+{
+    const struct hm_calibration *m = &node->measured;
+    double measured = m->flops.bf16 > 0 ? m->flops.bf16 : m->flops.fp16;
+
+    if (measured > 0 && node->matrix_efficiency > 0)
+        device->speed = measured / (node->flops_16 * node->matrix_efficiency);
+    if (m->memory_bandwidth_bytes_per_s > 0)
+        device->bandwidth_bytes_per_s = m->memory_bandwidth_bytes_per_s / hm__constants.stream;
+}
+
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err)
 {
@@ -125,6 +139,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
             fmin(node->memory_bytes, fmax(device.memory_bytes, .988 * node->memory_bytes));
     if (hm__is_given(node->link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node->link.bandwidth_bytes_per_s;
+    set_measured(node, &device);
     device.per_node = fmax(1, node->accelerators);
     if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
         device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
