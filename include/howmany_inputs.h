@@ -363,6 +363,25 @@ enum hm_generation {
     HM_GENERATION_COUNT
 };
 
+/* One figure for each number format of matrix products; 0 or NaN: not known. */
+struct hm_rates {
+    double fp64, fp32, tf32, bf16, fp16, fp8;
+};
+
+/*
+ * What was measured on a machine. The figures replace those of a data sheet and the assumptions
+ * about what software reaches. 0 or NaN: not measured.
+ */
+struct hm_calibration {
+    const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
+    double uncertainty;           /* Relative uncertainty of the figures, 0 to 1. */
+    struct hm_rates flops;        /* Flop/s that the largest matrix products of one worker reach. */
+    struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
+                                     the measured matrix products. */
+    double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double kernel_s;                     /* Seconds of one small kernel. */
+};
+
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
 struct hm_node {
     enum hm_generation generation;
@@ -385,6 +404,7 @@ struct hm_node {
     double accelerators;                 /* Number of workers in one machine: whole, 1 to 1024. */
     struct hm_link link;                 /* Link between the workers of one machine. */
     double price_per_s; /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
+    struct hm_calibration measured; /* Figures that were measured on this machine. */
 };
 
 /*

@@ -65,6 +65,7 @@ struct hm_large_device {
     double per_node;                   /* Number of workers in one node. */
     double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
     double power;       /* Power limit as a fraction of the nominal power, in (0, 1]. */
+    double speed;       /* Measured rate of products relative to the usual one; 0: not measured. */
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
 };

@@ -100,6 +100,19 @@ static const struct chip *nearest_chip(const struct hm_node *node)
     return best;
 }
 
+/* Sets what was measured on the machine. The constants of this model are about the usual machine,
+ * so products count relative to the rate that the catalog expects. */
+static void set_measured(const struct hm_node *node, struct hm_large_device *device)
+{
+    const struct hm_calibration *m = &node->measured;
+    double measured = m->flops.bf16 > 0 ? m->flops.bf16 : m->flops.fp16;
+
+    if (measured > 0 && node->matrix_efficiency > 0)
+        device->speed = measured / (node->flops_16 * node->matrix_efficiency);
+    if (m->memory_bandwidth_bytes_per_s > 0)
+        device->bandwidth_bytes_per_s = m->memory_bandwidth_bytes_per_s / hm__constants.stream;
+}
+
 static enum hm_large_family generation_family(enum hm_generation generation)
 {
     switch (generation) {
@@ -117,28 +130,29 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     }
 }
 
-/* Sets generation, rates and processors of an accelerator that the catalog describes. */
-static void device_set_described(struct hm_large_device *d, const struct hm_node *node)
-{
-    d->family = generation_family(node->generation);
-    d->flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
-    d->flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
-    if (hm__is_given(node->processors))
-        d->processors = node->processors;
-}
-
-/* Sets the same figures of a machine that gives rates only from the chip that is nearest to it. */
-static void device_set_guessed(struct hm_large_device *d, const struct hm_node *node,
-                               const struct chip *chip)
+/*
+ * Sets the generation, or that of the chip if it is not given, and what the machine says about its
+ * rates and processors. A machine that is unlike the nearest chip is of an unknown generation.
+ */
+static void device_set_chip(struct hm_large_device *d, const struct hm_node *node,
+                            const struct chip *chip)
 {
     /* Largest distance at which a machine counts as having this chip. */
     static const double SAME = .25;
+    const bool same = chip_distance(chip, node) <= SAME;
 
-    if (chip_distance(chip, node) <= SAME)
+    if (node->generation != HM_GENERATION_UNKNOWN || !same)
+        d->family = generation_family(node->generation);
+    if (!same) {
+        d->flops_8 *= node->flops_16 / d->flops_16;
+        d->flops_4 *= node->flops_16 / d->flops_16;
+    }
+    if (!hm__is_given(node->processors))
         return;
-    d->family = HM_FAMILY_OTHER;
-    d->flops_8 *= node->flops_16 / d->flops_16;
-    d->flops_4 *= node->flops_16 / d->flops_16;
+    /* A machine whose processors are known has all rates that it supports. */
+    d->processors = node->processors;
+    d->flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
+    d->flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
 }
 
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
@@ -156,10 +170,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     }
     const struct chip *chip = nearest_chip(&node);
     struct hm_large_device device = chip_device(chip);
-    if (node.generation != HM_GENERATION_UNKNOWN || hm__is_given(node.processors))
-        device_set_described(&device, &node);
-    else
-        device_set_guessed(&device, &node, chip);
+    device_set_chip(&device, &node, chip);
     device.flops_16 = node.flops_16;
     if (hm__is_given(node.memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node.memory_bandwidth_bytes_per_s;
@@ -168,6 +179,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
             fmin(node.memory_bytes, fmax(device.memory_bytes, .988 * node.memory_bytes));
     if (hm__is_given(node.link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node.link.bandwidth_bytes_per_s;
+    set_measured(&node, &device);
     device.per_node = fmax(1, node.accelerators);
     if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
         device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;

@@ -102,6 +102,9 @@ static const struct hm_field cluster_fields[] = {
      .offset = AT(roofline),
      .doc = "whether memory bandwidth and kernel overhead count"},
     {.name = "stragglers", .kind = HM_FIELD_OTHER, .doc = "how uneven and unsteady workers are"},
+    {.name = "measured",
+     .kind = HM_FIELD_OTHER,
+     .doc = "figures of howmany calibrate, which replace those of data sheets"},
 };
 
 const struct hm_field *hm__cluster_fields(size_t *count)
@@ -207,10 +210,10 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
-    static const char *const keys[] = {"flops", "link", "fabric", "stragglers"};
+    static const char *const keys[] = {"flops", "link", "fabric", "stragglers", "measured"};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < 4; i++) {
+    for (size_t i = 0; rc == 0 && i < 5; i++) {
         const struct hm_value *value = hm__value_get(map, keys[i]);
         if (!value)
             continue;
@@ -218,7 +221,8 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
         rc = i == 0   ? read_flops(reader, value, &cluster->node)
              : i == 1 ? hm__read_link(reader, value, &cluster->node.link)
              : i == 2 ? read_fabric(reader, value, cluster)
-                      : hm__read_stragglers(reader, value, &cluster->slowness);
+             : i == 3 ? hm__read_stragglers(reader, value, &cluster->slowness)
+                      : hm__read_calibration(reader, value, &cluster->node.measured);
         hm__reader_leave(reader, mark);
     }
     cluster->slowness.per_node = cluster->node.accelerators;
@@ -290,6 +294,14 @@ static int read_card(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
+/* A machine that was measured alone has no network: it is one node until a network is given. */
+static void limit_alone(const struct hm_value *map, struct hm_cluster *cluster)
+{
+    if (hm__value_get(map, "measured") && isnan(cluster->max_nodes) &&
+        !(cluster->fabric.bandwidth_bytes_per_s > 0))
+        cluster->max_nodes = 1;
+}
+
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster)
 {
@@ -302,7 +314,10 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
         return rc;
     /* Skip the first field, `machine`: a machine cannot start from another machine. */
     rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 /* Returns the set of keys of enum hm_cluster_key that a map contains. */
@@ -349,7 +364,10 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "processors"))
         cluster->node.processors = NAN;
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
