@@ -19,7 +19,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
-    HM_ROW_TEXT(T, job.batch, "batch", 0, "job", "SAMPLES", "short for --set batch=SAMPLES"),
+    HM_ROW_TEXT(T, job.batch, "batch", 0, "job", "SAMPLES", "samples of one iteration"),
     HM_ROW_TEXT(T, job.sequence, "sequence", 0, "job", "TOKENS", "tokens of a sequence"),
     HM_ROW_TEXT(T, job.tokens, "tokens", 0, "job", "TOKENS",
                 "tokens of the whole job, such as 300B"),

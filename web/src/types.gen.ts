@@ -19,7 +19,7 @@ export interface PlanRequest {
   fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** short for --set batch=SAMPLES */
+  /** samples of one iteration */
   batch?: string;
   /** tokens of a sequence */
   sequence?: string;
