@@ -104,6 +104,7 @@ class Point(Record):
     total_s: seconds of what total_of says
     node_s: node-seconds of what total_of says
     cost: money of what total_of says
+    meets: probability of meeting deadline and budget
     memory_bytes: memory that one worker needs
     memory_limit_bytes: memory that one worker has
     micro_batch: samples of one forward pass of a worker
@@ -113,13 +114,12 @@ class Point(Record):
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
     what: transformers: the change that makes the layout fit
-    machine: transformers: name of the machine
+    machine: transformers and alternatives: name of the machine
     tokens_per_s: transformers: tokens of all workers
     tokens_per_s_per_worker: transformers: tokens of one worker
     mfu: transformers: model flop over the peak with 16 bits
     hfu: transformers: as mfu, with recomputation
     goodput: transformers: share of the time that failures leave
-    memory_limit_bytes: transformers: memory that a job may use
     layout: transformers: the layout
     memory: transformers: memory by part
     parts: transformers: the step by part
@@ -138,6 +138,7 @@ class Point(Record):
     total_s: float
     node_s: float
     cost: Optional[float]
+    meets: Optional[float]
     memory_bytes: Optional[float]
     memory_limit_bytes: Optional[float]
     micro_batch: Optional[float]
@@ -153,7 +154,6 @@ class Point(Record):
     mfu: Optional[float]
     hfu: Optional[float]
     goodput: Optional[float]
-    memory_limit_bytes: Optional[float]
     layout: Optional[Layout]
     memory: Optional[LayoutMemory]
     parts: Optional[LayoutParts]
@@ -322,15 +322,16 @@ class Plan(Answer):
     work: fewest workers for the asked work
     missed: which limit nothing meets
     nearest: the nearest miss
-    nearest_gap: times over the limit
+    nearest_gap: times over the limit; deadline and budget at the probability certainty
+    certainty: probability with which deadline and budget must be met
     alternatives: three choices, if prices are known
     slack: share by which the recommended point may be worse than the best
     knee_hours: machine-hours of the recommended point over those of the knee
     plateau: n within 5 % of the best time
     at_ceiling: the best n is the largest considered
     beyond: what lies above the ceiling
-    sure: probability that no other n is better
-    sure_near: probability that it is within 5 % of the best
+    sure: probability that the recommended n is exactly the best
+    sure_near: probability that the recommended n is within `slack` of the best
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
@@ -387,6 +388,7 @@ class Plan(Answer):
     missed: Optional[str]
     nearest: Optional[Point]
     nearest_gap: Optional[float]
+    certainty: Optional[float]
     alternatives: Alternatives
     slack: float
     knee_hours: Optional[float]
@@ -747,6 +749,7 @@ class Recommended(Record):
     cost: money
     value: what is minimised
     row_count: runs that match exactly
+    meets: probability of meeting deadline and budget
     feasible: within deadline and budget
     failed: known to fail
     why: why it fails
@@ -758,6 +761,7 @@ class Recommended(Record):
     cost: Optional[float]
     value: Optional[float]
     row_count: float
+    meets: Optional[float]
     feasible: bool
     failed: bool
     why: Optional[str]
@@ -786,7 +790,12 @@ class Recommend(Answer):
     goal: time, cost or balance
     level: probability of the intervals
     best: the best candidate
-    sure: probability that it is the best
+    sure: probability that it is exactly the best
+    sure_near: probability that it is within `slack` of the best
+    slack: share by which a candidate near the best may be worse
+    n_low: least n that may be the best
+    n_high: largest n that may be the best
+    certainty: probability with which deadline and budget must be met
     missed: which limit nothing meets
     candidates: best first
     rows: runs behind the answer
@@ -803,6 +812,11 @@ class Recommend(Answer):
     level: float
     best: Optional[Recommended]
     sure: Optional[float]
+    sure_near: Optional[float]
+    slack: float
+    n_low: Optional[float]
+    n_high: Optional[float]
+    certainty: Optional[float]
     missed: Optional[str]
     candidates: List[Recommended]
     rows: List[Optional[float]]
@@ -1183,6 +1197,7 @@ class Advise(Answer):
     within_s: time available
     budget: money available
     goal: time or cost
+    certainty: probability with which within_s and budget must be met
     level: probability of the intervals
     best: the best candidate
     sure: probability that it is the best
@@ -1203,6 +1218,7 @@ class Advise(Answer):
     within_s: Optional[float]
     budget: Optional[float]
     goal: str
+    certainty: Optional[float]
     level: float
     best: Optional[Candidate]
     sure: Optional[float]
@@ -1522,6 +1538,7 @@ def plan(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     faster: Optional[Quantity] = None,
     work: Optional[Quantity] = None,
     max_n: Optional[Quantity] = None,
@@ -1565,6 +1582,8 @@ def plan(
         beta: weight of a dollar in the balance
         deadline: finish the job within this time, such as 6h, at the least cost
         budget: spend at most this on the job, such as 100
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         faster: how many workers to be this many times faster than now, such as 2x
         work: how many workers to do this many times the work in the same time, such as 3x
         max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)
@@ -1744,6 +1763,7 @@ def advise(
     reach: Optional[Quantity] = None,
     within: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     goal: Optional[str] = None,
     m: Optional[Numbers] = None,
     times: Optional[Documents] = None,
@@ -1782,6 +1802,8 @@ def advise(
         reach: reach this loss itself
         within: time available, such as 60s; alone: reach the least loss
         budget: money available, such as $5; alone: reach the least loss
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         goal: what to minimise: time (default) or cost
         m: numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2
             between them)
@@ -2003,6 +2025,7 @@ def recommend(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
@@ -2034,6 +2057,8 @@ def recommend(
         beta: weight of a dollar in the balance
         deadline: finish within this time, such as 10min, at the least cost
         budget: spend at most this, such as 0.5
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on

@@ -76,7 +76,7 @@ double hm__span_bound(const struct hm_span *s, double probability)
 }
 
 /* The largest stated probability for a number of workers that is above those of all runs. */
-static const double MOST_BEYOND = 0.95;
+static const double MOST_BEYOND = 0.9;
 
 /*
  * After k runs that agree with a fit, the next one agrees with a probability of (k + 1) / (k + 2)

@@ -218,7 +218,8 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
         near += first <= (1 + out->slack) * least;
         chosen[d] = w->candidates[best].r.n;
     }
-    double most = hm__chance_most(out->row_count, judge_is_beyond(w));
+    size_t runs = w->fitted > out->row_count ? w->fitted : out->row_count;
+    double most = hm__chance_most(runs, judge_is_beyond(w));
     out->sure = fmin(wins / draws, most);
     out->sure_near = fmin(near / draws, most);
     out->n_low = hm__quantile(chosen, w->draw_count, (1 - out->level) / 2);
