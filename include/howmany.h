@@ -271,7 +271,7 @@ enum hm_status {
 
 struct hm_answer {
     enum hm_status status;
-    const char *job, *machine, *fabric; /* Names of the job, the machine and the network; NULL for a
+    const char *job, *machine, *fabric; /* Names of the job, the machine and the fabric; NULL for a
                                            name that is not known. */
     const char *provenance; /* Source of the times: "model", "fit" or "model and runs". */
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */

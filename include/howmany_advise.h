@@ -322,7 +322,7 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
                                 double staleness, double m, struct hm_stale_cost *ret_cost,
                                 struct hm_err *err);
 
-/* ---- how good the predictions are ------------------------------------------------------------ */
+/* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
     bool only_ahead; /* Do not hold out any number of workers; only predict later points of a

@@ -46,7 +46,7 @@ struct hm_runs {
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
     bool weak;          /* The column scaling says that each worker keeps its batch. */
-    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                            iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
@@ -109,12 +109,12 @@ enum hm_errors {
  * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
  */
 struct hm_fit_rule {
-    double steep_needs;  /* Configurations that a term growing faster than ln n needs. */
-    double steep_weight; /* Weight of a set with such a term in the intervals. */
-    double counted_runs; /* Runs that count in the weight of a set of terms. */
-    double drift;        /* Relative spread of the time at twice the largest n of the runs. */
-    double drift_power;  /* The spread at 2^k times the largest n is drift * k^drift_power. */
-    double crossing;     /* Further relative spread across nodes if all runs are inside one node. */
+    double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
+    double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
+    double counted_runs; /* Largest number of runs that the weight of a set of terms depends on. */
+    double drift;        /* Relative spread that is added at twice the largest n of the runs. */
+    double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
+    double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
 };
 
 /* Returns the default rule. */
@@ -183,7 +183,7 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
-    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;      /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                               iteration. */
     bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */

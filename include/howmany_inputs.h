@@ -341,7 +341,7 @@ enum hm_overlap {
     HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
     HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
     HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket starts when it is full. */
-    HM_OVERLAP_AUTO,    /* Buckets where the operations of the step are modelled, none elsewhere. */
+    HM_OVERLAP_AUTO,    /* BUCKETS if the operations of the step are modelled, else NONE. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -397,28 +397,27 @@ struct hm_slowness {
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
-    HM_CLUSTER_NETWORK = 4,
+    HM_CLUSTER_FABRIC = 4,
     HM_CLUSTER_EFFICIENCY = 8,
     HM_CLUSTER_STRAGGLERS = 16,
 };
 
 struct hm_cluster {
-    const char *name;   /* Name of the machine; may be NULL. */
-    const char *fabric; /* Name of the network between machines; NULL: the network of the machine
-                           entry. */
+    const char *name;        /* Name of the machine; may be NULL. */
+    const char *fabric_name; /* Name of the fabric; NULL: that of the machine entry, or none. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
     const char *assumed; /* Figures of the entry that its source does not give; may be NULL. */
     struct hm_node node;
-    struct hm_link network; /* Link between machines. */
-    double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
-    bool roofline;    /* Take memory bandwidth and kernel overhead into account, if they are
-                         known. */
+    struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
+    double max_nodes;      /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
+    bool roofline;         /* Take memory bandwidth and kernel overhead into account, if they are
+                              known. */
     struct hm_slowness slowness;
     unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
                          values of enum hm_cluster_key. */
-    const char *note; /* Sentence about keys that were kept from the cluster of the job; NULL:
-                         none. */
+    const char *note; /* Sentence about keys that were kept from the cluster of the job or that
+                         have an old name; NULL: none. */
     void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
@@ -439,11 +438,12 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is TF32 where the machine has it,
-                     else fp32; 16 is bf16 where the machine has it, else fp16. */
+    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is mixed precision (bf16, else fp16)
+                     where the machine has matrix units for it, else fp32; 16 is bf16 where the
+                     machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
-    HM_MATH_TF32,
+    HM_MATH_TF32, /* TF32 where the machine has it, else fp32. */
     HM_MATH_BF16,
     HM_MATH_FP16,
     HM_MATH_FP8,
@@ -582,9 +582,9 @@ HM_API int hm_job_set_totals(struct hm_job *job, double parameters, double forwa
 HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster,
                               struct hm_err *err);
 /*
- * Set the cluster that the job runs on to a machine of the catalog. fabric names the network
- * between machines; NULL: the network of the machine entry. catalog may be NULL for the built-in
- * one.
+ * Set the cluster that the job runs on to a machine of the catalog. fabric names the
+ * connection between machines; NULL: that of the machine entry. catalog may be NULL for the
+ * built-in one.
  */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
@@ -660,7 +660,7 @@ HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_cat
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
 /*
- * Make a cluster from a machine of the catalog, with the network of that machine. `name` may also
+ * Make a cluster from a machine of the catalog, with the fabric of that machine. `name` may also
  * be an accelerator, which then counts as a machine.
  */
 HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,

@@ -7,7 +7,7 @@ files     tracked files have an allowed kind and size
 structs   no two structs have one name
 cycles    no files of one folder include each other in a cycle
 statics   the name of a static function has at least two parts
-keys      JSON keys are written by src/base/json.c alone
+keys      only src/base/json.c writes JSON keys
 internal  functions of src that are not public start with hm__
 words     comments do not contain the words that STYLE bans
 version   the version is in include/howmany_base.h and in CHANGELOG.md, and nowhere else

@@ -304,7 +304,7 @@ class Plan(Answer):
     status: ok, no-speedup or unreached
     job: name of the job
     machine: name of the machine
-    network: name of the network between machines
+    fabric: name of the fabric between machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
@@ -369,7 +369,7 @@ class Plan(Answer):
     status: str
     job: Optional[str]
     machine: Optional[str]
-    network: Optional[str]
+    fabric: Optional[str]
     provenance: str
     goal: str
     scaling: str
@@ -1370,7 +1370,7 @@ class Catalog(Answer):
     """An answer:
 
     machines: machines
-    fabrics: networks between machines
+    fabrics: fabrics between machines
     networks: neural networks
     accelerators: accelerators
     """
@@ -1519,7 +1519,7 @@ def plan(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     scheme: Optional[Choices] = None,
     platform: Optional[Choices] = None,
@@ -1559,7 +1559,7 @@ def plan(
     Args:
         job: the job: YAML, or JSON (.json)
         on: machines of the catalog, or cluster files, to run on; several are ranked
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
@@ -1608,7 +1608,7 @@ def fit(
     predict: Optional[Numbers] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     errors: Optional[str] = None,
@@ -1634,7 +1634,7 @@ def fit(
         job: start from this specification sheet and let the runs correct it; runs may be left out
             then
         on: with a job: the machine the runs were made on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         errors: errors of runs: equal, relative, or auto (default): as repeated runs show; without
@@ -1651,7 +1651,7 @@ def design(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     n: Optional[Numbers] = None,
     size: Optional[Numbers] = None,
@@ -1678,7 +1678,7 @@ def design(
     Args:
         job: a specification sheet: what it says is known already
         on: with a job: the machine to run on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         n: numbers of workers that could be run: 1..8, or 1,2,4
         size: sizes that could be run: 0.1,0.2, or 4/256..32/256:20 for twenty values
@@ -1769,7 +1769,7 @@ def advise(
     times: Optional[Documents] = None,
     job: Optional[Documents] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     price: Optional[Quantity] = None,
     adaptive: bool = False,
@@ -1810,7 +1810,7 @@ def advise(
         times: seconds of an iteration from these traces or runs (n, seconds) instead
         job: seconds of an iteration as `howmany plan` computes them
         on: with a job: plan for this machine; otherwise its price
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         price: price of a worker, such as $0.5/h
         adaptive: also the best schedule of m on the way to the loss
@@ -2029,7 +2029,7 @@ def recommend(
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
@@ -2062,7 +2062,7 @@ def recommend(
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)

@@ -241,10 +241,7 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
     return best;
 }
 
-/*
- * Sets the recommended point and how many times the machine-hours of the knee it needs. The
- * expected best point is kept as it is if one worker is the fastest.
- */
+/* Sets the recommended point, and its machine-hours relative to those of the knee. */
 void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
     a->recommended = hm__curve_recommended(s, c, a->best);

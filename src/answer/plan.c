@@ -581,8 +581,9 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
 
     a->job = answer_copy_text(a, job->name);
     a->machine = c ? answer_copy_text(a, c->name) : NULL;
-    a->fabric = c ? answer_copy_text(a, c->fabric) : NULL;
-    if ((job->name && !a->job) || (c && c->name && !a->machine) || (c && c->fabric && !a->fabric))
+    a->fabric = c ? answer_copy_text(a, c->fabric_name) : NULL;
+    if ((job->name && !a->job) || (c && c->name && !a->machine) ||
+        (c && c->fabric_name && !a->fabric))
         return hm__fail_nomem(err);
     a->measured_count = job->measured_count;
     a->measured = hm__arena_alloc(a->memory, job->measured_count, sizeof(*a->measured));

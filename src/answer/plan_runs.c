@@ -28,7 +28,7 @@ static size_t list_candidates(const struct hm_search *s, double n, double *candi
     return count;
 }
 
-/* Copies the chosen runs, in ascending order of n, and what they achieve. */
+/* Copies the chosen runs, in ascending order of n, and the width of the interval after them. */
 static void take_design(struct hm_answer *a, const struct hm_design *d)
 {
     const struct hm_point *p = &a->points[a->recommended];

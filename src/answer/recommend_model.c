@@ -18,7 +18,7 @@ static const struct hm_question nothing_asked = HM_QUESTION_INIT;
 static bool variant_apply(const struct hm_search *s, const struct hm_at *at,
                           struct hm_variant *variant)
 {
-    const struct hm_link *link = s->cluster ? &s->cluster->network : NULL;
+    const struct hm_link *link = s->cluster ? &s->cluster->fabric : NULL;
 
     if (strcmp(at->name, "size") == 0)
         variant->work *= at->value;

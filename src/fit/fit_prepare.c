@@ -35,7 +35,7 @@ static void find_used_quantities(const struct hm_basis *basis, const struct hm_r
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
-        /* Nodes are known to the library, but a table may have them for some runs only. */
+        /* The number of nodes is used only if all runs have it. */
         if (basis->count == 0 && strcmp(basis->quantities[q], "nodes") == 0)
             matters[q] = column_is_full(hm_runs_column(runs, "nodes"), runs->count);
     }

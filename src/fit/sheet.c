@@ -152,12 +152,13 @@ static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
     struct hm_variant variant = HM_VARIANT_INIT;
     int size = hm__basis_find(basis, "size"), batch = hm__basis_find(basis, "batch");
     int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
-    const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
+    const struct hm_link *link = sheet->cluster ? &sheet->cluster->fabric : NULL;
 
     /* An unknown value (NaN) leaves the job as it is. */
     if (size >= 0 && !isnan(columns[size][i]))
         variant.work *= columns[size][i] / (sheet->weak && sheet->size_by_n ? columns[0][i] : 1);
-    /* A batch counts the samples of all workers; a job of weak scaling states those of one. */
+    /* In runs, a batch has the samples of all workers; in a job with weak scaling, those of one
+     * worker. */
     if (batch >= 0 && sheet->job->batch > 0 && !isnan(columns[batch][i]))
         variant.work *= columns[batch][i] / (sheet->weak ? columns[0][i] : 1) / sheet->job->batch;
     if (latency >= 0 && link && link->latency_s > 0 && !isnan(columns[latency][i]))

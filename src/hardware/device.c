@@ -1,14 +1,14 @@
 /*
  * Times of operations on one accelerator.
  *
- * A matrix product is cut into tiles; each multiprocessor computes one tile at a time, so the
- * product takes a whole number of waves (tile and wave quantisation), and small k leaves the
- * pipeline partly empty. The best of several tile sizes counts, or the time to move the operands,
- * whichever is longer. Sides that are not multiples of 16 bytes prevent the fastest kernels.
- * A convolution is the product of its implicit matrix, at its own efficiency, with the changes of
- * memory layout that an eager framework makes. Other operations move bytes at a fraction of the
- * memory bandwidth. Limits: caches are not modelled, and all kernels that a library may choose have
- * one efficiency. Sources: docs/accuracy.md.
+ * A matrix product is divided into tiles; each multiprocessor computes one tile at a time, so the
+ * product takes a whole number of waves (tile and wave quantisation), and a small inner dimension k
+ * leaves the pipeline partly empty. The time of a product is that of the best of several tile
+ * sizes, or the time to move the operands, whichever is longer. Sides that are not multiples of 16
+ * bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its own
+ * efficiency, plus the changes of memory layout that an eager framework makes. Other operations
+ * move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and all
+ * kernels that a library may choose have the same efficiency. Sources: docs/accuracy.md.
  */
 #include "device.h"
 
@@ -18,18 +18,30 @@
 const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
 #undef HM_CONSTANT_VALUE
 
-/* Bytes of an activation in the format. */
+/* Returns the bytes of an activation in the number format. */
 static double math_bytes(enum hm_math math)
 {
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
 }
 
+/*
+ * The format of mixed precision where the machine has matrix units for it, else that of fp32. bf16
+ * units are always matrix units if they are faster than fp32. fp16 is also a format of vector
+ * units, at twice the rate of fp32 (P100); matrix units have at least four times that rate (V100).
+ */
+static enum hm_math math_mixed(const struct hm_node *node)
+{
+    const double wide = node->flops_32 > 0 ? node->flops_32 : 0;
+
+    if (node->flops_bf16 > wide)
+        return HM_MATH_BF16;
+    return node->flops_16 > 3 * wide ? HM_MATH_FP16 : HM_MATH_TF32;
+}
+
 static enum hm_math math_resolve(const struct hm_node *node, enum hm_math math, double bits)
 {
-    if (math == HM_MATH_AUTO && bits == 64)
-        math = HM_MATH_FP64;
-    else if (math == HM_MATH_AUTO)
-        math = bits == 16 ? HM_MATH_BF16 : HM_MATH_TF32;
+    if (math == HM_MATH_AUTO)
+        math = bits == 64 ? HM_MATH_FP64 : bits == 16 ? HM_MATH_BF16 : math_mixed(node);
     if (math == HM_MATH_FP8 && !(node->flops_fp8 > 0))
         math = HM_MATH_BF16;
     if (math == HM_MATH_BF16 && !(node->flops_bf16 > 0))
@@ -103,7 +115,7 @@ double hm__device_kept_traffic(const struct hm_device *d)
                                                  : fmin(d->k->fuse_tuned, d->k->fuse_compiled);
 }
 
-/* Efficiency that the alignment of the rows of a matrix allows; a row has `side` values. */
+/* Returns the efficiency that the alignment of matrix rows allows; a row has `side` values. */
 static double align_factor(const struct hm_device *d, double side)
 {
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
@@ -118,7 +130,8 @@ static const struct tile {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, 0.93},
              {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
 
-/* Seconds of the arithmetic of a product with the best tile and the best split of k. */
+/* Returns the seconds of the arithmetic of a product with the best tile size and the best split of
+ * the inner dimension k. */
 static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
                          double efficiency)
 {
@@ -153,11 +166,11 @@ static double product_time(const struct hm_device *d, double m, double n, double
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
 {
-    /* The rows of both operands and of the result are runs of n or k values. */
+    /* Rows of the operands and of the result have n or k values. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
 
-/* A depthwise convolution only moves values. */
+/* Returns the seconds of a depthwise convolution, which are limited by memory traffic. */
 static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
@@ -165,7 +178,7 @@ static double depthwise_time(const struct hm_device *d, const struct hm_conv *c,
                   : pass == HM_PASS_DATA  ? d->k->depth_data
                                           : d->k->depth_weight;
 
-    /* The kernels compute one value at a time: wider windows take longer in proportion. */
+    /* The kernels compute one value at a time, so the time is proportional to the window size. */
     return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
 }
 
@@ -202,14 +215,16 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
     if (groups > 1) {
-        /* Kernels for groups compute all groups at once, each with few maps. */
+        /* Kernels for grouped convolutions compute all groups at once, although each group has few
+         * maps. */
         out = c->out;
         groups = 1;
     }
     double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
                   : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
                                           : product_time(d, out, deep, places, groups, efficiency);
-    /* Frameworks keep images map by map; matrix units want the maps of a position together. */
+    /* Eager frameworks store images map by map, but matrix units need all maps of a position
+     * together. */
     bool moves =
         d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);
     if (moves) {
@@ -228,7 +243,7 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
 
     if (d->software != HM_SOFTWARE_EAGER)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
-    /* A channel is summed by one block of threads, which limits the rate of few channels. */
+    /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
     if (d->math == HM_MATH_BF16)
         rate = fmin(rate, d->processors * k->norm_slow * 1e9);

@@ -1,7 +1,7 @@
 /*
- * Devices of the model of large networks: a table of known chips, and a device from a cluster of
- * the catalog. Rates are those of the data sheets without sparsity; memory is what a program can
- * allocate.
+ * Devices of the model of large networks: a table of known chips, and the conversion of a cluster
+ * of the catalog to a device. Rates are those of the data sheets without sparsity; memory is the
+ * amount that a program can allocate.
  */
 #include "large.h"
 
@@ -13,8 +13,8 @@
 
 static const double GIB = 1073741824.0;
 
-/* Name, family, Tflop/s with 16, 8 and 4 bits, TB/s, usable GiB, processors, GB/s of a link,
- * power. */
+/* Columns: name, generation, Tflop/s with 16, 8 and 4 bits, memory bandwidth in TB/s, usable memory
+ * in GiB, processors, bandwidth of a link in GB/s, power limit. */
 static const struct chip {
     const char *name;
     enum hm_large_family family;
@@ -74,7 +74,8 @@ bool hm__large_device_named(const char *name, struct hm_large_device *ret_device
     return false;
 }
 
-/* Distance between a machine and a chip: how far their rates and bandwidths are apart. */
+/* Returns the distance between a machine and a chip: the sum of the logarithms of the ratios of
+ * their rates and bandwidths. */
 static double chip_distance(const struct chip *chip, const struct hm_node *node)
 {
     double distance = fabs(log(node->flops_16 / (chip->flops_16 * 1e12)));
@@ -99,7 +100,7 @@ static const struct chip *nearest_chip(const struct hm_node *node)
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err)
 {
-    /* Chips whose rate and bandwidth differ by more are not the same. */
+    /* Largest distance at which a machine counts as having this chip. */
     static const double SAME = .25;
     const struct hm_node *node = &cluster->node;
 
@@ -119,14 +120,14 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     device.flops_16 = node->flops_16;
     if (hm__is_given(node->memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node->memory_bandwidth_bytes_per_s;
-    if (hm__is_given(node->memory_bytes)) /* A driver keeps about one per cent. */
+    if (hm__is_given(node->memory_bytes)) /* The driver keeps 1 % of it. */
         device.memory_bytes =
             fmin(node->memory_bytes, fmax(device.memory_bytes, .988 * node->memory_bytes));
     if (hm__is_given(node->link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node->link.bandwidth_bytes_per_s;
     device.per_node = fmax(1, node->accelerators);
-    if (hm__is_given(cluster->network.bandwidth_bytes_per_s))
-        device.network_bytes_per_s = cluster->network.bandwidth_bytes_per_s;
+    if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
+        device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
     device.price_per_s = node->price_per_s;
     device.max_nodes = cluster->max_nodes;
     *ret_device = device;

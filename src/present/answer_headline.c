@@ -266,7 +266,7 @@ void hm__answer_say_best(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "optimum", &line);
 }
 
-/* ---- how sure, without runs ------------------------------------------------------------------ */
+/* ---- uncertainty without runs ---------------------------------------------------------------- */
 
 /* Writes an interval around 1 as "about ±30 %" or, if it is wide, "within a factor of 2.1". */
 static void say_width(struct hm_text *out, const struct hm_style *style, double low, double high)

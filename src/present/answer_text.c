@@ -330,7 +330,7 @@ static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
     if (a->machine)
         hm__text_add(&line, a->machine);
     if (a->fabric)
-        hm__text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
+        hm__text_addf(&line, "%s%s fabric", a->machine ? ", " : "", a->fabric);
     hm__render_taken_line(out, style, "on", &line);
 }
 

@@ -90,7 +90,7 @@ static void put_parts(struct hm_json *json, const struct hm_large_step *s)
     hm__json_close(json);
 }
 
-/* The members that a point of every plan has. */
+/* Writes the members that a point has in every plan, also in plans of other jobs. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
@@ -141,7 +141,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Members of plans that do not apply to transformers; each is null. */
+/* Writes null for members of plans that do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -156,7 +156,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
-    hm__json_put_null(json, "network");
+    hm__json_put_null(json, "fabric");
     hm__json_put_text(json, "provenance", "model");
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", "strong");

@@ -167,7 +167,7 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_text(json, "status", hm__status_name(a->status));
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machine);
-    hm__json_put_text(json, "network", a->fabric);
+    hm__json_put_text(json, "fabric", a->fabric);
     hm__json_put_text(json, "provenance", a->provenance);
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", hm__scaling_name(a->scaling));

@@ -181,7 +181,7 @@ static const struct hm_member plan[] = {
     TEXT("status", "ok, no-speedup or unreached"),
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
-    KNOWN_TEXT("network", "name of the network between machines"),
+    KNOWN_TEXT("fabric", "name of the fabric between machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),
     TEXT("scaling", "strong or weak"),
@@ -564,7 +564,7 @@ static const struct hm_member catalog_entry[] = {
 };
 static const struct hm_member catalog[] = {
     MAYBE(LIST, "machines", "catalog_entry", "machines"),
-    MAYBE(LIST, "fabrics", "catalog_entry", "networks between machines"),
+    MAYBE(LIST, "fabrics", "catalog_entry", "fabrics between machines"),
     MAYBE(LIST, "networks", "catalog_entry", "neural networks"),
     MAYBE(LIST, "accelerators", "catalog_entry", "accelerators"),
 };

@@ -28,7 +28,7 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
 
 /*
  * Sets the overrides of the job: every assignment of the field `set` and, if the cluster of the job
- * is used, the field `network`.
+ * is used, the field `fabric`.
  */
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
@@ -41,8 +41,8 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
         return hm__fail_nomem(err);
     for (size_t i = 0; i < f->set.count; i++)
         overrides[count++].text = f->set.items[i];
-    if (f->network && f->on.count == 0) {
-        overrides[count].text = hm__arena_printf(call->arena, "cluster.network=%s", f->network);
+    if (f->fabric && f->on.count == 0) {
+        overrides[count].text = hm__arena_printf(call->arena, "cluster.fabric=%s", f->fabric);
         if (!overrides[count++].text)
             return hm__fail_nomem(err);
     }
@@ -83,7 +83,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
     if (foreign) {
         rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
         spec.text = file;
-        spec.source = "the imported job"; /* YAML, whatever the name of the file is. */
+        spec.source = "the imported job"; /* The text is YAML, whatever the file is called. */
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
@@ -121,7 +121,7 @@ static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
 
 /*
  * Sets the overrides of a machine: the keys of the field `set` that begin with "cluster.", and the
- * field `network`.
+ * field `fabric`.
  */
 static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f,
                              struct hm_spec *spec, struct hm_err *err)
@@ -135,8 +135,8 @@ static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f
     for (size_t i = 0; i < f->set.count; i++)
         if (strncmp(f->set.items[i], "cluster.", 8) == 0)
             overrides[count++].text = f->set.items[i] + 8;
-    if (f->network) {
-        overrides[count].text = hm__arena_printf(call->arena, "network=%s", f->network);
+    if (f->fabric) {
+        overrides[count].text = hm__arena_printf(call->arena, "fabric=%s", f->fabric);
         if (!overrides[count++].text)
             return hm__fail_nomem(err);
     }
@@ -184,10 +184,8 @@ struct kept_key {
     bool has; /* The machine gives the key itself. */
 };
 
-/*
- * Lists the names of the keys that the job gives and that the machine has (`has` is true) or does
- * not have; `text` gets "price and network".
- */
+/* Writes the names of the keys that the job gives and that the machine has (`has` is true) or lacks
+ * (`has` is false), such as "price and fabric". */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
 {
@@ -217,7 +215,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     const struct kept_key keys[] = {
         {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0},
         {HM_CLUSTER_PRICE, "price", c->node.price_per_s >= 0},
-        {HM_CLUSTER_NETWORK, "network", c->network.bandwidth_bytes_per_s > 0},
+        {HM_CLUSTER_FABRIC, "fabric", c->fabric.bandwidth_bytes_per_s > 0},
         {HM_CLUSTER_EFFICIENCY, "efficiency", c->node.efficiency > 0},
         {HM_CLUSTER_STRAGGLERS, "stragglers",
          slow->spread > 0 || slow->chance > 0 || slow->slow_nodes > 0 || slow->speed_count > 0},
@@ -229,9 +227,9 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
         c->max_nodes = job->max_nodes;
     if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))
         c->node.price_per_s = job->node.price_per_s;
-    if (!keys[2].has && (job->given & HM_CLUSTER_NETWORK)) {
-        c->network = job->network;
+    if (!keys[2].has && (job->given & HM_CLUSTER_FABRIC)) {
         c->fabric = job->fabric;
+        c->fabric_name = job->fabric_name;
     }
     if (!keys[3].has && (job->given & HM_CLUSTER_EFFICIENCY))
         c->node.efficiency = job->node.efficiency;
@@ -243,8 +241,9 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     list_keys(keys, KEYS, job->given, true, replaced, sizeof(replaced));
     if (!kept[0] && !replaced[0])
         return 0;
-    c->note = hm__arena_printf(call->arena, "%s%s%s%s%s", kept[0] ? "kept from the job: " : "",
-                               kept, kept[0] && replaced[0] ? "; " : "",
+    c->note = hm__arena_printf(call->arena, "%s%s%s%s%s%s%s", c->note ? c->note : "",
+                               c->note ? "; " : "", kept[0] ? "kept from the job: " : "", kept,
+                               kept[0] && replaced[0] ? "; " : "",
                                replaced[0] ? "replaced by the machine's own: " : "", replaced);
     return c->note ? 0 : hm__fail_nomem(err);
 }
@@ -285,7 +284,7 @@ const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job)
 
 int hm__check_job_fields(const struct hm_job_fields *f, bool one_machine, struct hm_err *err)
 {
-    const char *given = f->on.count ? "on" : f->network ? "network" : f->set.count ? "set" : NULL;
+    const char *given = f->on.count ? "on" : f->fabric ? "fabric" : f->set.count ? "set" : NULL;
 
     if (!f->job.name && given)
         return hm__request_fail(err, given, HM_E_CONFLICT, "this needs a job");

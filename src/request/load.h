@@ -15,7 +15,7 @@
 struct hm_job_fields {
     struct hm_document job;
     struct hm_documents on;
-    const char *network;
+    const char *fabric;
     struct hm_texts set;
 };
 

@@ -17,7 +17,7 @@
 static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB", "the job: YAML, or JSON (.json)"),
     HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
-    HM_ROW_NETWORK(T, job),
+    HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     {.name = "scheme",
      .kind = HM_REQUEST_CHOICES,
@@ -403,7 +403,7 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
 
-    /* `plan runs.csv` means a plan from these runs. */
+    /* `plan runs.csv` is accepted: a table in place of the job gives the runs. */
     if (names_table(&r->job.job) && !r->runs.name) {
         r->runs = r->job.job;
         r->job.job = (struct hm_document){0};

@@ -7,10 +7,10 @@
 #include "large_render.h"
 #include "plan.h"
 
-/* Share by which the time of the recommended n may exceed the best. */
+/* Share by which the time of the recommended number of workers may exceed the best time. */
 static const double SLACK = .05;
 
-/* Returns the first given field that such plans do not support; NULL: none is given. */
+/* Returns the first given field that plans of transformers do not support; NULL: none is given. */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {
     return r->scheme.count              ? "scheme"

@@ -63,7 +63,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
                     "a specification sheet whose model answers when the runs do not suffice"),
     HM_ROW_ON(T, job, "with a job: the machine it runs on"),
-    HM_ROW_NETWORK(T, job),
+    HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     HM_ROW_LEVEL(T, level, 'l'),
     HM_ROW_SEED(T, seed, "0"),
@@ -74,7 +74,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* ---- the place that is asked about -------------------------------------------------------------
+/* ---- configuration of the question -------------------------------------------------------------
  */
 
 static int place_add(struct hm_place *place, const char *field, const char *name, double value,

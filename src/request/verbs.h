@@ -56,11 +56,11 @@ static const double HM_SEED_MAX = 9007199254740991;
         .name = "on", .kind = HM_REQUEST_MACHINES, .offset = offsetof(type, fields.on),            \
         .group = "job", .argument = "MACHINE[,…]", .choices = "@machine", .help = HELP             \
     }
-#define HM_ROW_NETWORK(type, fields)                                                               \
+#define HM_ROW_FABRIC(type, fields)                                                                \
     {                                                                                              \
-        .name = "network", .kind = HM_REQUEST_TEXT, .offset = offsetof(type, fields.network),      \
-        .group = "job", .argument = "NAME", .choices = "@fabric",                                  \
-        .help = "network between the machines, from the catalog"                                   \
+        .name = "fabric", .old = "network", .kind = HM_REQUEST_TEXT,                               \
+        .offset = offsetof(type, fields.fabric), .group = "job", .argument = "NAME",               \
+        .choices = "@fabric", .help = "fabric between the machines, from the catalog"              \
     }
 #define HM_ROW_SET(type, fields)                                                                   \
     {                                                                                              \

@@ -30,7 +30,7 @@ void hm__cluster_init(struct hm_cluster *cluster)
                                             .accelerators = 1,
                                             .link = none,
                                             .price_per_s = NAN},
-                                   .network = none,
+                                   .fabric = none,
                                    .max_nodes = NAN,
                                    .roofline = true};
 }
@@ -147,9 +147,9 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
          false},
         {"node.link.latency_s", n->link.latency_s, 0, MOST, false, false, false},
         {"node.price_per_s", n->price_per_s, 0, MOST, false, false, true},
-        {"network.bandwidth_bytes_per_s", c->network.bandwidth_bytes_per_s, 0, MOST, false, true,
+        {"fabric.bandwidth_bytes_per_s", c->fabric.bandwidth_bytes_per_s, 0, MOST, false, true,
          false},
-        {"network.latency_s", c->network.latency_s, 0, MOST, false, false, false},
+        {"fabric.latency_s", c->fabric.latency_s, 0, MOST, false, false, false},
         {"max_nodes", c->max_nodes, 1, 1e6, true, true, false},
     };
     rc = check_numbers(numbers, sizeof(numbers) / sizeof(numbers[0]), prefix, err);

@@ -138,8 +138,8 @@ json "measured runs improve a design" '.before != null and .rounded < .before' \
 json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
 json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
 json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
-  howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
-json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4 --budget '$0.5' --json
+  howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
+json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4 --budget '$0.5' --json
 expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
 expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
 expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0

@@ -12,7 +12,7 @@
 /* On n workers an iteration takes 60/n + n seconds (least at n = 8), and each costs $1 per hour. */
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
-    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
+    "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
 /* With a certainty of 50 %, limits are compared with the expected times. */
 static struct hm_question question(void)
@@ -89,7 +89,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
 static void fewer_workers_win_a_tie(void **state)
 {
     struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\nmemory: (n-8)^2 * 1 B + 1 B\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 12, "
+                                   "cluster: {flops: 1 Gflop/s, fabric: 10gbe, max_nodes: 12, "
                                    "memory: 1 TB}\n");
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
@@ -135,8 +135,8 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     struct hm_question q = question();
     struct hm_answer *a = NULL;
     struct hm_err err = {0};
-    const char *specs[2] = {"{flops: 900 Gflop/s, network: 10gbe, max_nodes: 8}",
-                            "{flops: 9 Gflop/s, network: 1gbe, price: $1/h, "
+    const char *specs[2] = {"{flops: 900 Gflop/s, fabric: 10gbe, max_nodes: 8}",
+                            "{flops: 9 Gflop/s, fabric: 1gbe, price: $1/h, "
                             "max_nodes: 8}"};
 
     (void)state;
@@ -178,7 +178,7 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
 static void one_worker_only(void **state)
 {
     struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 1}\n");
+                                   "cluster: {flops: 1 Gflop/s, fabric: 10gbe, max_nodes: 1}\n");
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
 
@@ -206,7 +206,7 @@ static void faster_is_met_exactly(void **state)
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
-    q.faster *= 1 + 0.9e-3; /* A thousandth less than asked for counts as reached. */
+    q.faster *= 1 + 0.9e-3; /* A factor 0.1 % below the wanted one is enough. */
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
@@ -290,7 +290,7 @@ static void equal_times_prefer_fewer_workers(void **state)
 static void equal_costs_prefer_less_time(void **state)
 {
     struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: 0\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 4}\n");
+                                   "cluster: {flops: 1 Gflop/s, fabric: 10gbe, max_nodes: 4}\n");
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
 
@@ -308,11 +308,11 @@ static void equal_costs_prefer_less_time(void **state)
     hm_job_free(job);
 }
 
-/* More workers never help: two are the nearest, 3 / 2 times as slow. */
+/* If more workers never help, two workers are the nearest point, at 3/2 of the time of one. */
 static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 3}\n");
+                                   "cluster: {flops: 1 Gflop/s, fabric: 10gbe, max_nodes: 3}\n");
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
 

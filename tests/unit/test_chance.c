@@ -14,7 +14,7 @@ static const double Z80 = 0.8416212335729143, Z90 = 1.2815515655446004, Z95 = 1.
 
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
-    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
+    "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
 /* ---- the distribution ------------------------------------------------------------------------ */
 
@@ -191,8 +191,8 @@ static void alternatives_are_over_all_machines(void **state)
     struct hm_job *job = parse_job("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 512\n"
                                    "iterations: 1000\n");
     struct hm_cluster *clusters[2] = {
-        cluster("cheap", "flops: 1 Tflop/s\nprice: $1/h\nnetwork: 10gbe\nmax_nodes: 8\n"),
-        cluster("dear", "flops: 3 Tflop/s\nprice: $10/h\nnetwork: 10gbe\nmax_nodes: 8\n")};
+        cluster("cheap", "flops: 1 Tflop/s\nprice: $1/h\nfabric: 10gbe\nmax_nodes: 8\n"),
+        cluster("dear", "flops: 3 Tflop/s\nprice: $10/h\nfabric: 10gbe\nmax_nodes: 8\n")};
     struct hm_question q = HM_QUESTION_INIT;
     struct hm_answer *both = NULL;
     double cost = INFINITY, time_s = INFINITY, sum = INFINITY;

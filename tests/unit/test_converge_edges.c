@@ -26,7 +26,7 @@ static void add(struct made *made, const char *name, const double *m, size_t cou
     }
 }
 
-/* ---- no number that is none -------------------------------------------------------------------
+/* ---- finite results ---------------------------------------------------------------------------
  */
 
 /* All fields of a convergence that must be finite are finite. */
@@ -200,7 +200,7 @@ static void short_traces_do_not_give_the_least_loss(void **state)
     made_release(&made);
 }
 
-/* ---- losses that are hardly any -------------------------------------------------------------- */
+/* ---- constant and nearly constant losses ----------------------------------------------------- */
 
 static void flat_traces(void **state)
 {
@@ -223,7 +223,7 @@ static void flat_traces(void **state)
     assert_false(advice->feasible);
     hm_advice_free(advice);
     hm_convergence_free(c);
-    c = NULL; /* Their limit cannot be estimated. */
+    c = NULL; /* The limit of these losses cannot be estimated. */
     assert_int_equal(hm_convergence_new(&made.traces, NULL, &c, &err), HM_E_MISSING);
     assert_null(c);
     made_release(&made);
@@ -287,7 +287,7 @@ static void losses_of_every_size(void **state)
     }
 }
 
-/* Rounding of the loss hides differences below a relative 1e-13, here 1e-4. */
+/* Rounding of losses near 1e9 hides differences below a relative 1e-13, which are 1e-4. */
 static void nearly_equal_losses_are_fitted(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1e9};

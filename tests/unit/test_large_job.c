@@ -138,7 +138,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
     if (hm__large_plan(job, NULL, 0, &q, &answer, &err))
         fail_msg("%s: %s", more, err.message);
     hm_job_free(job);
-    answer->network = NULL; /* It belonged to the job. */
+    answer->network = NULL; /* The name belonged to the job. */
     return answer;
 }
 
@@ -156,7 +156,7 @@ static void plans_keep_what_is_given(void **state)
     for (size_t i = 0; i < a->runner_count; i++)
         assert_true(a->runners[i].step.time_s >= c->step.time_s && a->runners[i].fits);
     hm__large_answer_free(a);
-    /* What does not fit is answered all the same, with changes that make it fit. */
+    /* A layout that does not fit in memory is still answered, with the changes that make it fit. */
     a = plan_job(
         START, "parallel: {data: 8, micro_batch: 8, recompute: none, zero: 3, tp: 1, pp: 1}\n", 8);
     c = &a->points[a->recommended];
@@ -175,7 +175,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* All layouts of 70B on 8 to 16,384 workers of five machines. */
+/* Searches all layouts of a 70B network on 8 to 16,384 workers of five machines. */
 static void searches_are_fast(void **state)
 {
     static const char *const machines[] = {"h100", "h200", "b200", "a100-80", "gb200"};
@@ -211,10 +211,9 @@ static bool same_group(const struct hm_large_row *a, const struct hm_large_row *
            hm__layout_workers(&a->layout) == hm__layout_workers(&b->layout);
 }
 
-/*
- * Over groups of at least five measured layouts, the layout that is predicted fastest loses at most
- * 5 % in the mean against the measured best, the best of the first three 2 %.
- */
+/* In groups of at least five measured layouts, the layout with the least predicted time is on
+ * average at most 5 % slower than the fastest measured one; the best of the three least predicted,
+ * 2 %. */
 static void choices_lose_little(void **state)
 {
     struct hm_large_rows *rows;
@@ -237,7 +236,7 @@ static void choices_lose_little(void **state)
                 continue;
             seen[k] = k != i;
             assert_int_equal(hm__large_row_prepare(row, &device, NULL), 0);
-            /* Constants that never saw this source choose. */
+            /* The constants were fitted without this source. */
             hm__large_row_eval(row, &device, hm__large_without(row->source), &step);
             best = fmin(best, row->time_s);
             count++;

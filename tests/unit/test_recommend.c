@@ -372,7 +372,7 @@ static void test_goals(void **state)
     }
 }
 
-/* ---- made tables ---------------------------------------------------------------------------- */
+/* ---- generated tables ----------------------------------------------------------------------- */
 
 static double normal(unsigned *seed)
 {
@@ -416,7 +416,7 @@ static struct made_runs make(unsigned *seed)
 static const double made_n[] = {1, 2, 4, 8}, made_batch[] = {100, 300, 1000, 3000, 8000},
                     made_latency[] = {0, 0.01, 0.03, 0.06};
 
-/* Runs of a share of all places except one, with errors of 3 %. */
+/* Makes runs of a share of all configurations except one, with errors of 3 %. */
 static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t b0, size_t l0,
                                  unsigned *seed)
 {
@@ -604,7 +604,7 @@ static void test_size_goes_without(void **state)
     hm_runs_free(runs);
 }
 
-/* ---- model and nothing ---------------------------------------------------------------------- */
+/* ---- model, and no source at all ------------------------------------------------------------ */
 
 static struct hm_job *job_of(const char *text)
 {

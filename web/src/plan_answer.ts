@@ -9,8 +9,8 @@ import type { Plan, PlanRequest, Point } from './types.gen';
 /** The keys of the job that the sliders change. */
 export const sliderFields = {
   batch: 'batch',
-  bandwidth: 'cluster.network.bandwidth',
-  latency: 'cluster.network.latency',
+  bandwidth: 'cluster.fabric.bandwidth',
+  latency: 'cluster.fabric.latency',
   price: 'cluster.price',
 } as const;
 

@@ -15,8 +15,8 @@ export interface PlanRequest {
   job?: Content;
   /** machines of the catalog, or cluster files, to run on; several are ranked */
   on?: Content | Content[];
-  /** network between the machines, from the catalog */
-  network?: string;
+  /** fabric between the machines, from the catalog */
+  fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** how to reduce gradients; several are ranked, 'all' ranks them all */
@@ -95,8 +95,8 @@ export interface FitRequest {
   job?: Content;
   /** with a job: the machine the runs were made on */
   on?: Content | Content[];
-  /** network between the machines, from the catalog */
-  network?: string;
+  /** fabric between the machines, from the catalog */
+  fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** probability of the intervals (default 90%) */
@@ -121,8 +121,8 @@ export interface DesignRequest {
   job?: Content;
   /** with a job: the machine to run on */
   on?: Content | Content[];
-  /** network between the machines, from the catalog */
-  network?: string;
+  /** fabric between the machines, from the catalog */
+  fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** numbers of workers that could be run: 1..8, or 1,2,4 */
@@ -195,8 +195,8 @@ export interface AdviseRequest {
   job?: Rows;
   /** with a job: plan for this machine; otherwise its price */
   on?: Content | Content[];
-  /** network between the machines, from the catalog */
-  network?: string;
+  /** fabric between the machines, from the catalog */
+  fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** price of a worker, such as $0.5/h */
@@ -299,8 +299,8 @@ export interface RecommendRequest {
   job?: Content;
   /** with a job: the machine it runs on */
   on?: Content | Content[];
-  /** network between the machines, from the catalog */
-  network?: string;
+  /** fabric between the machines, from the catalog */
+  fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** probability of the intervals (default 90%) */
@@ -520,8 +520,8 @@ export interface Plan {
   job: string | null;
   /** name of the machine */
   machine: string | null;
-  /** name of the network between machines */
-  network: string | null;
+  /** name of the fabric between machines */
+  fabric: string | null;
   /** model, fit, or model and runs */
   provenance: string;
   /** time, cost or balance */
@@ -1369,7 +1369,7 @@ export interface CatalogEntry {
 export interface Catalog {
   /** machines */
   machines?: CatalogEntry[] | null;
-  /** networks between machines */
+  /** fabrics between machines */
   fabrics?: CatalogEntry[] | null;
   /** neural networks */
   networks?: CatalogEntry[] | null;

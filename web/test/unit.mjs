@@ -55,7 +55,7 @@ test('quantities are read', () => {
 test('the values of the sliders are found in a job', () => {
   const job = 'name: x # y\nnetwork: resnet-50\nbatch: 64\ncluster: {machine: p3.2xlarge, price: $3.06/h, max_nodes: 128}\n';
   assert.deepEqual(facts(job), { counted: true, name: 'x', machine: 'p3.2xlarge', fabric: undefined, batch: 64, price: 3.06 });
-  const block = 'batch: 10\nnetwork:\n  parameters: 12e6\ncluster:\n  link: {bandwidth: 300 GB/s, latency: 3 us}\n  network: {bandwidth: 1 Gbit/s, latency: 50 us}\n';
+  const block = 'batch: 10\nnetwork:\n  parameters: 12e6\ncluster:\n  link: {bandwidth: 300 GB/s, latency: 3 us}\n  fabric: {bandwidth: 1 Gbit/s, latency: 50 us}\n';
   const found = facts(block);
   assert.deepEqual([found.batch, found.bandwidth, found.latency, found.counted], [10, 1e9, 5e-5, true]);
   assert.equal(facts('compute: 10/n\ncommunicate: 0.5*n\n').counted, false);
@@ -120,7 +120,7 @@ test('a plan in sentences', () => {
 
 test('a plan request has the values of the view, with units', () => {
   const body = planRequest({ batch: '64', latency: '5', price: '2', on: 'a,b', goal: 'cost', max_n: '8', job: 'own' }, 'x', (key) => key !== 'batch');
-  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.network.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost', max_n: '8' });
+  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.fabric.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost', max_n: '8' });
 });
 
 test('requests have the given fields, as a query or with units', () => {

@@ -25,6 +25,7 @@ struct cli_option {
     /* Words with which the shell completes the value, or @file, @machine, @fabric; NULL if there
      * are none. */
     const char *values;
+    const char *old; /* Earlier name of the option, still accepted; NULL if there is none. */
 };
 
 struct cli_verb_call; /* A request from the command line; see verb.h. */

@@ -1,12 +1,12 @@
 /*
  * howmany validate --answers: the headline rule on the examples (validate_plans.c), and how well
- * predictions from small runs hold on sources that the rule of the fits was not chosen on.
+ * predictions from small runs hold on sources that were not used to choose the rule of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
- * for each source, the rule with the least interval score on all other sources predicts its curves.
- * The interval score of Gneiting and Raftery (2007), here of the logarithm of the time, is the
- * width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the measurement.
- * Every source has the same weight, however many curves it has.
+ * the curves of each source are predicted with the rule that has the least interval score on all
+ * other sources. The interval score of Gneiting and Raftery (2007), here of the logarithm of the
+ * time, is the width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the
+ * measurement. Every source has the same weight, however many curves it has.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ struct rule_test {
     size_t source_count;
     size_t *source_of;          /* Source of each curve; owned. */
     double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
-    size_t chosen[SOURCES_MAX]; /* Rule that the other sources choose for each source. */
-    size_t overall;             /* Rule that all sources together choose. */
+    size_t chosen[SOURCES_MAX]; /* For each source: the best rule on all other sources. */
+    size_t overall;             /* The best rule on all sources together. */
     struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
-    double reliability[LEVELS];      /* Share of the curves inside the interval of each level. */
+    double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
     struct validate_plans plans;     /* How often plans from the smaller halves held. */
 };
 
@@ -64,7 +64,7 @@ static void list_sources(struct rule_test *t)
     }
 }
 
-/* Interval score of the logarithm of the time; a large value if there is no interval. */
+/* Returns the interval score of the logarithm of the time; 10 if there is no interval. */
 static double interval_score(const struct validate_result *r, double measured)
 {
     if (!r->interval || !(r->low > 0))
@@ -74,7 +74,8 @@ static double interval_score(const struct validate_result *r, double measured)
     return fmin(high - low + 20 * miss, 10);
 }
 
-/* The rule with the least score over all sources but one; `without` may be SOURCES_MAX. */
+/* Returns the rule with the least score over all sources except `without`; SOURCES_MAX: over all
+ * sources. */
 static size_t rule_choose(const struct rule_test *t, size_t without)
 {
     size_t best = 0;

@@ -544,8 +544,20 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     return hm__job_assume_allreduce(job, r->base.err);
 }
 
+/* Returns an assignment, with the key `network` of a cluster replaced by its new name `fabric`. */
+static const char *renamed_path(struct hm_arena *arena, bool is_cluster, const char *assignment)
+{
+    const char *old_path = is_cluster ? "network" : "cluster.network";
+    size_t length = strlen(old_path);
+
+    if (strncmp(assignment, old_path, length) != 0 ||
+        (assignment[length] != '.' && assignment[length] != '='))
+        return assignment;
+    return hm__arena_printf(arena, "%sfabric%s", is_cluster ? "" : "cluster.", assignment + length);
+}
+
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
-                  struct hm_err *err)
+                  bool *ret_old, struct hm_err *err)
 {
     struct hm_value *root = spec->tree;
     const char *source = spec->source;
@@ -568,8 +580,15 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         hm__err_at(err, source, root->line);
         return HM_E_TYPE;
     }
-    for (size_t i = 0; rc == 0 && i < spec->override_count; i++)
-        rc = hm__value_override(arena, root, spec->overrides[i].text, err);
+    if (rc == 0)
+        *ret_old = hm__value_rename(spec->is_cluster ? root : hm__value_get(root, "cluster"),
+                                    "network", "fabric");
+    for (size_t i = 0; rc == 0 && i < spec->override_count; i++) {
+        const char *given = spec->overrides[i].text;
+        const char *text = renamed_path(arena, spec->is_cluster, given);
+        rc = text ? hm__value_override(arena, root, text, err) : hm__fail_nomem(err);
+        *ret_old |= text != given;
+    }
     if (rc == 0)
         *ret_root = root;
     return rc;
@@ -618,6 +637,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     struct hm_arena *arena = hm__arena_new();
     struct job_reader r = {.base = {.catalog = catalog, .err = err, .closed = spec->closed}};
     struct hm_value *root;
+    bool old = false;
     int rc = 0;
 
     r.base.arena = arena;
@@ -628,11 +648,13 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     }
     hm__job_init(r.job, arena);
     r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
-    rc = hm__read_tree(arena, spec, &root, err);
+    rc = hm__read_tree(arena, spec, &root, &old, err);
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
     if (rc == 0)
         rc = hm__is_large_job(&r.base, root) ? read_large(&r, root) : read_ordinary(&r, root);
+    if (rc == 0 && old)
+        r.job->cluster.note = HM_OLD_FABRIC;
     if (rc == 0 && spec->source && !(r.job->source = hm__arena_strdup(arena, spec->source)))
         rc = hm__fail_nomem(err);
     hm__reader_release(&r.base);

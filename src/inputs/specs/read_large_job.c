@@ -18,13 +18,13 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define AT(member) offsetof(struct large_keys, member)
 
-/* Everything that the keys say, before defaults are applied. */
+/* The values of all keys, before defaults are applied. */
 struct large_keys {
     struct hm_large_job job;
     const char *name, *description;
     double iterations, epochs;
     int precision, weights, optimizer, attention, software, recompute;
-    int sequence_parallel, shard_in_node; /* -1: not given. */
+    int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
     double zero_stage;
     bool distributed_optimizer, checkpointing, offload;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
@@ -42,7 +42,8 @@ static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 
-/* Optimizers: bytes of their state per parameter, beside a copy of the weights in 32 bits. */
+/* Names of optimizers, and the bytes of their state per parameter, without the copy of the weights
+ * in 32 bits. */
 static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
                                          "adam-8bit", "lion", "muon", NULL};
 static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
@@ -189,7 +190,7 @@ static const struct hm_field detail_fields[] = {
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-/* What an amount counts. */
+/* The unit of an amount. */
 enum amount_unit { AMOUNT_PLAIN, AMOUNT_TOKENS, AMOUNT_SEQUENCES };
 
 /* Reads a number such as "4M tokens", "512 sequences", "15T" or "8192". */
@@ -294,7 +295,7 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
     rc = read_amount(reader, value, &keys->job.work.sequence, &unit);
-    if (rc == 0 && strchr(value->text, 'k')) /* 8k tokens of a sequence are 8,192. */
+    if (rc == 0 && strchr(value->text, 'k')) /* In a sequence, 8k tokens means 8,192. */
         keys->job.work.sequence *= 1.024;
     hm__reader_leave(reader, mark);
     return rc;
@@ -413,7 +414,7 @@ static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* Whether a word of yes_no means true. */
+/* Whether an index into yes_no means true. */
 static bool is_yes(int word)
 {
     return word == 1 || word == 3 || word == 5;
@@ -427,7 +428,8 @@ static bool flag_or(int word, bool fallback)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-/* Share of the parameters that low-rank adapters of all linear maps train. */
+/* Returns the share of the parameters that are trained if all linear maps have low-rank
+ * adapters. */
 static double lora_share(const struct hm_transformer *x, double rank)
 {
     double qkv = x->head_dim * (x->heads + 2 * x->kv_heads), out = x->head_dim * x->heads;
@@ -480,7 +482,7 @@ static void set_defaults(struct large_keys *keys)
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
     bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
-    /* Unfused attention in 16-bit floats is software from before 2022, which overlaps nothing. */
+    /* Tuned software with unfused attention dates from before 2022; it has no overlap. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
 
