@@ -129,7 +129,7 @@ static double candidate_bound_s(const struct hm_recommending *w,
 {
     const struct hm_span span = {t->r.low_s, t->r.time_s, t->r.high_s, w->out->level};
 
-    return isnan(w->out->certainty) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
+    return !(w->out->certainty > 0) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
 }
 
 /* Probability that a candidate meets the limits; NaN if there are none or it is unknown. */
