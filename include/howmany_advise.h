@@ -181,7 +181,7 @@ struct hm_g_parameter {
                          "c0". */
     double value; /* Value of the parameter. The value of a term is its coefficient: value * term
                      is added to ln(P - P*). */
-    double low, high; /* Interval of the value. */
+    double low, high; /* Interval of the value; NaN: unknown. */
 };
 
 /*
@@ -275,8 +275,7 @@ struct hm_convergence {
     const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
                                    struct hm_traces. */
     double best;                /* Least loss P* that can be reached. */
-    double best_low, best_high; /* Interval of the least loss P*; both ends equal `best` if P* was
-                                   given. */
+    double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
     double level; /* Coverage probability of the intervals. */
     struct hm_g *algorithms;

@@ -40,6 +40,8 @@ struct hm_column {
  * The column seconds (of one iteration) is required unless the table only lists configurations to
  * measure.
  */
+#define HM_TIMING_WHOLE "whole run" /* In a column `timing`: the seconds include the start-up. */
+
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
@@ -196,6 +198,7 @@ struct hm_fit {
     size_t run_count;      /* Number of runs that were used. */
     size_t failed;         /* Number of runs without a time, which were not used. */
     size_t configurations; /* Number of different configurations among the runs that were used. */
+    size_t with_startup;   /* Number of runs that were used whose seconds include the start-up. */
     struct hm_term *terms;
     size_t term_count;
     double noise;          /* Spread of single runs: relative, or in seconds if all runs have the

@@ -640,6 +640,7 @@ class Fit(Answer):
     relative: times are relative to one worker
     unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
+    with_startup: runs used whose seconds include their start-up
     failed_count: runs that failed
     configuration_count: different configurations
     n_min: least n of the runs
@@ -663,6 +664,7 @@ class Fit(Answer):
     relative: bool
     unit: str
     run_count: float
+    with_startup: float
     failed_count: float
     configuration_count: float
     n_min: Optional[float]

@@ -185,7 +185,7 @@ static bool judge_is_beyond(const struct hm_recommending *w)
         low = fmin(low, w->n[w->picked[i]]);
         high = fmax(high, w->n[w->picked[i]]);
     }
-    return n < low || n > high;
+    return w->picked_count > 0 && (n < low || n > high);
 }
 
 /*

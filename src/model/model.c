@@ -98,12 +98,28 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
+/* Says that the figures of the machine were measured, and how well. */
+static void note_measured(struct hm_model *m)
+{
+    const struct hm_calibration *c = &m->cluster->node.measured;
+    char text[NOTE_TEXT];
+
+    if (!c->date)
+        return;
+    snprintf(text, sizeof(text), "the machine was measured on %.20s", c->date);
+    if (c->uncertainty > 0)
+        snprintf(text, sizeof(text), "the machine was measured on %.20s, within %.1f %%", c->date,
+                 100 * c->uncertainty);
+    hm__model_add_note(m, text);
+}
+
 static int set_hardware(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_cluster *c = m->cluster;
 
     if (!c)
         return 0;
+    note_measured(m);
     if (model_needs_flops(m)) {
         int rc = set_flops(m, err);
         if (rc)

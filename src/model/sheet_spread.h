@@ -27,7 +27,6 @@ struct hm_sheet_error {
     const char *title; /* What was measured. */
     double mean;
     double spread; /* Standard deviation for a source that was not measured, around the mean. */
-    double within; /* The same for steps of one job on other n, around the job's own mean. */
 };
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];
@@ -43,10 +42,24 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
 /* The interval that contains 90 % of the measured times of such a distribution. */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
-/* A measured step: its source, the number of its job within the table, and the error. */
+/*
+ * Spread of ln(measured / predicted) after a job was measured: for each doubling of n beyond the
+ * measured one, and where n needs several nodes and the measured n was inside one. Chosen on the
+ * curves of data/steps.csv.
+ */
+#define HM_SHEET_DRIFT 0.02
+#define HM_SHEET_CROSSING 0.15
+
+/*
+ * Returns that spread on n workers for a job that was measured on `measured` workers, or 0 if its
+ * steps are not modelled by operations: there are no curves of such jobs.
+ */
+double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
+                       double n);
+
+/* A measured step. */
 struct hm_sheet_row {
     const char *source;
-    size_t job;
     double error; /* ln(measured / predicted). */
 };
 

@@ -280,6 +280,7 @@ static const struct hm_member fit[] = {
     BOOL("relative", "times are relative to one worker"),
     TEXT("unit", "what the times are of: iteration, sample, token or epoch"),
     NUMBER("run_count", "runs used"),
+    NUMBER("with_startup", "runs used whose seconds include their start-up"),
     NUMBER("failed_count", "runs that failed"),
     NUMBER("configuration_count", "different configurations"),
     KNOWN("n_min", "least n of the runs"),

@@ -77,7 +77,7 @@ static void a_deadline_is_met_with_the_asked_probability(void **state)
     struct hm_question q = HM_QUESTION_INIT;
 
     (void)state;
-    q.deadline_s = 60 * 23; /* Exactly the expected time of n = 3. */
+    q.deadline_s = 60 * 32; /* Exactly the expected time of n = 2. */
     for (size_t i = 0; i < 3; i++) {
         q.certainty = i == 0 ? NAN : certainties[i];
         struct hm_answer *a = ask(job, &q);

@@ -150,12 +150,12 @@ static void networks_train_in_mixed_precision_where_machines_have_it(void **stat
         {"network: resnet-50\nbatch: 64\ncluster: a100-40gb-sxm\n", "bf16", true},
         {"network: resnet-50\nbatch: 64\ncluster: p3.2xlarge\n", "fp16", true},
         {"network: resnet-50\nbatch: 64\ncluster: {flops: {fp32: 10 Tflop/s, bf16: 40 Tflop/s}, "
-         "efficiency: 0.5, network: 10gbe}\n",
+         "efficiency: 0.5, fabric: 10gbe}\n",
          "bf16", true},
         {"network: resnet-50\nbatch: 64\ncluster: p2.xlarge\n", "fp32", false},
         {"network: resnet-50\nbatch: 64\ncluster: dgx-1-p100\n", "fp32", false},
         {"network: resnet-50\nbatch: 64\ncluster: m5.4xlarge\n", "fp32", false},
-        {"network: resnet-50\nbatch: 64\ncluster: {flops: 10 Tflop/s, network: 10gbe}\n", "fp32",
+        {"network: resnet-50\nbatch: 64\ncluster: {flops: 10 Tflop/s, fabric: 10gbe}\n", "fp32",
          false},
         {"network: {parameters: 25e6, forward: 8 Gflop}\nbatch: 64\ncluster: p3.2xlarge\n", "fp32",
          false},
@@ -229,6 +229,17 @@ static void broken_tables_are_named(void **state)
         {"source,network,machine,fabric,n,batch,precision,weights,optimizer,software,step_s,"
          "memory_bytes\na,resnet-50,h200,,1,1,bf16,,sgd,eager,fast,\n",
          "column 'step_s'"},
+#define TABLE_PLATFORM(platform, held_out)                                                         \
+    "source,network,machine,fabric,n,batch,precision,weights,optimizer,software,step_s,"           \
+    "memory_bytes,platform,held_out_s\na,resnet-50,h200,,2,1,bf16,,sgd,eager,1,," platform         \
+    "," held_out "\n"
+        {TABLE_PLATFORM("spark", "1"), "'spark' is not a platform"},
+        {TABLE_PLATFORM("driver 3", "1"), "'driver 3' is not a platform"},
+        {TABLE_PLATFORM("server", "1"), "'server' is not a platform"},
+        {TABLE_PLATFORM("server 0 bsp", "1"), "'server 0 bsp' is not a platform"},
+        {TABLE_PLATFORM("server 2 lazy", "1"), "'server 2 lazy' is not a platform"},
+        {TABLE_PLATFORM("server 2 bsp here", "1"), "'server 2 bsp here' is not a platform"},
+        {TABLE_PLATFORM("", "soon"), "column 'held_out_s'"},
     };
 
     (void)state;
@@ -243,6 +254,22 @@ static void broken_tables_are_named(void **state)
     }
 }
 
+static void platforms_of_tables_are_read(void **state)
+{
+    static const char table[] = TABLE_PLATFORM("server 2 async colocated", "0.5");
+    struct hm_measured_steps steps;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm__measured_steps_read(NULL, table, sizeof(table) - 1, "t.csv", &steps, &err),
+                     0);
+    assert_int_equal(steps.rows[0].way.platform, HM_PLATFORM_SERVER);
+    assert_int_equal(steps.rows[0].way.consistency, HM_CONSISTENCY_ASYNC);
+    assert_true(steps.rows[0].way.servers == 2 && steps.rows[0].way.colocated);
+    assert_near(steps.rows[0].held_out_s, 0.5, 0);
+    hm__measured_steps_release(&steps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +282,7 @@ int main(void)
         cmocka_unit_test(networks_train_in_mixed_precision_where_machines_have_it),
         cmocka_unit_test(measured_steps_are_predicted),
         cmocka_unit_test(broken_tables_are_named),
+        cmocka_unit_test(platforms_of_tables_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

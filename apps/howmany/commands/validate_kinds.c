@@ -24,11 +24,10 @@ static const char *const kind_names[HM_SHEET_KIND_COUNT] = {
     [HM_SHEET_RATES] = "rates",       [HM_SHEET_MATRIX] = "matrix", [HM_SHEET_FORMULA] = "formula",
 };
 
-static void add_row(struct step_kinds *all, enum hm_sheet_kind kind, const char *source, size_t job,
+static void add_row(struct step_kinds *all, enum hm_sheet_kind kind, const char *source,
                     double error)
 {
-    all->rows[kind][all->counts[kind]++] =
-        (struct hm_sheet_row){.source = source, .job = job, .error = error};
+    all->rows[kind][all->counts[kind]++] = (struct hm_sheet_row){.source = source, .error = error};
 }
 
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b)
@@ -44,18 +43,8 @@ bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_st
            (one == other || (isnan(one) && isnan(other)));
 }
 
-static size_t job_number(const struct hm_measured_steps *steps, size_t i)
-{
-    size_t first = 0;
-
-    while (first < i && !step_same_job(&steps->rows[first], &steps->rows[i]))
-        first++;
-    return first;
-}
-
 /* Adds a row as if its accelerator were described by rates and memory bandwidth only. */
-static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, size_t job,
-                     struct hm_err *err)
+static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, struct hm_err *err)
 {
     struct hm_job copy = *s->job;
     struct hm_point p;
@@ -63,7 +52,7 @@ static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, s
     copy.cluster.node.processors = NAN;
     int rc = hm__predict_step(&copy, &s->way, s->n, NULL, &p, err);
     if (rc == 0)
-        add_row(all, hm__sheet_kind(&copy, &copy.cluster, &s->way, s->n), s->source, job,
+        add_row(all, hm__sheet_kind(&copy, &copy.cluster, &s->way, s->n), s->source,
                 log(s->seconds / p.time_s));
     return rc;
 }
@@ -76,19 +65,18 @@ static int add_steps(struct step_kinds *all, const struct hm_measured_steps *ste
     for (size_t i = 0; rc == 0 && i < steps->count; i++) {
         const struct hm_measured_step *s = &steps->rows[i];
         enum hm_sheet_kind kind = hm__sheet_kind(s->job, &s->job->cluster, &s->way, s->n);
-        size_t job = job_number(steps, i);
         if (!(s->held_out_s > 0))
             continue;
-        add_row(all, kind, s->source, job, log(s->seconds / s->held_out_s));
+        add_row(all, kind, s->source, log(s->seconds / s->held_out_s));
         if (kind == HM_SHEET_DEVICE || kind == HM_SHEET_NODE || kind == HM_SHEET_NODES)
-            rc = add_rates(all, s, job, err);
+            rc = add_rates(all, s, err);
     }
     return rc;
 }
 
 /* Adds the published speedups of one example; each example counts as a source. */
 static int add_speedups(struct step_kinds *all, const struct hm_job *job, const char *source,
-                        size_t number, struct hm_err *err)
+                        struct hm_err *err)
 {
     struct hm_point first, p;
     int rc = hm__predict_step(job, NULL, job->reference, NULL, &first, err);
@@ -99,7 +87,7 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
         /* Under weak scaling a speedup is the ratio of throughputs. */
         double work = job->scaling == HM_SCALING_WEAK ? m->n / job->reference : 1;
         if (rc == 0 && m->n != job->reference && all->counts[HM_SHEET_FORMULA] < SPEEDUPS_MOST)
-            add_row(all, HM_SHEET_FORMULA, source, number,
+            add_row(all, HM_SHEET_FORMULA, source,
                     log(work * first.time_s / p.time_s / m->speedup));
     }
     return rc;
@@ -120,7 +108,7 @@ static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog
             continue;
         snprintf(all->sources[i], sizeof(all->sources[i]), "%s", name);
         if (job->measured_count && !job->graph)
-            rc = add_speedups(all, job, all->sources[i], i, err);
+            rc = add_speedups(all, job, all->sources[i], err);
         hm_job_free(job);
     }
     return rc;
@@ -265,10 +253,8 @@ void step_kinds_put_json(struct hm_json *json, const struct step_kinds *all)
         hm__json_put_number(json, "sources", (double)sources);
         hm__json_put_number(json, "mean", error.mean);
         hm__json_put_number(json, "spread", error.spread);
-        hm__json_put_number(json, "within", error.within);
         hm__json_put_number(json, "used_mean", used->mean);
         hm__json_put_number(json, "used_spread", used->spread);
-        hm__json_put_number(json, "used_within", used->within);
         hm__json_put_number(json, "judged", (double)c.judged);
         hm__json_put_number(json, "inside", (double)c.inside);
         hm__json_close(json);

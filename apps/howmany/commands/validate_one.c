@@ -25,7 +25,7 @@ struct one_row {
     bool covered;
 };
 
-/* The measured time that stands for one of a source that the constants have not seen. */
+/* Computes the measured time as it would be if the constants had not seen its source. */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
 {
@@ -73,7 +73,8 @@ static int predict_row(const struct hm_measured_step *first, const struct hm_mea
 }
 
 /* The row of the same job on the fewest workers. */
-static const struct hm_measured_step *fewest(const struct hm_measured_steps *steps, size_t i)
+static const struct hm_measured_step *row_with_fewest(const struct hm_measured_steps *steps,
+                                                      size_t i)
 {
     const struct hm_measured_step *best = &steps->rows[i];
 
@@ -94,7 +95,7 @@ static int read_rows(struct one_rows *all, const struct hm_measured_steps *steps
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < steps->count; i++) {
-        const struct hm_measured_step *s = &steps->rows[i], *first = fewest(steps, i);
+        const struct hm_measured_step *s = &steps->rows[i], *first = row_with_fewest(steps, i);
         if (first == s || first->n == s->n || !(s->held_out_s > 0) ||
             s->way.platform != HM_PLATFORM_JOB)
             continue;
