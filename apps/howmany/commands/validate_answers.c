@@ -303,12 +303,13 @@ static void add_all_text(struct hm_text *out, const struct validate_headlines *h
         hm__text_add(out, "the accuracy on published curves needs their folder: --data DIR\n");
 }
 
-int validate_answers(const char *data, bool json, const struct hm_catalog *catalog)
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
+                     const char *const *files, size_t file_count)
 {
     struct rule_test t = {.rule_count = 0};
     struct validate_headlines headlines;
     struct hm_text out = {0};
-    int rc = validate_headlines_make(catalog, data, &headlines);
+    int rc = validate_headlines_make(catalog, data, files, file_count, &headlines);
 
     if (rc == 0 && data)
         rc = test_make(&t, data);
