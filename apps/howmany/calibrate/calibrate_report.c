@@ -90,7 +90,7 @@ static void put_text(struct hm_text *out, const struct calibrate_session *s)
     const struct hm_timings *t = &s->timings;
 
     if (m->timed)
-        hm__text_addf(out, "%s, %s, %s\n", t->name ? t->name : "worker",
+        hm__text_addf(out, "%s%s%s, %s\n", t->name ? t->name : "worker", t->library ? ", " : "",
                       t->library ? t->library : "", t->date);
     if (m->timed && t->gpu)
         put_gpu(out, s);
