@@ -24,12 +24,24 @@ static double math_bytes(enum hm_math math)
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
 }
 
+/*
+ * The format of mixed precision where the machine has matrix units for it, else that of fp32. bf16
+ * units are always matrix units if they are faster than fp32. fp16 is also a format of vector
+ * units, at twice the rate of fp32 (P100); matrix units have at least four times that rate (V100).
+ */
+static enum hm_math math_mixed(const struct hm_node *node)
+{
+    const double wide = node->flops_32 > 0 ? node->flops_32 : 0;
+
+    if (node->flops_bf16 > wide)
+        return HM_MATH_BF16;
+    return node->flops_16 > 3 * wide ? HM_MATH_FP16 : HM_MATH_TF32;
+}
+
 static enum hm_math math_resolve(const struct hm_node *node, enum hm_math math, double bits)
 {
-    if (math == HM_MATH_AUTO && bits == 64)
-        math = HM_MATH_FP64;
-    else if (math == HM_MATH_AUTO)
-        math = bits == 16 ? HM_MATH_BF16 : HM_MATH_TF32;
+    if (math == HM_MATH_AUTO)
+        math = bits == 64 ? HM_MATH_FP64 : bits == 16 ? HM_MATH_BF16 : math_mixed(node);
     if (math == HM_MATH_FP8 && !(node->flops_fp8 > 0))
         math = HM_MATH_BF16;
     if (math == HM_MATH_BF16 && !(node->flops_bf16 > 0))

@@ -20,10 +20,13 @@ struct hm_device {
     const struct hm_constants *k;
 };
 
-/* Returns the peak flop/s of a worker in the number format `math`. *ret_math is the format that is
- * used. It differs from `math` for HM_MATH_AUTO, which depends on the bits of a parameter, and if
- * the worker lacks the format: bf16 and fp8 fall back to the other 16-bit format and then to fp32;
- * TF32 falls back to fp32. Returns NaN if no rate is known. */
+/*
+ * Peak flop/s of a worker for the number format `math`; *ret_math is the format in use, which
+ * differs from `math` for HM_MATH_AUTO (decided by the bits of a parameter, and at 32 bits by
+ * whether the worker has matrix units for mixed precision) and where the worker lacks the format:
+ * bf16 and fp8 fall back to the other 16-bit format and then to fp32, TF32 falls back to fp32.
+ * Returns NaN if no rate is known.
+ */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
 

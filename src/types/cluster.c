@@ -1,6 +1,7 @@
 /* Clusters: setting defaults, checking and freeing. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "checks.h"
 #include "err.h"
@@ -21,6 +22,7 @@ void hm__cluster_init(struct hm_cluster *cluster)
                                             .flops_bf16 = NAN,
                                             .flops_tf32 = NAN,
                                             .flops_fp8 = NAN,
+                                            .flops_fp4 = NAN,
                                             .processors = NAN,
                                             .matrix_efficiency = NAN,
                                             .efficiency = NAN,
@@ -161,6 +163,7 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
         {"node.flops_bf16", n->flops_bf16, 0, MOST, false, true, false},
         {"node.flops_tf32", n->flops_tf32, 0, MOST, false, true, false},
         {"node.flops_fp8", n->flops_fp8, 0, MOST, false, true, false},
+        {"node.flops_fp4", n->flops_fp4, 0, MOST, false, true, false},
         {"node.processors", n->processors, 0, 1e6, false, true, false},
         {"node.matrix_efficiency", n->matrix_efficiency, 0, 1, false, true, false},
         {"node.efficiency", n->efficiency, 0, 1, false, true, false},
@@ -185,4 +188,10 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
 int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err)
 {
     return hm__cluster_check(cluster, "", err);
+}
+
+bool hm__cluster_has_gpus(const struct hm_cluster *c)
+{
+    return c->node.accelerators > 1 &&
+           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
 }

@@ -13,6 +13,10 @@
 
 #define AT(member) offsetof(struct hm_cluster, member)
 
+/* Words for enum hm_generation. */
+static const char *const generations[] = {"unknown", "volta",     "ampere", "ada",
+                                          "hopper",  "blackwell", NULL};
+
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
     {.name = "accelerator",
@@ -42,6 +46,11 @@ static const struct hm_field cluster_fields[] = {
      .max = 1e6,
      .whole = true,
      .doc = "multiprocessors of one worker"},
+    {.name = "generation",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(node.generation),
+     .choices = generations,
+     .doc = "generation of a GPU"},
     {.name = "matrix_efficiency",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.matrix_efficiency),
@@ -153,9 +162,10 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         FLOPS("16", flops_16),     FLOPS("32", flops_32),     FLOPS("64", flops_64),
         FLOPS("fp16", flops_16),   FLOPS("fp32", flops_32),   FLOPS("fp64", flops_64),
         FLOPS("bf16", flops_bf16), FLOPS("tf32", flops_tf32), FLOPS("fp8", flops_fp8),
+        FLOPS("fp4", flops_fp4),
     };
     node->flops_16 = node->flops_32 = node->flops_64 = NAN;
-    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = NAN;
+    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = node->flops_fp4 = NAN;
     if (value->kind == HM_VALUE_MAP) {
         int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
         if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
