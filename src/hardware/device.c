@@ -15,7 +15,8 @@
 #include <math.h>
 
 #define HM_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
-const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
+const struct hm_constants hm__constants = {
+    HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
 /* Returns the bytes of an activation in the number format. */
@@ -62,7 +63,9 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
     enum hm_math used;
     double rate = hm__node_rate(node, math, bits, &used);
 
-    if (!(rate > 0) || !(node->processors > 0) || !(node->memory_bandwidth_bytes_per_s > 0))
+    bool cpu = node->cores > 0 && !(node->processors > 0);
+    if (!(rate > 0) || (!cpu && !(node->processors > 0)) ||
+        !(node->memory_bandwidth_bytes_per_s > 0))
         return false;
     const struct hm_constants *k = constants ? constants : &hm__constants;
     double relative = used == HM_MATH_TF32                           ? k->gemm_tf32
@@ -81,11 +84,13 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .value_bytes = math_bytes(used),
                             .matrix_units = used != HM_MATH_FP32 && used != HM_MATH_FP64,
                             .k = k};
-    return true;
+    return !cpu || hm__cpu_init(d, node, k->cpu);
 }
 
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction)
 {
+    if (d->cpu)
+        return hm__cpu_stream(d, bytes);
     return bytes / (d->bandwidth * fraction) + d->k->kernel * 1e-6;
 }
 
@@ -93,6 +98,8 @@ double hm__device_stream_slow(const struct hm_device *d, double bytes, double ra
 {
     double most = d->bandwidth * d->k->stream;
 
+    if (d->cpu)
+        return hm__cpu_stream(d, bytes);
     return bytes / fmin(most, rate * 1e9 * d->processors) + d->k->kernel * 1e-6;
 }
 
@@ -154,6 +161,8 @@ static double product_time(const struct hm_device *d, double m, double n, double
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
 {
+    if (d->cpu)
+        return hm__cpu_gemm(d, m, n, k, batch, 1);
     /* Rows of the operands and of the result have n or k values. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
@@ -199,6 +208,8 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     double places = c->batch * c->out_places;
     double deep = c->in / c->groups * c->window, out = c->out / c->groups;
 
+    if (d->cpu)
+        return hm__cpu_conv(d, c, (int)pass);
     if (c->groups > 1 && c->groups >= c->in)
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
@@ -229,7 +240,7 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
     double fraction = backward ? k->norm_backward : k->norm_forward;
     double bytes = (backward ? 5 : 3) * values * d->value_bytes;
 
-    if (d->software != HM_SOFTWARE_EAGER)
+    if (d->software != HM_SOFTWARE_EAGER || d->cpu)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
@@ -243,6 +254,10 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
 {
     const struct hm_constants *k = d->k;
     double flop = 4 * batch * heads * length * length * width;
+
+    if (d->cpu)
+        return hm__cpu_attention(d, (backward ? 2.5 : 1) * flop,
+                                 8 * batch * heads * length * width * d->value_bytes);
     double efficiency = k->flash * pow(fmin(1, width / 128), 0.4) * length / (length + 256);
 
     if (d->value_bytes > 2)

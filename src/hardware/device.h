@@ -16,6 +16,11 @@ struct hm_device {
     double value_bytes; /* Bytes of an activation. */
     bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
+    /* A CPU: its constants (NULL: an accelerator), the threads that compute and the bytes of
+     * cache. */
+    const struct hm_cpu_constants *cpu;
+    double threads, cache;
+    double algebra; /* CPU: speed of the framework's matrix products relative to a tuned BLAS. */
 };
 
 /* Returns the peak flop/s of a worker in the number format `math`. *ret_math is the format that is
@@ -25,8 +30,8 @@ struct hm_device {
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
 
-/* Initialises the device from a node. Returns false if the processors, the memory bandwidth or a
- * rate of the node is unknown. */
+/* Initialises the device from a node. Returns false if the processors (of a CPU: the cores), the
+ * memory bandwidth or a rate of the node is unknown. */
 bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants);
 

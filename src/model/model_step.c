@@ -30,6 +30,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
                          constants))
         return 0;
+    if (device.cpu)
+        device.algebra = device.k->frameworks[job->framework].algebra;
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
     return hm__step_table_new(job, &device, bucket, ret_table, err);
@@ -61,9 +63,13 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
     m->memory_per_sample = two.memory_bytes - one.memory_bytes;
     m->memory_fixed = one.memory_bytes - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
-    char text[NOTE_TEXT];
-    snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s software%s",
-             hm_math_name(d->math), hm_software_name(d->software),
+    char text[NOTE_TEXT], how[48];
+    if (d->cpu)
+        snprintf(how, sizeof(how), "CPU with %g thread%s", d->threads, d->threads > 1 ? "s" : "");
+    else
+        snprintf(how, sizeof(how), "%s software", hm_software_name(d->software));
+    snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s%s",
+             hm_math_name(d->math), how,
              m->overlap == HM_OVERLAP_BUCKETS ? ", gradients in buckets" : "");
     hm__model_add_note(m, text);
     if (m->cluster->assumed) {
@@ -79,6 +85,19 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
     return m->table && !t->time && t->what == HM_PAYLOAD_GRADIENTS &&
            hm_scheme_is_allreduce(t->scheme == HM_SCHEME_BEST ? HM_SCHEME_RING : t->scheme) &&
            t->scheme != HM_SCHEME_PARAMETER_SERVER;
+}
+
+double hm__model_edge_time(const struct hm_model *m)
+{
+    double states = m->job->states, flop = states + 2 * (states + states * states);
+    const struct hm_cluster *c = m->cluster;
+
+    if (!(c->node.cores > 0) || !(c->node.memory_bandwidth_bytes_per_s > 0) || !c->roofline)
+        return flop / m->flops;
+    double peak = hm__node_rate(&c->node, m->job->math, m->job->precision, NULL);
+    return hm__cpu_edge(&c->node, peak, flop, states, m->job->graph->vertices,
+                        m->job->precision / 8) /
+           m->variant.flops;
 }
 
 /* Returns the factor by which the slowest of n workers is slower than a single worker. */
