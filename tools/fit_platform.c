@@ -188,6 +188,12 @@ static void fit_cross(int framework, void *base, const struct knob *knobs, size_
         if (!first)
             continue;
         fit_reset();
+        for (size_t k = 0; k < count; k++) {
+            /* The present constants have seen all rows, so the search starts elsewhere. */
+            double *at = (double *)((char *)base + knobs[k].offset);
+            if (*at != 0 && *at != 1 && !knob_is_given(knobs[k].name))
+                *at = fmin(*at * 1.25, knobs[k].high);
+        }
         fit_descend(base, knobs, count, framework, r->network);
         found = fit_report(framework, r->network, errors, found);
     }

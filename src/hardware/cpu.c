@@ -20,10 +20,11 @@
 
 #include "device.h"
 
-static const double BLOCK = 64;          /* Rows and columns of the results of one thread. */
-static const double CACHE_OF_CORE = 2e6; /* Bytes of cache for each core, if not given. */
-static const double CACHE_LINE = 64;     /* Bytes. */
-static const double ENDS_BYTES = 8 + 8;  /* Both ends of an edge, and its weight. */
+static const double BLOCK = 64;            /* Rows and columns of the results of one thread. */
+static const double CACHE_OF_CORE = 2e6;   /* Bytes of cache for each core, if not given. */
+static const double CACHE_LINE = 64;       /* Bytes. */
+static const double STATE_OPERATIONS = 90; /* For a state of an edge; own belief propagation. */
+static const double ENDS_BYTES = 8 + 8;    /* Both ends of an edge, and its weight. */
 
 #define HM_CPU_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
 const struct hm_cpu_constants hm__cpu_constants = {HM_CPU_CONSTANT_MAP(HM_CPU_CONSTANT_VALUE)};
@@ -122,5 +123,7 @@ double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double
 
     if (2 * vertices * values * value_bytes > node_cache(node))
         bytes += 2 * fmax(CACHE_LINE, 2 * values * value_bytes);
-    return fmax(flop / (rate * share * c->graph), bytes / bandwidth);
+    /* With more states, products of messages need exponents of their own. */
+    double work = flop + (states > 2 ? STATE_OPERATIONS * states : 0);
+    return fmax(work / (rate * share * c->graph), bytes / bandwidth);
 }

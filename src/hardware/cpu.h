@@ -56,7 +56,7 @@ double hm__cpu_attention(const struct hm_device *d, double flop, double bytes);
 
 /* Returns the seconds of one edge of a graph with `states` states on one worker: scalar arithmetic
  * or memory traffic, whichever takes longer. `vertices` is the number of vertices of the graph,
- * `value_bytes` the bytes of a value, `rate` the peak flop/s of the worker. */
+ * `value_bytes` the bytes of a value, `rate` the peak flop/s of the worker in 64 bits. */
 double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,
                     double vertices, double value_bytes);
 

@@ -92,12 +92,12 @@ double hm__model_edge_time(const struct hm_model *m)
     double states = m->job->states, flop = states + 2 * (states + states * states);
     const struct hm_cluster *c = m->cluster;
 
-    if (!(c->node.cores > 0) || !(c->node.memory_bandwidth_bytes_per_s > 0) || !c->roofline)
+    if (!(c->node.cores > 0) || !(c->node.memory_bandwidth_bytes_per_s > 0) ||
+        !(c->node.flops_64 > 0) || !c->roofline)
         return flop / m->flops;
-    double peak = hm__node_rate(&c->node, m->job->math, m->job->precision, NULL);
+    double peak = hm__node_rate(&c->node, HM_MATH_FP64, 64, NULL) * m->variant.flops;
     return hm__cpu_edge(&c->node, peak, flop, states, m->job->graph->vertices,
-                        m->job->precision / 8) /
-           m->variant.flops;
+                        m->job->precision / 8);
 }
 
 /* Returns the factor by which the slowest of n workers is slower than a single worker. */
