@@ -358,9 +358,9 @@ struct hm_node {
                                             and fp64; 0 or NaN: unknown. */
     double flops_bf16, flops_tf32, flops_fp8; /* Peak flop/s in bf16, TF32 and fp8, dense; 0 or NaN:
                                                  the worker has no such units. */
-    double processors;        /* Number of processors of one worker that share a matrix product:
-                                 multiprocessors of a GPU. If it is known, training steps of networks
-                                 with layers are modelled by their operations; 0 or NaN: unknown. */
+    double processors; /* Number of processors of one worker that share a matrix product:
+                          multiprocessors of a GPU. If it is known, training steps of networks
+                          with layers are modelled by their operations; 0 or NaN: unknown. */
     double cores;      /* CPU workers: number of cores of one worker. If it is known, training steps
                           and graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown,
                           or an accelerator. */

@@ -18,8 +18,6 @@
 
 #include <math.h>
 
-#include "device.h"
-
 static const double BLOCK = 64;            /* Rows and columns of the results of one thread. */
 static const double CACHE_OF_CORE = 2e6;   /* Bytes of cache for each core, if not given. */
 static const double CACHE_LINE = 64;       /* Bytes. */
@@ -40,74 +38,58 @@ static double node_cache(const struct hm_node *node)
     return node->cache_bytes > 0 ? node->cache_bytes : CACHE_OF_CORE * node->cores;
 }
 
-bool hm__cpu_init(struct hm_device *d, const struct hm_node *node,
-                  const struct hm_cpu_constants *constants)
+bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
+                  const struct hm_cpu_constants *k)
 {
     if (!(node->cores > 0) || !(node->memory_bandwidth_bytes_per_s > 0))
         return false;
-    d->cpu = constants;
-    d->threads = node_threads(node);
-    d->processors = fmin(d->threads, node->cores);
-    d->rate *= d->processors / node->cores;
-    d->reach = node->matrix_efficiency > 0 ? node->matrix_efficiency : d->cpu->reach;
-    d->bandwidth = fmin(node->memory_bandwidth_bytes_per_s, d->threads * d->cpu->core_memory * 1e9);
-    d->cache = node_cache(node);
-    d->algebra = 1;
-    d->matrix_units = false;
+    double threads = node_threads(node), cores = fmin(threads, node->cores);
+    *cpu = (struct hm_cpu){
+        .k = k,
+        .threads = threads,
+        .cores = cores,
+        .rate = rate * cores / node->cores,
+        .reach = node->matrix_efficiency > 0 ? node->matrix_efficiency : k->reach,
+        .bandwidth = fmin(node->memory_bandwidth_bytes_per_s, threads * k->core_memory * 1e9),
+        .cache = node_cache(node),
+        .value_bytes = value_bytes,
+        .algebra = 1};
     return true;
 }
 
 /* Returns the seconds to move `bytes` that operations have just written or will read soon. */
-static double cpu_move_time(const struct hm_device *d, double bytes)
+static double cpu_move_time(const struct hm_cpu *cpu, double bytes)
 {
-    double inside = fmin(bytes, d->cache);
-    double memory = d->bandwidth * d->cpu->stream;
-    double cache = fmax(memory, d->threads * d->cpu->core_cache * 1e9);
+    double inside = fmin(bytes, cpu->cache);
+    double memory = cpu->bandwidth * cpu->k->stream;
+    double cache = fmax(memory, cpu->threads * cpu->k->core_cache * 1e9);
 
     return inside / cache + (bytes - inside) / memory;
 }
 
-double hm__cpu_stream(const struct hm_device *d, double bytes)
+double hm__cpu_stream(const struct hm_cpu *cpu, double bytes)
 {
-    return cpu_move_time(d, bytes) + d->cpu->start * 1e-6;
+    return cpu_move_time(cpu, bytes) + cpu->k->start * 1e-6;
 }
 
-double hm__cpu_gemm(const struct hm_device *d, double m, double n, double k, double batch,
+double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency)
 {
-    const struct hm_cpu_constants *c = d->cpu;
+    const struct hm_cpu_constants *c = cpu->k;
     double blocks = ceil(m / BLOCK) * ceil(n / BLOCK) * batch;
-    double used = fmin(1, blocks / d->processors);
-    double rate = d->rate * d->reach * used * efficiency;
+    double used = fmin(1, blocks / cpu->cores);
     double padded = (m + c->ramp_m) * (n + c->ramp_n) * (k + c->ramp_k);
-    double bytes = (m * k + k * n + m * n) * batch * d->value_bytes;
+    double bytes = (m * k + k * n + m * n) * batch * cpu->value_bytes;
     /* Linear algebra that is slower than a BLAS, such as that of the JVM, has no vectors to fill
      * and loses nothing to small dimensions. */
-    double flop = fmax(padded, m * n * k / d->algebra) * 2 * batch;
+    double flop = fmax(padded, m * n * k / cpu->algebra) * 2 * batch;
 
-    return fmax(flop / rate, cpu_move_time(d, bytes)) + c->start * 1e-6;
+    return hm__cpu_loop(cpu, flop, cpu->reach * used * efficiency, bytes);
 }
 
-double hm__cpu_conv(const struct hm_device *d, const struct hm_conv *c, int pass)
+double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes)
 {
-    double places = c->batch * c->out_places;
-    double deep = c->in / c->groups * c->window, out = c->out / c->groups;
-
-    if (c->groups > 1 && c->groups >= c->in) {
-        double flop = 2 * places * c->out * c->window;
-        double bytes = c->batch * (c->in * c->in_places + c->out * c->out_places) * d->value_bytes;
-        return fmax(flop / (d->rate * d->cpu->depthwise), cpu_move_time(d, bytes)) +
-               d->cpu->start * 1e-6;
-    }
-    return pass == HM_PASS_FORWARD ? hm__cpu_gemm(d, places, out, deep, c->groups, d->cpu->conv)
-           : pass == HM_PASS_DATA  ? hm__cpu_gemm(d, places, deep, out, c->groups, d->cpu->conv)
-                                   : hm__cpu_gemm(d, out, deep, places, c->groups, d->cpu->conv);
-}
-
-double hm__cpu_attention(const struct hm_device *d, double flop, double bytes)
-{
-    return fmax(flop / (d->rate * d->reach * d->cpu->attention), cpu_move_time(d, bytes)) +
-           2e-6 * d->cpu->start;
+    return fmax(flop / (cpu->rate * fraction), cpu_move_time(cpu, bytes)) + cpu->k->start * 1e-6;
 }
 
 double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,

@@ -35,24 +35,31 @@ struct hm_cpu_constants {
 /* The constants of this version. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
-struct hm_device;
-struct hm_conv;
+/* The cores of one worker that compute. */
+struct hm_cpu {
+    const struct hm_cpu_constants *k; /* Borrowed; NULL: the worker is an accelerator. */
+    double threads, cores;            /* Number of threads, and of cores that they occupy. */
+    double rate;                      /* Peak flop/s of these cores. */
+    double reach;                     /* Fraction of the peak that the largest products reach. */
+    double bandwidth;                 /* Bytes/s that the threads move to and from memory. */
+    double cache;                     /* Bytes of cache. */
+    double value_bytes;               /* Bytes of a value. */
+    double algebra; /* Speed of the framework's matrix products relative to a tuned BLAS. */
+};
 
-/* Sets the members of a device that differ between a CPU and an accelerator: the rate and the
- * bandwidth of the threads in use, and the cache. Returns false if the cores or the memory
- * bandwidth of the node are unknown. The rate and the number format are set already. */
-bool hm__cpu_init(struct hm_device *device, const struct hm_node *node,
+/* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Returns false if
+ * the cores or the memory bandwidth of the node are unknown. */
+bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
                   const struct hm_cpu_constants *constants);
 
-/* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix. */
-double hm__cpu_gemm(const struct hm_device *d, double m, double n, double k, double batch,
+/* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix, at a fraction
+ * `efficiency` of the speed of a matrix product. */
+double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency);
 /* Returns the seconds in which one operation on each element moves `bytes`. */
-double hm__cpu_stream(const struct hm_device *d, double bytes);
-/* Returns the seconds of one pass of a convolution; backward passes have the same shapes. */
-double hm__cpu_conv(const struct hm_device *d, const struct hm_conv *conv, int pass);
-/* Returns the seconds of attention, without its linear projections. */
-double hm__cpu_attention(const struct hm_device *d, double flop, double bytes);
+double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
+/* Returns the seconds of `flop` operations at a fraction of the peak, which move `bytes`. */
+double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 
 /* Returns the seconds of one edge of a graph with `states` states on one worker: scalar arithmetic
  * or memory traffic, whichever takes longer. `vertices` is the number of vertices of the graph,

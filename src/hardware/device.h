@@ -16,11 +16,7 @@ struct hm_device {
     double value_bytes; /* Bytes of an activation. */
     bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
-    /* A CPU: its constants (NULL: an accelerator), the threads that compute and the bytes of
-     * cache. */
-    const struct hm_cpu_constants *cpu;
-    double threads, cache;
-    double algebra; /* CPU: speed of the framework's matrix products relative to a tuned BLAS. */
+    struct hm_cpu cpu; /* The cores, if the worker has no accelerator; its k is NULL otherwise. */
 };
 
 /* Returns the peak flop/s of a worker in the number format `math`. *ret_math is the format that is

@@ -5,7 +5,7 @@
  * A server of a framework handles one message at a time, in either direction. With BSP, all
  * workers send and then all receive, so a step contains the messages of all workers in both
  * directions. With SSP and async, workers compute while others are served, and queue otherwise
- * (hm__framework_queue_time). Limits: with several servers, one server's queue stands for all.
+ * (hm__framework_queue_time). Limits: with several servers, all are taken to have the same queue.
  */
 #include "framework_time.h"
 

@@ -30,8 +30,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
                          constants))
         return 0;
-    if (device.cpu)
-        device.algebra = device.k->frameworks[job->framework].algebra;
+    if (device.cpu.k)
+        device.cpu.algebra = device.k->frameworks[job->framework].algebra;
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
     return hm__step_table_new(job, &device, bucket, ret_table, err);
@@ -64,8 +64,9 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
     m->memory_fixed = one.memory_bytes - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
     char text[NOTE_TEXT], how[48];
-    if (d->cpu)
-        snprintf(how, sizeof(how), "CPU with %g thread%s", d->threads, d->threads > 1 ? "s" : "");
+    if (d->cpu.k)
+        snprintf(how, sizeof(how), "CPU with %g thread%s", d->cpu.threads,
+                 d->cpu.threads > 1 ? "s" : "");
     else
         snprintf(how, sizeof(how), "%s software", hm_software_name(d->software));
     snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s%s",

@@ -45,7 +45,7 @@ static void products_use_the_threads(void **state)
     one.threads = 1;
     measured.matrix_efficiency = 0.4;
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 80e9, 1e-12);
-    d.algebra = 0.1; /* A framework whose linear algebra is ten times slower. */
+    d.cpu.algebra = 0.1; /* A framework whose linear algebra is ten times slower. */
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 8e9, 1e-12);
     d = round_device(&one);
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 20e9, 1e-12);
@@ -66,7 +66,7 @@ static void small_dimensions_cost_more(void **state)
     ramps.ramp_n = 2;
     ramps.ramp_k = 3;
     ramps.start = 10;
-    d.cpu = &ramps;
+    d.cpu.k = &ramps;
     assert_near(hm__device_gemm(&d, 999, 998, 997, 1), 2e9 / 80e9 + 10e-6, 1e-12);
 }
 
