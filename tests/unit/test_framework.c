@@ -157,8 +157,8 @@ static struct hm_point predict_three(const char *network, const char *framework,
                                      const char *precision, struct hm_way way)
 {
     char text[300];
-    struct hm_job *job;
-    struct hm_point p;
+    struct hm_job *job = NULL;
+    struct hm_point p = {0};
     struct hm_err err = {0};
 
     snprintf(text, sizeof(text),
