@@ -390,9 +390,14 @@ struct hm_node {
     double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
                                       no such units. */
     double flops_fp8, flops_fp4;   /* The same in fp8 and fp4. */
-    double processors;        /* Number of processors of one worker that share a matrix product:
-                                 multiprocessors of a GPU. If it is known, training steps of networks
-                                 with layers are modelled by their operations; 0 or NaN: unknown. */
+    double processors; /* Number of processors of one worker that share a matrix product:
+                          multiprocessors of a GPU. If it is known, training steps of networks
+                          with layers are modelled by their operations; 0 or NaN: unknown. */
+    double cores;      /* CPU workers: number of cores of one worker. If it is known, training steps
+                          and graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown,
+                          or an accelerator. */
+    double threads;    /* CPU workers: number of threads that compute, >= 1; 0 or NaN: all cores. */
+    double cache_bytes; /* CPU workers: bytes of cache that the cores share; 0 or NaN: unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
                                  (0, 1]; 0 or NaN: unknown. */
     double efficiency; /* Fraction of the peak that is reached, in (0, 1]; 0 or NaN: unknown, and
@@ -498,6 +503,26 @@ enum hm_software {
 /* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
 HM_API const char *hm_software_name(enum hm_software software);
 
+/* The framework whose costs are added to a step; docs/platforms.md lists them. */
+enum hm_framework {
+    HM_FRAMEWORK_NONE, /* No cost beyond computing and messages. */
+    HM_FRAMEWORK_SPARK,
+    HM_FRAMEWORK_TENSORFLOW, /* TensorFlow 1 with parameter servers. */
+    HM_FRAMEWORK_MXNET,
+    HM_FRAMEWORK_PMLS, /* Petuum, also called PMLS. */
+    HM_FRAMEWORK_COUNT
+};
+
+/* Returns "none", "spark", "tensorflow", "mxnet" or "pmls"; "?" for a number out of range. */
+HM_API const char *hm_framework_name(enum hm_framework framework);
+
+/* The form in which a framework gets the samples of an iteration. */
+enum hm_input {
+    HM_INPUT_MEMORY, /* Arrays of numbers in memory. */
+    HM_INPUT_TEXT,   /* Text or records that the framework converts value by value. */
+    HM_INPUT_COUNT
+};
+
 /* A published or measured speedup on n workers. */
 struct hm_measured {
     double n, speedup;
@@ -555,6 +580,8 @@ struct hm_job {
     double precision;  /* Bits of a parameter and of its gradient: 16, 32 or 64. */
     enum hm_math math; /* Number format of matrix products. */
     enum hm_software software;
+    enum hm_framework framework;
+    enum hm_input input;
     double bucket_bytes; /* Bytes of gradients that are sent together, with HM_OVERLAP_BUCKETS;
                             0 or NaN: 25 MB. */
     enum hm_optimizer optimizer;

@@ -7,6 +7,9 @@
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H
 
+#include "cpu.h"
+#include "framework.h"
+
 /* Columns: name, value, smallest and largest sensible value, meaning. "Of the bandwidth" means a
  * fraction of the memory bandwidth of the accelerator; the rate of slow kernels depends on the
  * number of processors instead. Times are in microseconds. */
@@ -75,6 +78,8 @@ struct hm_constants {
 #define HM_CONSTANT_MEMBER(name, value, low, high, doc) double name;
     HM_CONSTANT_MAP(HM_CONSTANT_MEMBER)
 #undef HM_CONSTANT_MEMBER
+    const struct hm_cpu_constants *cpu;          /* Constants of CPUs; borrowed. */
+    const struct hm_framework_costs *frameworks; /* One element for each framework; borrowed. */
 };
 
 /* Returns the constants of this version. */

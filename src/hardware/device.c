@@ -15,7 +15,8 @@
 #include <math.h>
 
 #define HM_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
-const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
+const struct hm_constants hm__constants = {
+    HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
 /* Returns the bytes of an activation in the number format. */
@@ -101,7 +102,9 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
     enum hm_math used;
     double rate = hm__node_rate(node, math, bits, &used);
 
-    if (!(rate > 0) || !(node->processors > 0) || !(node->memory_bandwidth_bytes_per_s > 0))
+    bool cpu = node->cores > 0 && !(node->processors > 0);
+    if (!(rate > 0) || (!cpu && !(node->processors > 0)) ||
+        !(node->memory_bandwidth_bytes_per_s > 0))
         return false;
     const struct hm_constants *k = constants ? constants : &hm__constants;
     double relative = used == HM_MATH_TF32                           ? k->gemm_tf32
@@ -123,11 +126,13 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .conv_speed = 1,
                             .k = k};
     device_set_measured(d, &node->measured);
-    return true;
+    return !cpu || hm__cpu_init(&d->cpu, node, rate, d->value_bytes, k->cpu);
 }
 
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction)
 {
+    if (d->cpu.k)
+        return hm__cpu_stream(&d->cpu, bytes);
     return bytes / (d->bandwidth * fraction) + d->kernel_s;
 }
 
@@ -135,6 +140,8 @@ double hm__device_stream_slow(const struct hm_device *d, double bytes, double ra
 {
     double most = d->bandwidth * d->k->stream;
 
+    if (d->cpu.k)
+        return hm__cpu_stream(&d->cpu, bytes);
     return bytes / fmin(most, rate * 1e9 * d->processors) + d->kernel_s;
 }
 
@@ -196,6 +203,8 @@ static double product_time(const struct hm_device *d, double m, double n, double
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
 {
+    if (d->cpu.k)
+        return hm__cpu_gemm(&d->cpu, m, n, k, batch, 1);
     /* Rows of the operands and of the result have n or k values. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
@@ -235,12 +244,29 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
     return efficiency * d->conv_speed;
 }
 
+/* Returns the seconds of one pass of a convolution on the cores of a CPU. */
+static double cpu_conv_time(const struct hm_cpu *cpu, const struct hm_conv *c, enum hm_pass pass)
+{
+    double places = c->batch * c->out_places, part = cpu->k->conv;
+    double deep = c->in / c->groups * c->window, out = c->out / c->groups;
+
+    if (c->groups > 1 && c->groups >= c->in)
+        return hm__cpu_loop(cpu, 2 * places * c->out * c->window, cpu->k->depthwise,
+                            c->batch * (c->in * c->in_places + c->out * c->out_places) *
+                                cpu->value_bytes);
+    return pass == HM_PASS_FORWARD ? hm__cpu_gemm(cpu, places, out, deep, c->groups, part)
+           : pass == HM_PASS_DATA  ? hm__cpu_gemm(cpu, places, deep, out, c->groups, part)
+                                   : hm__cpu_gemm(cpu, out, deep, places, c->groups, part);
+}
+
 double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     const struct hm_constants *k = d->k;
     double places = c->batch * c->out_places;
     double deep = c->in / c->groups * c->window, out = c->out / c->groups;
 
+    if (d->cpu.k)
+        return cpu_conv_time(&d->cpu, c, pass);
     if (c->groups > 1 && c->groups >= c->in)
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
@@ -271,7 +297,7 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
     double fraction = backward ? k->norm_backward : k->norm_forward;
     double bytes = (backward ? 5 : 3) * values * d->value_bytes;
 
-    if (d->software != HM_SOFTWARE_EAGER)
+    if (d->software != HM_SOFTWARE_EAGER || d->cpu.k)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
@@ -285,6 +311,11 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
 {
     const struct hm_constants *k = d->k;
     double flop = 4 * batch * heads * length * length * width;
+
+    if (d->cpu.k)
+        return hm__cpu_loop(&d->cpu, (backward ? 2.5 : 1) * flop,
+                            d->cpu.reach * d->cpu.k->attention,
+                            8 * batch * heads * length * width * d->value_bytes);
     double efficiency = k->flash * pow(fmin(1, width / 128), 0.4) * length / (length + 256);
 
     if (d->value_bytes > 2)

@@ -18,6 +18,7 @@ struct hm_device {
     double conv_speed;  /* Speed of convolutions relative to the constants. */
     bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
+    struct hm_cpu cpu; /* The cores, if the worker has no accelerator; its k is NULL otherwise. */
 };
 
 /*
@@ -30,8 +31,8 @@ struct hm_device {
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
 
-/* Initialises the device from a node. Returns false if the processors, the memory bandwidth or a
- * rate of the node is unknown. */
+/* Initialises the device from a node. Returns false if the processors (of a CPU: the cores), the
+ * memory bandwidth or a rate of the node is unknown. */
 bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants);
 

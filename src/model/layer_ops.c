@@ -308,6 +308,11 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *d, const struct hm_co
         kinds[l->layer->kind](&o);
     if (place->last)
         ops_loss(&o);
+    if (d->cpu.k) {
+        o.step.forward_host_s = o.forward_ops * d->cpu.k->operation * 1e-6;
+        o.step.backward_host_s = o.backward_ops * d->cpu.k->operation * 1e-6;
+        return o.step;
+    }
     double factor = host_factor(d) * 1e-6;
     double casts = o.mixed ? o.casts * d->k->host_cast / 2 : 0;
     o.step.forward_host_s = (o.forward_ops * d->k->host_forward + casts) * factor;
@@ -349,5 +354,7 @@ double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, d
 
 double hm__update_host_time(const struct hm_device *d, double tensors)
 {
+    if (d->cpu.k)
+        return (tensors * d->cpu.k->operation + d->cpu.k->step) * 1e-6;
     return (tensors * d->k->host_update + d->k->host_fixed) * host_factor(d) * 1e-6;
 }

@@ -19,6 +19,7 @@
 #include "budget.h"
 #include "collective.h"
 #include "err.h"
+#include "framework_time.h"
 #include "memory.h"
 #include "model_state.h"
 #include "names.h"
@@ -253,6 +254,7 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     }
     if (rc == 0)
         rc = set_stragglers(m, err);
+    hm__model_framework_note(m);
     if (rc == 0)
         *ret_model = m;
     else
@@ -317,12 +319,11 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: flop for the edges of the worker that has most, divided by the
- * rate. */
+/* Computes the time for a graph: that of an edge for each edge of the worker that has most. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
-    double states = m->job->states, flop = states + 2 * (states + states * states);
+    double edge_s = m->job->per_edge ? 0 : hm__model_edge_time(m);
 
     if (m->job->per_edge) {
         int rc = eval_formula(m, m->job->per_edge, "graph.per_edge", 0, space, err);
@@ -334,7 +335,7 @@ static int eval_graph(const struct hm_model *m, const struct eval_space *space,
         double edges = m->variant.balanced ? p->edges_mean : p->edges_max;
         points[i].imbalance = p->imbalance;
         points[i].compute_s =
-            edges * (m->job->per_edge ? space->scratch[i] : flop) / m->flops * m->variant.work;
+            edges * m->variant.work * (m->job->per_edge ? space->scratch[i] / m->flops : edge_s);
     }
     return 0;
 }
@@ -437,6 +438,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
                        : t->what == HM_PAYLOAD_VERTICES ? vertex_bytes(m, p->n)
                                                         : m->gradient_bytes;
         struct hm_wire_time time;
+        double server_s = 0;
         if (hm__model_in_buckets(m, t)) {
             struct hm_wires wires = step_wires(m, t, p->n);
             struct hm_step_sent sent;
@@ -450,7 +452,9 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
             space->latency[i] += time.latency_s;
             space->bandwidth[i] += time.bandwidth_s;
         } else {
+            struct hm_wires wires = step_wires(m, t, p->n);
             time = step_message_time(m, t, p->n, bytes, &p->scheme);
+            hm__model_framework_message(m, t, p->n, bytes, &wires, &time, &server_s);
             time.latency_s *= space->factor;
             time.bandwidth_s *= space->factor;
         }
@@ -462,7 +466,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
             struct hm_wires wires = step_wires(m, t, p->n);
             struct hm_server_load load = hm__collective_server(p->n, bytes, &wires);
             space->worker[i] = load.worker_s;
-            space->server[i] = load.server_s;
+            space->server[i] = fmax(load.server_s, server_s);
         }
     }
     return rc;
@@ -598,6 +602,8 @@ static int eval_workers(const struct hm_model *m, const struct eval_space *space
     /* The work is divided only among the workers whose gradients are used. */
     shares.n = space->used;
     int rc = eval_compute(m, &shares, points, err);
+    for (size_t i = 0; rc == 0 && i < space->count; i++)
+        points[i].compute_s += hm__model_framework_work(m, space->batch[i] * space->passes[i]);
     if (rc == 0 && m->stragglers && !hm__way_stale(&m->variant.way))
         rc = hm__stragglers_wait(m->stragglers, &m->variant.way, points, space->count, err);
     return rc;
@@ -617,6 +623,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
         rc = hm__stragglers_apart(m->stragglers, way, &ports, points, space->count, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         points[i].server_share = hm__way_server_share(way, &ports, i, points[i].time_s);
+    if (rc == 0)
+        hm__model_framework_queue(m, &ports, points, space->count);
     return rc;
 }
 

@@ -43,6 +43,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     *ret_table = NULL;
     if (!step_device_init(&device, job, cluster, constants))
         return 0;
+    if (device.cpu.k)
+        device.cpu.algebra = device.k->frameworks[job->framework].algebra;
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
     return hm__step_table_new(job, &device, bucket, ret_table, err);
@@ -74,9 +76,14 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
     m->memory_per_sample = two.memory_bytes - one.memory_bytes;
     m->memory_fixed = one.memory_bytes - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
-    char text[NOTE_TEXT];
-    snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s software%s",
-             hm_math_name(d->math), hm_software_name(d->software),
+    char text[NOTE_TEXT], how[48];
+    if (d->cpu.k)
+        snprintf(how, sizeof(how), "CPU with %g thread%s", d->cpu.threads,
+                 d->cpu.threads > 1 ? "s" : "");
+    else
+        snprintf(how, sizeof(how), "%s software", hm_software_name(d->software));
+    snprintf(text, sizeof(text), "steps are modelled by operations: %s, %s%s",
+             hm_math_name(d->math), how,
              m->overlap == HM_OVERLAP_BUCKETS ? ", gradients in buckets" : "");
     hm__model_add_note(m, text);
     if (m->cluster->assumed) {
@@ -92,6 +99,19 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
     return m->table && !t->time && t->what == HM_PAYLOAD_GRADIENTS &&
            hm_scheme_is_allreduce(t->scheme == HM_SCHEME_BEST ? HM_SCHEME_RING : t->scheme) &&
            t->scheme != HM_SCHEME_PARAMETER_SERVER;
+}
+
+double hm__model_edge_time(const struct hm_model *m)
+{
+    double states = m->job->states, flop = states + 2 * (states + states * states);
+    const struct hm_cluster *c = m->cluster;
+
+    if (!(c->node.cores > 0) || !(c->node.memory_bandwidth_bytes_per_s > 0) ||
+        !(c->node.flops_64 > 0) || !c->roofline)
+        return flop / m->flops;
+    double peak = hm__node_rate(&c->node, HM_MATH_FP64, 64, NULL) * m->variant.flops;
+    return hm__cpu_edge(&c->node, peak, flop, states, m->job->graph->vertices,
+                        m->job->precision / 8);
 }
 
 /* Returns the factor by which the slowest of n workers is slower than a single worker. */

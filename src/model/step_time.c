@@ -185,6 +185,17 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     double fixed = t->device.k->step_fixed * 1e-6;
     parts->device_s = sum.forward_s + sum.backward_s + update + fixed;
     parts->host_s = sum.forward_host_s + sum.backward_host_s + update_host;
+    if (t->device.cpu.k) {
+        /* The cores run the framework and the operations in turn: both parts add up. */
+        for (size_t k = 0; k < t->kind_count; k++)
+            t->steps[k].backward_s += t->steps[k].backward_host_s;
+        sum.forward_s += sum.forward_host_s;
+        sum.backward_s += sum.backward_host_s;
+        update += update_host;
+        fixed = 0;
+        parts->device_s = sum.forward_s + sum.backward_s + update;
+        parts->host_s = 0;
+    }
     bool hosted = parts->host_s > parts->device_s;
     parts->forward_s = hosted ? sum.forward_host_s : sum.forward_s + fixed;
     parts->backward_s = hosted ? sum.backward_host_s : sum.backward_s;

@@ -61,6 +61,9 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         {"flops bf16", c->node.flops_bf16, hm__show_flops},
         {"flops fp8", c->node.flops_fp8, hm__show_flops},
         {"processors", c->node.processors, hm__show_number},
+        {"cores", c->node.cores, hm__show_number},
+        {"threads", c->node.threads, hm__show_number},
+        {"cache", c->node.cache_bytes, hm__show_bytes},
         {"matrix products", c->node.matrix_efficiency, hm__show_number},
         {"efficiency", c->node.efficiency, hm__show_number},
         {"memory", c->node.memory_bytes, hm__show_bytes},
@@ -106,6 +109,9 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "flops_tf32", n->flops_tf32);
     put_figure(json, "flops_fp8", n->flops_fp8);
     put_figure(json, "processors", n->processors);
+    put_figure(json, "cores", n->cores);
+    put_figure(json, "threads", n->threads);
+    put_figure(json, "cache_bytes", n->cache_bytes);
     put_figure(json, "matrix_efficiency", n->matrix_efficiency);
     put_figure(json, "efficiency", n->efficiency);
     put_figure(json, "memory_bandwidth_bytes_per_s", n->memory_bandwidth_bytes_per_s);

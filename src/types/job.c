@@ -283,6 +283,10 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
         rc = hm__check_enum("math", (int)j->math, HM_MATH_COUNT, err);
     if (rc == 0)
         rc = hm__check_enum("software", (int)j->software, HM_SOFTWARE_COUNT, err);
+    if (rc == 0)
+        rc = hm__check_enum("framework", (int)j->framework, HM_FRAMEWORK_COUNT, err);
+    if (rc == 0)
+        rc = hm__check_enum("input", (int)j->input, HM_INPUT_COUNT, err);
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 

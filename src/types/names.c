@@ -40,6 +40,16 @@ const char *const hm__software_names[] = {[HM_SOFTWARE_EAGER] = "eager",
                                           [HM_SOFTWARE_TUNED] = "tuned",
                                           [HM_SOFTWARE_COUNT] = NULL};
 
+const char *const hm__framework_names[] = {[HM_FRAMEWORK_NONE] = "none",
+                                           [HM_FRAMEWORK_SPARK] = "spark",
+                                           [HM_FRAMEWORK_TENSORFLOW] = "tensorflow",
+                                           [HM_FRAMEWORK_MXNET] = "mxnet",
+                                           [HM_FRAMEWORK_PMLS] = "pmls",
+                                           [HM_FRAMEWORK_COUNT] = NULL};
+
+const char *const hm__input_names[] = {
+    [HM_INPUT_MEMORY] = "memory", [HM_INPUT_TEXT] = "text", [HM_INPUT_COUNT] = NULL};
+
 static const char *name_at(const char *const *names, size_t count, size_t value)
 {
     return value < count ? names[value] : "?";
@@ -53,6 +63,11 @@ const char *hm_math_name(enum hm_math math)
 const char *hm_software_name(enum hm_software software)
 {
     return name_at(hm__software_names, HM_SOFTWARE_COUNT, (size_t)software);
+}
+
+const char *hm_framework_name(enum hm_framework framework)
+{
+    return name_at(hm__framework_names, HM_FRAMEWORK_COUNT, (size_t)framework);
 }
 
 const char *hm__status_name(enum hm_status status)

@@ -21,6 +21,10 @@ const char *hm__advise_why_name(enum hm_advise_why why); /* Returns "best", "ite
 
 /* Names of enum hm_software, in the order of the enumeration; ends with NULL. */
 extern const char *const hm__software_names[];
+/* Names of enum hm_framework and enum hm_input, in the order of the enumerations; they end with
+ * NULL. */
+extern const char *const hm__framework_names[];
+extern const char *const hm__input_names[];
 /* Names of enum hm_recipe_kind, in the order of the enumeration; ends with NULL. */
 extern const char *const hm__recipe_names[];
 /*

@@ -65,6 +65,38 @@ expect "a fit of two algorithms needs a name" 2 "for several algorithms" howmany
 expect "advise notes that stale runs are not candidates" 0 "stale runs of sgd are not candidates" \
   bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
 
+# Frameworks: 203,530 parameters of 4 bytes over 750 Mbit/s and 75 us, and the costs of docs/platforms.md.
+printf 'network: mnist-256\nbatch: 500\nscaling: weak\ncluster: {machine: m4.xlarge, threads: 4}\n' >"$work/mnist.yaml"
+server="--platform server --servers 1 --n 3 --json"
+json "a server of MXNet takes 0.6 ms for each message" '(.best.communicate_s / (2 * (75e-6 + 3 * (203530 * 32 / 750e6 + 6e-4))) - 1 | fabs) < 1e-9' \
+  howmany plan "$work/mnist.yaml" --set framework=mxnet $server
+json "TensorFlow takes 8 ms in each iteration" '(.[1].best.compute_s - .[0].best.compute_s - 8e-3 | fabs) < 1e-9' \
+  bash -c "(howmany plan $work/mnist.yaml $server; howmany plan $work/mnist.yaml --set framework=tensorflow $server) | jq -s ."
+json "asynchronous workers queue at the server" '((203530 * 32 / 750e6 + 6e-4) * 2) as $s | (.best.compute_s + 150e-6) as $z | (.best.time_s - $z) as $r |
+  ($r * ($z + $r) / ($s * ($z + $r) + 2 * $s * $r) - 1 | fabs) < 1e-9' howmany plan "$work/mnist.yaml" --set framework=mxnet --consistency async $server
+json "Spark's driver schedules two stages and twelve tasks" '(.[1].best.communicate_s - .[0].best.communicate_s - 0.022 - 3 * 203530 * 8 * 5e-12 | fabs) < 1e-9' \
+  bash -c "for f in none spark; do howmany plan $work/mnist.yaml --set precision=fp64 --set framework=\$f --platform driver --n 3 --json; done | jq -s ."
+json "text is converted value by value" '(.[1].best.compute_s - .[0].best.compute_s - 500 * 784 * 53e-9 / 4 | fabs) < 1e-9' \
+  bash -c "for i in memory text; do howmany plan $work/mnist.yaml --set framework=mxnet --set input=\$i $server; done | jq -s ."
+expect "a note names the costs of the framework" 0 "costs of mxnet are assumed: 0.6 ms of a server for a message" howmany plan "$work/mnist.yaml" --set framework=mxnet --platform server
+json "fewer threads are slower" '.[0].best.compute_s > 1.4 * .[1].best.compute_s' \
+  bash -c "for t in 1 2; do howmany plan $work/mnist.yaml --set cluster.threads=\$t $server; done | jq -s ."
+json "a stated efficiency is used instead of operations" '(.best.compute_s / (3 * 2 * 203264 * 500 / (153.6e9 * 0.5)) - 1 | fabs) < 0.2 and ([.notes[] | select(test("operations"))] == [])' \
+  howmany plan "$work/mnist.yaml" --set cluster.efficiency=0.5 --set cluster.roofline=false $server
+json "published platforms are within 30 % in the median" '[.medians[] | select(.by == "framework") | .median_error] | length == 5 and max < 0.3' howmany validate --platforms --json
+expect "validate --platforms prints every row" 0 "mnist-256-256" howmany validate --platforms
+expect "a table of platforms can be given" 2 "platforms.csv:1" bash -c "echo source >$work/platforms.csv; howmany validate --platforms $work/platforms.csv"
+expect "validate --platforms draws no picture" 2 "neither --fits nor --plot" howmany validate --platforms --plot x.svg
+
+# Graphs on a CPU: scalar arithmetic at 7 % of the peak of one core in 64 bits, or memory traffic.
+graph='{generate: grid, vertices: 10000, edges: 19800}'
+json "edges of a graph take scalar arithmetic" '(.best.compute_s / (19800 * 14 / (640e9 / 8 * 0.07)) - 1 | fabs) < 1e-9' \
+  howmany plan - --n 1 --json <<<"{graph: $graph, communicate: none, cluster: {machine: m5.4xlarge, threads: 1}}"
+json "edges of a graph take memory traffic" '(.best.compute_s / (19800 * 32 / 1e9) - 1 | fabs) < 1e-9' \
+  howmany plan - --n 1 --json <<<"{graph: $graph, communicate: none, cluster: {machine: m5.4xlarge, memory_bandwidth: 1 GB/s}}"
+json "a stated rate counts alone" '(.best.compute_s / (19800 * 14 / 1e9) - 1 | fabs) < 1e-9' \
+  howmany plan - --n 1 --json <<<"{graph: $graph, communicate: none, cluster: {machine: m5.4xlarge, flops: 1 Gflop/s, efficiency: 1}}"
+
 expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
 expect "an unknown consistency is refused" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
 expect "a negative staleness is refused" 2 "staleness" howmany plan $servers --platform server --staleness -1

@@ -1348,6 +1348,12 @@ export interface CatalogEntry {
   flops_fp8?: number | null;
   /** multiprocessors of a worker */
   processors?: number | null;
+  /** cores of a worker without accelerators */
+  cores?: number | null;
+  /** threads that compute in a worker */
+  threads?: number | null;
+  /** cache that the cores of a worker share */
+  cache_bytes?: number | null;
   /** share of the peak of the largest products */
   matrix_efficiency?: number | null;
   /** share of the peak that is reached */

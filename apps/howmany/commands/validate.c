@@ -12,6 +12,7 @@
 #include "text.h"
 #include "validate_fits.h"
 #include "validate_llm.h"
+#include "validate_platforms.h"
 #include "validate_steps.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
@@ -19,7 +20,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits, steps, llm, answers;
+    bool json, fits, steps, platforms, llm, answers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -27,7 +28,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS, STEPS, LLM, ANSWERS };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS, PLATFORMS, LLM, ANSWERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -43,6 +44,10 @@ static const struct cli_option options[] = {
                "predict measured training steps and collectives instead: those that are built in, "
                "or a table with the same columns",
                NULL},
+    [PLATFORMS] = {"platforms", 0, NULL,
+                   "predict measured iterations on CPUs and with frameworks instead: those that "
+                   "are built in, or a table with the same columns",
+                   NULL},
     [LLM] = {"llm", 0, NULL,
              "predict measured training steps of large language models instead, each by constants "
              "that were fitted without its source",
@@ -79,6 +84,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->fits = true;
     else if (option == STEPS)
         s->steps = true;
+    else if (option == PLATFORMS)
+        s->platforms = true;
     else if (option == LLM)
         s->llm = true;
     else if (option == ANSWERS)
@@ -337,6 +344,11 @@ static int validate_run(void *state)
         return cli_complain("validate: --steps takes at most one table, and not --fits");
     if (s->steps)
         return validate_steps(s->file_count ? s->files[0] : NULL, s->json, s->plot, s->catalog);
+    if (s->platforms && (s->fits || s->plot || s->file_count > 1))
+        return cli_complain(
+            "validate: --platforms takes at most one table, and neither --fits nor --plot");
+    if (s->platforms)
+        return validate_platforms(s->file_count ? s->files[0] : NULL, s->json, s->catalog);
     if (s->llm && (s->fits || s->file_count || s->plot))
         return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
     if (s->llm)

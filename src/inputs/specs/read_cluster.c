@@ -51,6 +51,26 @@ static const struct hm_field cluster_fields[] = {
      .offset = AT(node.generation),
      .choices = generations,
      .doc = "generation of a GPU"},
+    {.name = "cores",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.cores),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "cores of one worker without accelerators"},
+    {.name = "threads",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.threads),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "threads that compute in one worker, by default its cores"},
+    {.name = "cache",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.cache_bytes),
+     .above = true,
+     .dim = {0, 1, 0, 0},
+     .doc = "cache that the cores of one worker share"},
     {.name = "matrix_efficiency",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.matrix_efficiency),
@@ -364,6 +384,9 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "processors"))
         cluster->node.processors = NAN;
+    if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
+        !hm__value_get(value, "cores"))
+        cluster->node.cores = NAN;
     if (rc == 0)
         rc = read_parts(reader, value, cluster);
     limit_alone(value, cluster);

@@ -1,0 +1,11 @@
+/* howmany validate --platforms: compares iterations on CPUs and with frameworks with the model. */
+#ifndef HM_VALIDATE_PLATFORMS_H
+#define HM_VALIDATE_PLATFORMS_H
+
+#include "cli.h"
+
+/* Predict every row of a table of platforms, or of the built-in table if path is NULL, and print
+ * the predictions and errors. Returns an exit code. */
+int validate_platforms(const char *path, bool json, const struct hm_catalog *catalog);
+
+#endif

@@ -1,0 +1,70 @@
+/* Times of operations on the cores of a CPU, and the constants of the software that runs them. */
+#ifndef HM_CPU_H
+#define HM_CPU_H
+
+#include "howmany.h"
+
+/* Columns: name, value, smallest and largest sensible value, meaning. The values were chosen by
+ * cross-validation over data/platforms.csv with tools/fit_platform.c; docs/accuracy.md has the
+ * errors. Times are in microseconds. */
+/* clang-format off */
+#define HM_CPU_CONSTANT_MAP(X)                                                                     \
+    X(reach, 0.8, 0.5, 0.98, "of the peak, largest matrix products")                              \
+    X(ramp_m, 8, 0, 64, "additions to the rows of a product that its fixed work is worth")         \
+    X(ramp_n, 35, 0, 64, "the same, columns")                                                       \
+    X(ramp_k, 20, 0, 256, "the same, inner dimension")                                             \
+    X(conv, 0.81, 0.2, 1.5, "efficiency of a convolution relative to a matrix product")             \
+    X(depthwise, 0.1, 0.01, 1, "the same, depthwise")                                              \
+    X(attention, 0.54, 0.05, 1, "the same, attention without its projections")                      \
+    X(stream, 1, 0.2, 1, "of the memory bandwidth, operations on each element")                    \
+    X(core_memory, 5, 2, 40, "GB/s that one thread of a framework moves to and from memory")                     \
+    X(core_cache, 5.6, 5, 100, "the same, to and from the cache")                  \
+    X(start, 4.7, 0.2, 30, "microseconds to start and end one operation on all threads")             \
+    X(operation, 8, 0.5, 60, "microseconds of the framework for one operation")                    \
+    X(step, 17, 0, 2000, "microseconds of one step that nothing else explains")                    \
+    X(graph_memory, 14, 2, 40, "GB/s that one thread moves along the edges of a graph")            \
+    X(graph, 0.07, 0.005, 0.5, "of the peak, scalar arithmetic on the edges of a graph")
+/* clang-format on */
+
+struct hm_cpu_constants {
+#define HM_CPU_CONSTANT_MEMBER(name, value, low, high, doc) double name;
+    HM_CPU_CONSTANT_MAP(HM_CPU_CONSTANT_MEMBER)
+#undef HM_CPU_CONSTANT_MEMBER
+};
+
+/* The constants of this version. */
+extern const struct hm_cpu_constants hm__cpu_constants;
+
+/* The cores of one worker that compute. */
+struct hm_cpu {
+    const struct hm_cpu_constants *k; /* Borrowed; NULL: the worker is an accelerator. */
+    double threads, cores;            /* Number of threads, and of cores that they occupy. */
+    double rate;                      /* Peak flop/s of these cores. */
+    double reach;                     /* Fraction of the peak that the largest products reach. */
+    double bandwidth;                 /* Bytes/s that the threads move to and from memory. */
+    double cache;                     /* Bytes of cache. */
+    double value_bytes;               /* Bytes of a value. */
+    double algebra; /* Speed of the framework's matrix products relative to a tuned BLAS. */
+};
+
+/* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Returns false if
+ * the cores or the memory bandwidth of the node are unknown. */
+bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
+                  const struct hm_cpu_constants *constants);
+
+/* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix, at a fraction
+ * `efficiency` of the speed of a matrix product. */
+double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
+                    double efficiency);
+/* Returns the seconds in which one operation on each element moves `bytes`. */
+double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
+/* Returns the seconds of `flop` operations at a fraction of the peak, which move `bytes`. */
+double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
+
+/* Returns the seconds of one edge of a graph with `states` states on one worker: scalar arithmetic
+ * or memory traffic, whichever takes longer. `vertices` is the number of vertices of the graph,
+ * `value_bytes` the bytes of a value, `rate` the peak flop/s of the worker in 64 bits. */
+double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,
+                    double vertices, double value_bytes);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * Tables of steps that were measured on CPUs and with the platforms of frameworks
+ * (data/platforms.csv), each row as a job and a platform that the model can predict.
+ */
+#ifndef HM_READ_PLATFORMS_H
+#define HM_READ_PLATFORMS_H
+
+#include "howmany.h"
+
+struct hm_platform_row {
+    const char *source, *framework, *network, *machine; /* Cells of the row. */
+    struct hm_way way;                                  /* HM_PLATFORM_JOB: one worker alone. */
+    double n;                                           /* Number of workers. */
+    double batch;                                       /* Samples of one worker. */
+    double seconds;                                     /* Measured time of an iteration. */
+    struct hm_job *job; /* The job of the row, with its cluster; owned. */
+};
+
+struct hm_platform_rows {
+    struct hm_platform_row *rows;
+    size_t count;
+    void *memory; /* Owns the texts. */
+};
+
+/* Reads a table; text NULL is the table that is built in. */
+int hm__platform_rows_read(const struct hm_catalog *catalog, const char *text, size_t length,
+                           const char *source, struct hm_platform_rows *ret_rows,
+                           struct hm_err *err);
+void hm__platform_rows_release(struct hm_platform_rows *rows);
+
+#endif

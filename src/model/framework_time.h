@@ -1,0 +1,22 @@
+/* The costs of a job's framework in the model of its iterations. */
+#ifndef HM_FRAMEWORK_TIME_H
+#define HM_FRAMEWORK_TIME_H
+
+#include "model_state.h"
+
+/* Adds a note that names the costs that the framework of the job adds, if it has one. */
+void hm__model_framework_note(struct hm_model *m);
+/* Returns the seconds that the framework adds to an iteration of a worker with `samples` samples:
+ * a constant, and the conversion of samples that are text. */
+double hm__model_framework_work(const struct hm_model *m, double samples);
+/* Adds the costs of a server or driver for a message of `bytes` bytes among n workers to the time
+ * of its step, and those of a server for one direction to *server_s. */
+void hm__model_framework_message(const struct hm_model *m, const struct hm_transfer *t, double n,
+                                 double bytes, const struct hm_wires *wires,
+                                 struct hm_wire_time *time, double *server_s);
+/* With a framework, replaces the times of stale workers by those of workers that queue at the
+ * servers, and sets how busy the servers are. Does nothing for a job without a framework. */
+void hm__model_framework_queue(const struct hm_model *m, const struct hm_ports *ports,
+                               struct hm_point *points, size_t count);
+
+#endif

@@ -1,0 +1,23 @@
+/* Tables of iterations that were measured with frameworks; the rows of valid ones are predicted. */
+#include <stdint.h>
+
+#include "predict_platform.h"
+#include "read_platforms.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_platform_rows all;
+    struct hm_err err = {0};
+
+    if (hm__platform_rows_read(NULL, (const char *)data, size, "fuzz.csv", &all, &err))
+        return 0;
+    for (size_t i = 0; i < all.count; i++) {
+        struct hm_point p;
+        (void)hm__predict_platform(all.rows[i].job, &all.rows[i].way, all.rows[i].n, NULL, &p,
+                                   &err);
+    }
+    hm__platform_rows_release(&all);
+    return 0;
+}
