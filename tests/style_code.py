@@ -28,6 +28,7 @@ NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.tx
 EXCEPTIONS = {
     "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",
     "examples/stale-traces.csv.gz": "traces of an example",
+    "examples/nccl-tests.txt": "an output of nccl-tests for an example",
     "examples/c/serve.http": "HTTP requests for an example",
     "examples/howmany.service": "an example of a systemd unit",
     "tests/data/data-small.libsvm": "rows in the format of LIBSVM",

@@ -119,7 +119,6 @@ class Point(Record):
     mfu: transformers: model flop over the peak with 16 bits
     hfu: transformers: as mfu, with recomputation
     goodput: transformers: share of the time that failures leave
-    memory_limit_bytes: transformers: memory that a job may use
     layout: transformers: the layout
     memory: transformers: memory by part
     parts: transformers: the step by part
@@ -153,7 +152,6 @@ class Point(Record):
     mfu: Optional[float]
     hfu: Optional[float]
     goodput: Optional[float]
-    memory_limit_bytes: Optional[float]
     layout: Optional[Layout]
     memory: Optional[LayoutMemory]
     parts: Optional[LayoutParts]
@@ -638,6 +636,7 @@ class Fit(Answer):
     relative: times are relative to one worker
     unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
+    with_startup: runs used whose seconds include their start-up
     failed_count: runs that failed
     configuration_count: different configurations
     n_min: least n of the runs
@@ -661,6 +660,7 @@ class Fit(Answer):
     relative: bool
     unit: str
     run_count: float
+    with_startup: float
     failed_count: float
     configuration_count: float
     n_min: Optional[float]

@@ -576,6 +576,28 @@ static int candidates_spread(struct recommend_fits *f, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Gives candidates that were run once, whose spread is therefore not known, the interval of the fit
+ * to all numbers of workers.
+ */
+static int candidates_take_intervals(struct recommend_fits *f, struct hm_err *err)
+{
+    struct hm_prediction p;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && f->all && i < f->w->count; i++) {
+        struct hm_recommended *r = &f->w->candidates[i].r;
+        if (!f->w->candidates[i].known || !isnan(r->low_s))
+            continue;
+        rc = hm_fit_predict(f->all, f->at, f->at_count, &r->n, 1, &p, err);
+        if (rc == 0) {
+            r->low_s = fmin(p.low_s, r->time_s);
+            r->high_s = fmax(p.high_s, r->time_s);
+        }
+    }
+    return rc;
+}
+
 /* Records the reason why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
@@ -604,6 +626,8 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
             rc = fits_evaluate(f, i, err);
         known += w->candidates[i].known && !before;
     }
+    if (rc == 0 && !isnan(w->out->certainty))
+        rc = candidates_take_intervals(f, err);
     if (rc)
         return rc;
     if (known == 0)

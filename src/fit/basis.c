@@ -18,6 +18,7 @@ static bool is_outcome(const char *name)
 {
     static const char *const outcomes[] = {"seconds",
                                            "total",
+                                           "startup",
                                            "speedup",
                                            "loss",
                                            "iterations_per_s",

@@ -144,7 +144,8 @@ int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
     for (size_t i = 0; i < f->draw_count; i++)
         f->luck[i] = hm__random_normal(&random);
     fit->intervals = f->draw_count > 0;
-    return fit->chosen && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
+    bool drifts = fit->chosen || (fit->from_sheet && f->data.count > 0);
+    return drifts && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
 }
 
 void hm__fit_take_mean(struct hm__fit *f)

@@ -350,5 +350,8 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs, const struct
     decide_errors(fit, s);
     fit_set_defaults(fit->inside);
     fit->one_node = find_one_node(fit->inside);
+    if (fit->from_sheet)
+        hm__sheet_set_drift(fit->inside->basis.sheet, fit->inside->data.high[0], &fit->inside->rule,
+                            &fit->one_node);
     return fit->from_sheet ? rescale_sheet(fit, err) : 0;
 }

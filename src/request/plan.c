@@ -81,6 +81,7 @@ static const struct hm_request_field fields[] = {
      .group = "question",
      .argument = "MONEY",
      .help = "spend at most this on the job, such as 100"},
+    HM_ROW_CERTAINTY(T, certainty),
     HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to be this many times faster than now, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
@@ -177,6 +178,7 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->max_n = isnan(r->max_n) ? q->max_n : r->max_n;
     q->reference = isnan(r->reference) ? q->reference : r->reference;
     q->slack = isnan(r->slack) ? q->slack : r->slack;
+    q->certainty = r->certainty;
     if (r->n.count > 0)
         qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
     q->n = r->n.values;

@@ -792,6 +792,8 @@ export interface Fit {
   unit: string;
   /** runs used */
   run_count: number;
+  /** runs used whose seconds include their start-up */
+  with_startup: number;
   /** runs that failed */
   failed_count: number;
   /** different configurations */

@@ -47,10 +47,11 @@ static const struct cli_option options[] = {
              "predict measured training steps of large language models instead, each by constants "
              "that were fitted without its source",
              NULL},
-    [ANSWERS] = {"answers", 0, NULL,
-                 "the same with a rule that other sources chose: accuracy by source, and how often "
-                 "stated probabilities hold",
-                 NULL},
+    [ANSWERS] =
+        {"answers", 0, NULL,
+         "the headline rule on all examples and, with --data, predictions by a rule that other "
+         "sources chose: accuracy by source, and how often stated probabilities hold",
+         NULL},
 };
 
 static void *validate_begin(void)
@@ -344,7 +345,7 @@ static int validate_run(void *state)
         return cli_complain("validate: --%s takes neither files nor --plot",
                             s->fits ? "fits" : "answers");
     if (s->answers)
-        return validate_answers(s->data, s->json);
+        return validate_answers(s->data, s->json, s->catalog);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);

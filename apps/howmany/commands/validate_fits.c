@@ -281,21 +281,27 @@ static const struct {
     {"loopy_bp_1M", "", "fig4-bp-1600k.yaml", NULL},
     {"loopy_bp_10M", "", "fig4-bp-16m.yaml", NULL},
     {"ddp_resnet50", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"ddp_resnet50_bucket1MB", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"mxnet_alexnet_p2", "512", NULL,
-     "{network: alexnet, batch: 512, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: alexnet, batch: 512, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"mxnet_inception-v3_p2", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b64_synthetic", "64", NULL,
-     "{network: inception-v3, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b32_synthetic", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b64_synthetic", "64", NULL,
-     "{network: resnet-50, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b32_synthetic", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
 };
 
 /* Returns the text of a built-in example; NULL if there is no such example. */
