@@ -309,7 +309,7 @@ struct hm_answer {
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
     double sure;      /* Probability that the recommended point is exactly the best; NaN without a
-                         fit. Like sure_near at most 0.99, 0.95 beyond the runs, and (k + 1) / (k + 2)
+                         fit. Like sure_near at most 0.99, 0.9 beyond the runs, and (k + 1) / (k + 2)
                          with k runs. */
     double sure_near; /* Probability that the recommended point is within `slack` of the true
                          optimum; NaN without a fit. */

@@ -117,6 +117,17 @@ struct hm_fit_rule {
     double drift;        /* Relative spread that is added at twice the largest n of the runs. */
     double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
     double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
+    /*
+     * The relative noise of runs that is expected, and the number of runs that this expectation
+     * counts as; 0: the runs alone show their noise.
+     */
+    double noise, noise_weight;
+    /*
+     * The loss of efficiency at each doubling of n beyond the runs is expected to differ from that
+     * in the runs by weak_turn or strong_turn, depending on the scaling, plus turn_share times the
+     * latter. A turn of 0 means that nothing is expected.
+     */
+    double weak_turn, strong_turn, turn_share;
 };
 
 /* Returns the default rule. */

@@ -522,9 +522,10 @@ struct hm_expect {
  * valid while the job is used, and hm_job_free does not free it.
  */
 struct hm_job {
-    const char *name;                 /* Name of the job; may be NULL. */
-    const char *description;          /* Description for human readers; may be NULL. */
-    const char *source;               /* File that the job was read from; may be NULL. */
+    const char *name;        /* Name of the job; may be NULL. */
+    const char *description; /* Description for human readers; may be NULL. */
+    const char *source;      /* File that the job was read from; may be NULL. */
+    const char *note;        /* Sentence about values that were assumed for the job; NULL: none. */
     struct hm_formula *compute;       /* Formula of the seconds that each worker computes in one
                                          iteration; NULL: computed from the network or the graph. */
     struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;

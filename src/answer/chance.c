@@ -76,7 +76,7 @@ double hm__span_bound(const struct hm_span *s, double probability)
 }
 
 /* The largest stated probability for a number of workers that is above those of all runs. */
-static const double MOST_BEYOND = 0.95;
+static const double MOST_BEYOND = 0.9;
 
 /*
  * After k runs that agree with a fit, the next one agrees with a probability of (k + 1) / (k + 2)
@@ -95,7 +95,8 @@ double hm__certainty_or_default(double certainty)
     return certainty > 0 ? certainty : HM_DEFAULT_CERTAINTY;
 }
 
-bool hm__question_limits(const struct hm_question *q)
+/* Whether the question has a deadline or a budget. */
+static bool question_limits(const struct hm_question *q)
 {
     return q->deadline_s > 0 || q->budget >= 0;
 }
@@ -116,7 +117,7 @@ int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *s,
         curve->points[i].bound_s = curve->points[i].time_s;
         curve->points[i].meets = NAN;
     }
-    if (!hm__question_limits(s->question))
+    if (!question_limits(s->question))
         return 0;
     if (s->question->fit)
         rc = hm__search_fit_intervals(s, model, curve->points, curve->count, &level, err);
@@ -143,7 +144,7 @@ double hm__point_chance(const struct hm_search *s, const struct hm_point *p, dou
 void hm__answer_chances(struct hm_answer *a, const struct hm_search *s)
 {
     a->certainty = NAN;
-    if (!hm__question_limits(s->question))
+    if (!question_limits(s->question))
         return;
     a->certainty = hm__certainty_or_default(s->question->certainty);
     for (size_t i = 0; i < a->point_count; i++)

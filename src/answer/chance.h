@@ -35,8 +35,6 @@ double hm__chance_most(size_t runs, bool beyond);
 /* Probability with which the limits of a question must be met. */
 double hm__certainty_or_default(double certainty);
 
-/* Whether the question has a deadline or a budget. */
-bool hm__question_limits(const struct hm_question *question);
 /*
  * Sets bound_s of every point of a curve, if the question has limits; the time of an iteration if
  * the interval is unknown.

@@ -321,6 +321,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
     if (rc == 0) {
         a->job = job->name;
+        a->note = job->note;
         a->network = large->network.name;
         a->parameters = hm__large_parameters(&large->network);
         a->active = hm__large_active(&large->network);

@@ -153,6 +153,7 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
     const char *kept = s->cluster ? s->cluster->note : NULL;
     int rc = note_fit(a, s->question->fit, err);
 
+    rc = note_if(rc, s->job && s->job->note, a, s->job ? s->job->note : NULL, err);
     rc = note_if(rc, kept != NULL, a, kept, err);
     if (rc == 0)
         rc = note_way(a, &s->way, err);

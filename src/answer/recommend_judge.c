@@ -129,7 +129,7 @@ static double candidate_bound_s(const struct hm_recommending *w,
 {
     const struct hm_span span = {t->r.low_s, t->r.time_s, t->r.high_s, w->out->level};
 
-    return isnan(w->out->certainty) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
+    return !(w->out->certainty > 0) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
 }
 
 /* Probability that a candidate meets the limits; NaN if there are none or it is unknown. */
@@ -185,7 +185,7 @@ static bool judge_is_beyond(const struct hm_recommending *w)
         low = fmin(low, w->n[w->picked[i]]);
         high = fmax(high, w->n[w->picked[i]]);
     }
-    return n < low || n > high;
+    return w->picked_count > 0 && (n < low || n > high);
 }
 
 /*
@@ -218,7 +218,8 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
         near += first <= (1 + out->slack) * least;
         chosen[d] = w->candidates[best].r.n;
     }
-    double most = hm__chance_most(out->row_count, judge_is_beyond(w));
+    size_t runs = w->fitted > out->row_count ? w->fitted : out->row_count;
+    double most = hm__chance_most(runs, judge_is_beyond(w));
     out->sure = fmin(wins / draws, most);
     out->sure_near = fmin(near / draws, most);
     out->n_low = hm__quantile(chosen, w->draw_count, (1 - out->level) / 2);

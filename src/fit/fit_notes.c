@@ -16,7 +16,7 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
 
-    if (!fit->unit || f->weak_runs || f->data.low[0] == f->data.high[0])
+    if (!fit->unit || f->weak_runs || f->scaling_stated || f->data.low[0] == f->data.high[0])
         return 0;
     return hm__notes_add(hm__fit_notes(fit), err,
                          "the times are those of %s %s, and the table does not say whether each "

@@ -14,12 +14,13 @@ static void put_quantity(struct hm_text *out, double value, const char *unit)
         const char *name;
     } prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"}, {1e3, "k"},
                     {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
-    size_t i = 0, last = sizeof(prefixes) / sizeof(prefixes[0]) - 1;
+    enum { ONE = 5, LAST = sizeof(prefixes) / sizeof(prefixes[0]) - 1 };
+    bool time = strcmp(unit, "s") == 0;
+    size_t i = time ? ONE : 0;
 
-    while (i < last && value < prefixes[i].factor * 0.99995)
+    /* Seconds have no prefix above 1, other units none below. */
+    while (i < (time ? LAST : ONE) && value < prefixes[i].factor * 0.99995)
         i++;
-    if (strcmp(unit, "s") != 0 && prefixes[i].factor < 1)
-        i = 5;
     hm__text_addf(out, "%.4g %s%s", value / prefixes[i].factor, prefixes[i].name, unit);
 }
 
@@ -82,7 +83,7 @@ static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
     if (gpu)
         hm__text_addf(out, "processors: %.0f\n", n->processors);
     else
-        hm__text_addf(out, "efficiency: %.3f\n", n->efficiency);
+        hm__text_addf(out, "efficiency: %.4g\n", n->efficiency);
     put_line(out, "memory_bandwidth", n->memory_bandwidth_bytes_per_s, "B/s");
     put_line(out, "kernel_overhead", n->kernel_overhead_s, "s");
     put_line(out, "memory", n->memory_bytes, "B");

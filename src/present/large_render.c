@@ -262,8 +262,7 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
     hm__json_open(json, "ranking", HM_JSON_LIST);
     hm__json_close(json);
-    hm__json_open(json, "notes", HM_JSON_LIST);
-    hm__json_close(json);
+    hm__json_put_texts(json, "notes", &a->note, a->note != NULL);
     hm__json_open(json, "pareto", HM_JSON_LIST);
     hm__json_close(json);
 }

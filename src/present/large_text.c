@@ -193,8 +193,8 @@ static void add_others(struct hm_text *out, const struct hm_large_answer *a,
         add_point_line(out, a, style, "knee", a->knee);
 }
 
-static void add_limits(struct hm_text *out, const struct hm_large_choice *c,
-                       const struct hm_style *style)
+static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
+                       const struct hm_large_choice *c, const struct hm_style *style)
 {
     struct hm_large_part parts[HM_LARGE_PARTS];
     struct hm_text line = {0};
@@ -204,6 +204,8 @@ static void add_limits(struct hm_text *out, const struct hm_large_choice *c,
                   100 * parts[0].seconds / c->step.time_s);
     hm__render_taken_line(out, style, "limited by", &line);
     hm__render_line(out, style, "would help", parts[0].help);
+    if (a->note)
+        hm__render_line(out, style, "note", a->note);
     hm__text_add(out, "\nshares of the step\n");
     for (int i = 0; i < HM_LARGE_PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
         double share = parts[i].seconds / c->step.time_s;
@@ -258,6 +260,6 @@ void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *a,
     add_sure(out, a, style);
     if (a->feasible)
         add_others(out, a, style);
-    add_limits(out, c, style);
+    add_limits(out, a, c, style);
     add_rows(out, a);
 }

@@ -65,7 +65,7 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         .budget = r->budget,
         .certainty = r->certainty,
         .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
-        .slack = r->slack > 0 ? r->slack : SLACK};
+        .slack = isnan(r->slack) ? SLACK : r->slack};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;

@@ -70,6 +70,7 @@ struct hm_large_hint {
 
 struct hm_large_answer {
     const char *job, *network;
+    const char *note; /* Sentence about values that were assumed for the job; NULL: none. */
     const char *const *machines; /* Names of the machines; borrowed. */
     size_t machine_count;
     double parameters, active;

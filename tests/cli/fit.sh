@@ -322,9 +322,19 @@ else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
 expect "--answers checks the headline rule without a folder" 0 "needs their folder: --data DIR" howmany validate --answers
-json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 12 and
+jobs=$(grep -lE '^(compute|network|graph):' examples/*.yaml | grep -vE 'fig4|cluster-')
+json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 13 and
   all(.headline[] | select(.skipped | not); .holds and .recommended <= .best and .slack == 0.05) and
-  ([.headline[].example] | index("llama-3-70b") != null)' howmany validate --answers --json
+  ([.headline[].example] | index("llama-3-70b") != null)' howmany validate --answers $jobs --json
+json "published curves are predicted: 7 % in the median, and 88 % or more of the intervals hold" '(.curves | length) == 75 and
+  ([.curves[].source] | unique | length) == 11 and ([.curves[].auto.error] | sort | .[37] < 0.08) and
+  ([.curves[].auto.inside | select(.)] | length) >= 66 and ([.curves[].auto.width] | sort | .[37] < 3.4)' \
+  howmany validate --fits --data data --json
+printf 'source,workload,scaling,batch_per_worker,metric,n,nodes,value\n' >"$work/curves.csv"
+for n in 1 2 4 8 16 32; do printf 'a,x,weak,8,samples_per_s,%s,,%s\nb,x,weak,8,samples_per_s,%s,1,%s\n' $n $((100 * n)) $n $((90 * n)); done >>"$work/curves.csv"
+json "--answers chooses the rule of a source from the others" '(.sources | length) == 2 and .all.inside == 2 and .all.median < 0.01 and
+  (.rule | has("noise_weight") and has("weak_turn"))' howmany validate --answers --data "$work" --json
+rm "$work/curves.csv"
 printf 'n,workers_per_node,seconds\n1,8,1\n2,8,1.02\n4,8,1.05\n8,8,1.09\n' >"$work/node.csv"
 expect "a prediction beyond the node of all runs says so" 0 "No run left its node of 8 workers" \
   howmany fit "$work/node.csv" --target 32

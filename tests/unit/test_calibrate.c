@@ -104,6 +104,37 @@ static void known_times_are_found(void **state)
     assert_near(rows[2].shape[0], 3e6, 0);
 }
 
+/* A device that is slow in its first rounds. */
+static int slow_run(struct calibrate_device *d, const struct hm_timing *op, size_t times,
+                    double *ret_seconds, struct hm_err *err)
+{
+    struct fake_state *s = d->state;
+
+    (void)err;
+    *ret_seconds = fake_seconds(op) * (double)times * (s->prepared < 4 ? 3 : 1);
+    return 0;
+}
+
+static void the_median_of_rounds_or_the_fastest_counts(void **state)
+{
+    static const struct calibrate_ops ops = {fake_prepare, slow_run, fake_close};
+    struct fake_state s = {0};
+    struct calibrate_device d = {.ops = &ops, .state = &s};
+    struct calibrate_effort effort = {.rounds = 4, .samples = 2, .sample_s = 1e-4, .longest_s = 1};
+    struct hm_timing row = gemm(HM_MATH_BF16, 1000);
+    size_t kept = 0;
+
+    (void)state;
+    assert_int_equal(calibrate_measure(&d, &effort, &row, 1, &kept, NULL), 0);
+    assert_near(row.seconds, 3 * fake_seconds(&row), 1e-9);
+    assert_near(row.spread, 2. / 3, 1e-9);
+    s = (struct fake_state){0};
+    effort.fastest = true;
+    assert_int_equal(calibrate_measure(&d, &effort, &row, 1, &kept, NULL), 0);
+    assert_near(row.seconds, fake_seconds(&row), 1e-9);
+    assert_near(row.spread, 2. / 3, 1e-9);
+}
+
 static void the_list_ends_at_an_error_or_an_interruption(void **state)
 {
     struct fake_state s = {.fails = HM_E_UNSUPPORTED};
@@ -193,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_times_are_found),
+        cmocka_unit_test(the_median_of_rounds_or_the_fastest_counts),
         cmocka_unit_test(the_list_ends_at_an_error_or_an_interruption),
         cmocka_unit_test(a_recorded_device_has_the_times_of_its_file),
         cmocka_unit_test(the_cpu_has_products_and_streams),

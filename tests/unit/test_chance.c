@@ -14,7 +14,7 @@ static const double Z80 = 0.8416212335729143, Z90 = 1.2815515655446004, Z95 = 1.
 
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
-    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
+    "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
 /* ---- the distribution ------------------------------------------------------------------------ */
 
@@ -77,7 +77,7 @@ static void a_deadline_is_met_with_the_asked_probability(void **state)
     struct hm_question q = HM_QUESTION_INIT;
 
     (void)state;
-    q.deadline_s = 60 * 23; /* Exactly the expected time of n = 3. */
+    q.deadline_s = 60 * 32; /* Exactly the expected time of n = 2. */
     for (size_t i = 0; i < 3; i++) {
         q.certainty = i == 0 ? NAN : certainties[i];
         struct hm_answer *a = ask(job, &q);
@@ -191,8 +191,8 @@ static void alternatives_are_over_all_machines(void **state)
     struct hm_job *job = parse_job("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 512\n"
                                    "iterations: 1000\n");
     struct hm_cluster *clusters[2] = {
-        cluster("cheap", "flops: 1 Tflop/s\nprice: $1/h\nnetwork: 10gbe\nmax_nodes: 8\n"),
-        cluster("dear", "flops: 3 Tflop/s\nprice: $10/h\nnetwork: 10gbe\nmax_nodes: 8\n")};
+        cluster("cheap", "flops: 1 Tflop/s\nprice: $1/h\nfabric: 10gbe\nmax_nodes: 8\n"),
+        cluster("dear", "flops: 3 Tflop/s\nprice: $10/h\nfabric: 10gbe\nmax_nodes: 8\n")};
     struct hm_question q = HM_QUESTION_INIT;
     struct hm_answer *both = NULL;
     double cost = INFINITY, time_s = INFINITY, sum = INFINITY;
@@ -312,7 +312,7 @@ static void plan_and_recommend_agree(void **state)
     hm_job_free(job);
 }
 
-/* From k runs no more than (k + 1) / (k + 2) is claimed, and no more than 95 % beyond them. */
+/* From k runs no more than (k + 1) / (k + 2) is claimed, and no more than 90 % beyond them. */
 static void few_runs_claim_little(void **state)
 {
     static const struct {
@@ -334,7 +334,7 @@ static void few_runs_claim_little(void **state)
         hm_fit_free(fit);
     }
     assert_near(hm__chance_most(1000, false), 0.99, 0);
-    assert_near(hm__chance_most(1000, true), 0.95, 0);
+    assert_near(hm__chance_most(1000, true), 0.9, 0);
     assert_near(hm__chance_most(0, true), 0.5, 0);
     hm_job_free(job);
 }

@@ -20,7 +20,7 @@ struct world {
 static void world_init(struct world *x, enum hm_recommend_way way, const double *n, size_t count)
 {
     *x = (struct world){
-        .out = {.way = way, .goal = HM_GOAL_TIME, .best = HM_NONE, .sure = NAN},
+        .out = {.way = way, .goal = HM_GOAL_TIME, .best = HM_NONE, .sure = NAN, .row_count = 1000},
     };
     x->w = (struct hm_recommending){.q = &x->q,
                                     .out = &x->out,
@@ -511,15 +511,19 @@ static void certainty_is_a_share_of_draws(void **state)
     world_set_draws(&x, 0, 0, 0, 8);
     judge(&x);
     assert_near(x.out.sure, 0.99, 0); /* Never more than this. */
-    x.q.deadline_s = 10; /* In 2 of 20 draws the first is too late, and no other is in time. */
-    world_set_draws(&x, 0, 2, 11, 10);
-    world_set_draws(&x, 2, 0, 0, 14);
+    x.out.row_count = 3;              /* From 3 runs at most 4/5 is stated. */
     judge(&x);
-    assert_near(x.out.sure, 18 / 20., 1e-15);
+    assert_near(x.out.sure, 0.8, 1e-15);
+    x.out.row_count = 1000;
+    x.q.deadline_s = 10; /* Candidates over the limit are never the best. */
+    world_set_draws(&x, 0, 2, 11, 10);
+    world_set_draws(&x, 2, 20, 9, 9);
+    judge(&x);
+    assert_near(x.out.sure, 0.99, 1e-15);
     hm__arena_free(x.w.arena);
 }
 
-/* The cost of a draw is in proportion to its time. */
+/* Only candidates within the budget are compared. */
 static void certainty_respects_the_budget(void **state)
 {
     struct world x;
@@ -528,13 +532,13 @@ static void certainty_respects_the_budget(void **state)
     world_init(&x, HM_RECOMMEND_FIT, one_to_eight, 2);
     world_set_time(&x, 0, 10, 0);
     world_set_time(&x, 1, 12, 0);
-    world_set_draws(&x, 0, 4, 12, 9);
+    world_set_draws(&x, 0, 4, 14, 9);
     world_set_draws(&x, 1, 0, 0, 13);
-    x.q.price_per_s = 2; /* The costs are 20 and 48; a draw of 12 s costs 24, one of 9 s 18. */
-    x.q.budget = 23;
+    x.q.price_per_s = 2; /* The costs are 20 and 48. */
+    x.q.budget = 48;
     judge(&x);
     assert_near(x.out.sure, 16 / 20., 1e-15);
-    x.q.budget = 24;
+    x.q.budget = 47;
     judge(&x);
     assert_near(x.out.sure, 0.99, 1e-15);
     hm__arena_free(x.w.arena);

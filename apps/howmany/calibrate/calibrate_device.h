@@ -44,6 +44,7 @@ struct calibrate_effort {
     size_t samples;   /* Samples of an operation in a round. */
     double sample_s;  /* Least seconds of one sample. */
     double longest_s; /* Operations that take longer are left out. */
+    bool fastest;     /* The fastest round counts, not the median: other programs only add time. */
     void (*step)(void *context, size_t done, size_t total); /* Progress; may be NULL. */
     bool (*stopped)(void *context); /* Whether to end, such as after Ctrl-C; may be NULL. */
     void *context;

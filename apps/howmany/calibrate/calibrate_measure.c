@@ -2,7 +2,8 @@
  * Times operations. In each round an operation is prepared, its run time is estimated with one run,
  * and several samples are taken, each with enough runs to last long enough for the clock. The
  * time of a round is the first quartile of its samples, that of the operation the median of its
- * rounds.
+ * rounds. On a CPU it is the fastest round: a GPU becomes slower as it becomes warm, which is how
+ * it trains, while a CPU is slower because other programs run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -114,8 +115,11 @@ int calibrate_measure(struct calibrate_device *d, const struct calibrate_effort 
     }
     for (size_t k = 0; rc == 0 && k < count; k++) {
         rows[k].seconds = NAN;
-        if (!missing[k])
-            hm__timing_set(&rows[k], times[k], rounds);
+        if (missing[k])
+            continue;
+        hm__timing_set(&rows[k], times[k], rounds);
+        if (effort->fastest)
+            rows[k].seconds = times[k][0]; /* The rounds are sorted. */
     }
     if (rc == 0)
         *ret_count = keep_timed(rows, count);

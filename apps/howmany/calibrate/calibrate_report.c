@@ -51,6 +51,9 @@ static void put_gpu(struct hm_text *out, const struct calibrate_session *s)
     put_figure(out, "memory", c->memory_bandwidth_bytes_per_s,
                sheet ? sheet->memory_bandwidth_bytes_per_s : NAN, hm__show_byte_rate);
     put_figure(out, "one small kernel", c->kernel_s, NAN, hm__show_time);
+    for (size_t i = 0; i < s->timings.count; i++)
+        if (s->timings.rows[i].what == HM_TIMED_LAUNCH)
+            put_figure(out, "launch by the host", s->timings.rows[i].seconds, NAN, hm__show_time);
 }
 
 static void put_cpu(struct hm_text *out, const struct calibrate_session *s)
@@ -90,7 +93,7 @@ static void put_text(struct hm_text *out, const struct calibrate_session *s)
     const struct hm_timings *t = &s->timings;
 
     if (m->timed)
-        hm__text_addf(out, "%s, %s, %s\n", t->name ? t->name : "worker",
+        hm__text_addf(out, "%s%s%s, %s\n", t->name ? t->name : "worker", t->library ? ", " : "",
                       t->library ? t->library : "", t->date);
     if (m->timed && t->gpu)
         put_gpu(out, s);

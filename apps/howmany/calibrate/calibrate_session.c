@@ -119,10 +119,13 @@ static size_t list_ops(struct calibrate_session *s, struct hm_timing *rows)
 static int measure_device(struct calibrate_session *s)
 {
     bool quick = s->request->quick, replay = s->request->replay != NULL;
+    bool gpu = s->device.facts.gpu;
     struct cli_progress progress = cli_progress_start("calibrate", 1);
     const struct calibrate_effort effort = {.rounds = replay  ? 1
                                                       : quick ? 2
-                                                              : 4,
+                                                      : gpu   ? 4
+                                                              : 6,
+                                            .fastest = !replay && !gpu,
                                             .samples = replay  ? 1
                                                        : quick ? 3
                                                                : 8,

@@ -47,11 +47,11 @@ static const struct cli_option options[] = {
              "predict measured training steps of large language models instead, each by constants "
              "that were fitted without its source",
              NULL},
-    [ANSWERS] =
-        {"answers", 0, NULL,
-         "the headline rule on all examples and, with --data, predictions by a rule that other "
-         "sources chose: accuracy by source, and how often stated probabilities hold",
-         NULL},
+    [ANSWERS] = {"answers", 0, NULL,
+                 "the headline rule on the built-in examples and JOBs and, with --data, "
+                 "predictions by a rule that other "
+                 "sources chose: accuracy by source, and how often stated probabilities hold",
+                 NULL},
 };
 
 static void *validate_begin(void)
@@ -341,11 +341,11 @@ static int validate_run(void *state)
         return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
     if (s->llm)
         return validate_llm(s->json);
-    if ((s->fits || s->answers) && (s->file_count || s->plot))
-        return cli_complain("validate: --%s takes neither files nor --plot",
-                            s->fits ? "fits" : "answers");
+    if ((s->fits && s->file_count) || ((s->fits || s->answers) && s->plot))
+        return cli_complain("validate: --%s takes %s", s->fits ? "fits" : "answers",
+                            s->fits ? "neither files nor --plot" : "no --plot");
     if (s->answers)
-        return validate_answers(s->data, s->json, s->catalog);
+        return validate_answers(s->data, s->json, s->catalog, s->files, s->file_count);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);

@@ -18,7 +18,7 @@
 #include "validate_fits.h"
 #include "validate_plans.h"
 
-enum { RULES_MAX = 128, SOURCES_MAX = 64, LEVELS = 5 };
+enum { RULES_MAX = 256, SOURCES_MAX = 64, LEVELS = 5 };
 
 static const double levels[LEVELS] = {0.5, 0.7, 0.8, 0.9, 0.95};
 
@@ -39,16 +39,22 @@ struct rule_test {
 
 static void list_rules(struct rule_test *t)
 {
-    static const double needs[] = {4, 6}, weights[] = {0.5, 0.1, 0.02}, counted[] = {2, 4},
-                        drifts[] = {0.02, 0.04, 0.06, 0.09}, crossings[] = {0.1, 0.2};
+    static const double needs[] = {4, 6}, weights[] = {0.1, 0.5}, counted[] = {2, 4},
+                        drifts[] = {0.02, 0.04, 0.06}, noises[] = {0, 2}, turns[] = {0, 0.06},
+                        strong[] = {0, 0.06};
 
-    for (size_t i = 0; i < 96; i++)
+    for (size_t i = 0; i < 192; i++)
         t->rules[t->rule_count++] = (struct hm_fit_rule){.steep_needs = needs[i % 2],
-                                                         .steep_weight = weights[i / 2 % 3],
-                                                         .counted_runs = counted[i / 6 % 2],
-                                                         .drift = drifts[i / 12 % 4],
+                                                         .steep_weight = weights[i / 2 % 2],
+                                                         .counted_runs = counted[i / 4 % 2],
+                                                         .drift = drifts[i / 8 % 3],
                                                          .drift_power = 1,
-                                                         .crossing = crossings[i / 48]};
+                                                         .crossing = 0.2,
+                                                         .noise = 0.03,
+                                                         .noise_weight = noises[i / 24 % 2],
+                                                         .weak_turn = turns[i / 48 % 2],
+                                                         .strong_turn = strong[i / 96],
+                                                         .turn_share = 0.15};
 }
 
 static void list_sources(struct rule_test *t)
@@ -197,11 +203,13 @@ static void add_answers_text(struct hm_text *out, const struct rule_test *t)
     hm__text_add(out, "\nstated   holds\n");
     for (size_t k = 0; k < LEVELS; k++)
         hm__text_addf(out, "%4.0f %%   %4.0f %%\n", 100 * levels[k], 100 * t->reliability[k]);
-    hm__text_addf(out,
-                  "\nrule of all sources: steep terms from %g configurations with weight %g, %g "
-                  "runs counted, drift %g per doubling, %g across nodes\n",
-                  rule->steep_needs, rule->steep_weight, rule->counted_runs, rule->drift,
-                  rule->crossing);
+    hm__text_addf(
+        out,
+        "\nrule of all sources: steep terms from %g configurations with weight %g, %g "
+        "runs counted, drift %g per doubling, %g across nodes, noise %g with weight %g, turn "
+        "%g (weak) or %g (strong) + %g of the loss\n",
+        rule->steep_needs, rule->steep_weight, rule->counted_runs, rule->drift, rule->crossing,
+        rule->noise, rule->noise_weight, rule->weak_turn, rule->strong_turn, rule->turn_share);
     validate_plans_text(out, &t->plans);
 }
 
@@ -223,6 +231,11 @@ static void put_rule(struct hm_json *json, const char *name, const struct hm_fit
     hm__json_put_number(json, "counted_runs", rule->counted_runs);
     hm__json_put_number(json, "drift", rule->drift);
     hm__json_put_number(json, "crossing", rule->crossing);
+    hm__json_put_number(json, "noise", rule->noise);
+    hm__json_put_number(json, "noise_weight", rule->noise_weight);
+    hm__json_put_number(json, "weak_turn", rule->weak_turn);
+    hm__json_put_number(json, "strong_turn", rule->strong_turn);
+    hm__json_put_number(json, "turn_share", rule->turn_share);
     hm__json_close(json);
 }
 
@@ -303,12 +316,13 @@ static void add_all_text(struct hm_text *out, const struct validate_headlines *h
         hm__text_add(out, "the accuracy on published curves needs their folder: --data DIR\n");
 }
 
-int validate_answers(const char *data, bool json, const struct hm_catalog *catalog)
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
+                     const char *const *files, size_t file_count)
 {
     struct rule_test t = {.rule_count = 0};
     struct validate_headlines headlines;
     struct hm_text out = {0};
-    int rc = validate_headlines_make(catalog, data, &headlines);
+    int rc = validate_headlines_make(catalog, data, files, file_count, &headlines);
 
     if (rc == 0 && data)
         rc = test_make(&t, data);

@@ -74,34 +74,50 @@ static int plan_example(const struct hm_job *job, struct validate_headline *h, s
     return rc;
 }
 
+/* Plans one job and adds its headline; a job that names a missing file is skipped if allowed. */
+static int add_headline(struct validate_headlines *h, const struct hm_catalog *catalog,
+                        const char *source, const char *text, size_t length, bool may_skip)
+{
+    const char *base = strrchr(source, '/') ? strrchr(source, '/') + 1 : source;
+    struct validate_headline *item = &h->items[h->count];
+    struct hm_err err = {0};
+    struct hm_job *job = NULL;
+
+    if (h->count == VALIDATE_HEADLINES)
+        return cli_complain("validate: more than %d jobs", VALIDATE_HEADLINES);
+    *item =
+        (struct validate_headline){.recommended = NAN, .best = NAN, .knee = NAN, .slack = SLACK};
+    snprintf(item->name, sizeof(item->name), "%.*s", (int)strcspn(base, "."), base);
+    h->count++;
+    int rc = hm_job_parse_with(catalog, text, length, source, NULL, 0, &job, &err);
+    item->skipped = may_skip && rc == HM_E_IO;
+    if (rc == 0)
+        rc = plan_example(job, item, &err);
+    hm_job_free(job);
+    return rc && !item->skipped ? cli_report(&err) : 0;
+}
+
 int validate_headlines_make(const struct hm_catalog *catalog, const char *data,
+                            const char *const *files, size_t file_count,
                             struct validate_headlines *h)
 {
     const char *name, *text;
     size_t length;
+    int rc = 0;
 
     h->count = 0;
-    for (size_t i = 0; hm_example(i, &name, &text, &length); i++) {
-        struct validate_headline *item = &h->items[h->count];
-        struct hm_err err = {0};
-        struct hm_job *job = NULL;
+    for (size_t i = 0; rc == 0 && hm_example(i, &name, &text, &length); i++) {
         char source[1024];
-        if (h->count == VALIDATE_HEADLINES)
-            return cli_complain("validate: more than %d examples", VALIDATE_HEADLINES);
         snprintf(source, sizeof(source), "%s%s%s", data ? data : "", data ? "/" : "", name);
-        *item = (struct validate_headline){
-            .recommended = NAN, .best = NAN, .knee = NAN, .slack = SLACK};
-        snprintf(item->name, sizeof(item->name), "%.*s", (int)strcspn(name, "."), name);
-        h->count++;
-        int rc = hm_job_parse_with(catalog, text, length, source, NULL, 0, &job, &err);
-        item->skipped = rc == HM_E_IO;
-        if (rc == 0)
-            rc = plan_example(job, item, &err);
-        hm_job_free(job);
-        if (rc && !item->skipped)
-            return cli_report(&err);
+        rc = add_headline(h, catalog, source, text, length, true);
     }
-    return 0;
+    for (size_t i = 0; rc == 0 && i < file_count; i++) {
+        struct hm_err err = {0};
+        char *read = cli_read(files[i], &length, &err);
+        rc = read ? add_headline(h, catalog, files[i], read, length, false) : cli_report(&err);
+        hm_text_free(read);
+    }
+    return rc;
 }
 
 static size_t headlines_held(const struct validate_headlines *h, size_t *ret_checked)

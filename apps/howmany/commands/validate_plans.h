@@ -41,9 +41,10 @@ struct validate_plans {
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
 };
 
-/* Plan every built-in example; files that examples name are looked up in data, which may be NULL.
- * Returns an exit code. */
+/* Plan every built-in example and the given job files; files that examples name are looked up in
+ * data, which may be NULL. Returns an exit code. */
 int validate_headlines_make(const struct hm_catalog *catalog, const char *data,
+                            const char *const *files, size_t file_count,
                             struct validate_headlines *ret_headlines);
 void validate_headlines_text(struct hm_text *out, const struct validate_headlines *h);
 void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
