@@ -72,7 +72,7 @@ static void check_deadline(const struct hm_answer *a, double deadline_s, double 
 
 static void a_deadline_is_met_with_the_asked_probability(void **state)
 {
-    static const double certainties[] = {0.9, 0.7, 0.97};
+    static const double certainties[] = {0.9, 0.7, 0.92};
     struct hm_job *job = parse_job(parabola);
     struct hm_question q = HM_QUESTION_INIT;
 
