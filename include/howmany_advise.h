@@ -321,7 +321,7 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
                                 double staleness, double m, struct hm_stale_cost *ret_cost,
                                 struct hm_err *err);
 
-/* ---- how good the predictions are ------------------------------------------------------------ */
+/* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
     bool only_ahead; /* Do not hold out any number of workers; only predict later points of a
@@ -410,11 +410,13 @@ struct hm_advise_question {
     double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
                            probability as in the fit of the loss curves. */
     double seed;        /* Seed of the random draws that give the intervals. */
+    double certainty;   /* Probability with which the target loss must be reached within within_s
+                           and the budget, at most 0.99; 0: 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
     {                                                                                              \
-        0, HM_UNKNOWN, 0, 0, HM_GOAL_AUTO, NULL, 0, NULL, 0, HM_UNKNOWN, false, 0, 0, 0            \
+        0, HM_UNKNOWN, 0, 0, HM_GOAL_AUTO, NULL, 0, NULL, 0, HM_UNKNOWN, false, 0, 0, 0, 0         \
     }
 
 /* Reason why a candidate is worse than the first one. */
@@ -504,11 +506,15 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with a probability of at least 0.5. */
-    double right;  /* Probability that the first candidate is the best. */
+    bool feasible; /* The first candidate reaches the target with the probability `certainty`, or,
+                      without limits, with one of at least 0.5. */
+    double right;  /* Probability that the first candidate is the best, at most 0.99, as the next
+                      two. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one. */
+    double certainty;       /* Probability with which limits had to be met; NaN: the question has no
+                               limits, or no target loss. */
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;

@@ -91,7 +91,7 @@ struct hm_err {
     int code;          /* One of enum hm_code; 0 if there is no error. */
     int line;          /* Line in `source`, counted from 1; 0 if the error has no line. */
     char source[256];  /* Name of the file, or another name of the input; empty if unknown. */
-    char field[128];   /* Path of the field, such as cluster.network.bandwidth; may be empty. */
+    char field[128];   /* Path of the field, such as cluster.fabric.bandwidth; may be empty. */
     char message[384]; /* One sentence without a full stop. It names the wrong value. */
     char hint[256];    /* A correct value or a way to fix the error; may be empty. */
 };

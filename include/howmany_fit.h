@@ -48,7 +48,7 @@ struct hm_runs {
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
     bool weak;          /* The column scaling says that each worker keeps its batch. */
-    const char *unit;   /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                            iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;
     size_t column_count;
@@ -111,12 +111,12 @@ enum hm_errors {
  * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
  */
 struct hm_fit_rule {
-    double steep_needs;  /* Configurations that a term growing faster than ln n needs. */
-    double steep_weight; /* Weight of a set with such a term in the intervals. */
-    double counted_runs; /* Runs that count in the weight of a set of terms. */
-    double drift;        /* Relative spread of the time at twice the largest n of the runs. */
-    double drift_power;  /* The spread at 2^k times the largest n is drift * k^drift_power. */
-    double crossing;     /* Further relative spread across nodes if all runs are inside one node. */
+    double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
+    double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
+    double counted_runs; /* Largest number of runs that the weight of a set of terms depends on. */
+    double drift;        /* Relative spread that is added at twice the largest n of the runs. */
+    double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
+    double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
     /*
      * The relative noise of runs that is expected, and the number of runs that this expectation
      * counts as; 0: the runs alone show their noise.
@@ -196,7 +196,7 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source;    /* Name of the runs; NULL without runs. */
-    const char *unit;      /* What the seconds are of: "sample", "token" or "epoch"; NULL: of one
+    const char *unit;      /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                               iteration. */
     bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
     bool chosen;           /* The library chose the terms. */
@@ -393,8 +393,10 @@ struct hm_recommend_question {
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
-    double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double seed;  /* Seed of the random draws that give the intervals. */
+    double level;     /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
+    double seed;      /* Seed of the random draws that give the intervals. */
+    double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
+                         means 0.9. */
 };
 
 /* One number of workers that was considered. */
@@ -410,6 +412,8 @@ struct hm_recommended {
                         recommended. */
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
+    double meets;    /* Probability of meeting the budget and the deadline; NaN: neither is given,
+                        or the interval is unknown. */
 };
 
 struct hm_recommendation {
@@ -421,9 +425,18 @@ struct hm_recommendation {
     struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
                                           last. */
     size_t candidate_count;
-    size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
-                           limits. */
-    double sure;        /* Probability that the first candidate is the best; NaN: unknown. */
+    size_t best;      /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
+                         limits. */
+    double sure;      /* Probability that the first candidate is exactly the best; NaN:
+                         unknown. */
+    double sure_near; /* Probability that the first candidate is within `slack` of the best; NaN:
+                         unknown. */
+    double slack;     /* Share by which a candidate near the best may be worse: 0.05. */
+    double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
+                             unknown. */
+    double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither
+                             is given. */
+    double deadline_s, budget; /* The limits of the question; NaN: not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
                            none. */
     size_t *rows;       /* Rows of the runs that the recommendation is based on. */

@@ -1,6 +1,6 @@
 """Build backend (PEP 517) of the package: builds the shared library with Meson, and packs it with the Python files.
 
-It needs Meson, Ninja, a C compiler and libyaml with its headers; zlib and SQLite are used where they are
+It needs Meson, Ninja, a C compiler and libyaml with its headers; zlib and SQLite are used if they are
 installed, and libpq is loaded when a PostgreSQL store is named. METIS is left out, as nothing else in the
 package needs it. The wheel is tagged linux_ARCH, since it uses libraries of the machine that built it;
 `make wheel` lets auditwheel copy these into the wheel and change the tag.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Run a command with HM_STORE_SERVER set to a PostgreSQL of its own: postgres.sh COMMAND…
-# The cluster is in a temporary folder and listens on a socket in it alone; both are removed after the command. The
+# The cluster is in a temporary folder and listens only on a socket in this folder; both are removed after the command. The
 # machine's own clusters are not touched. An argument '$HM_STORE_SERVER', in single quotes, is replaced by the address:
 # no shell would expand it here, and a program would take it for the name of a file.
 set -u

@@ -4,8 +4,9 @@
  *     fit-large > src/model/large_sets.c
  *
  * Coordinate descent over the logarithms of the constants minimises the mean absolute logarithmic
- * error, every source weighed alike, plus a penalty for leaving the data sheet. For each source a
- * second set is fitted without its rows: errors of that set on that source are cross-validated.
+ * error, with the same weight for every source, plus a penalty for differing from the values before
+ * the fit. For each source, another set of constants is fitted without the rows of that source; its
+ * errors on that source are the cross-validated errors.
  */
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ static const double most[] = {
 #undef MOST
 };
 
-/* Chosen by cross-validation among 0.001, 0.002, 0.004, 0.005, 0.008, 0.010 and 0.015. */
+/* Weight of the penalty, chosen by cross-validation among 0.001, 0.002, 0.004, 0.005, 0.008, 0.010
+ * and 0.015. */
 static const double PENALTY = 8e-3;
 
 static const char opening[] = "/*\n"
@@ -74,7 +76,8 @@ static double row_error(const struct fit_data *d, size_t i, const struct hm_larg
     return log(step.time_s / d->rows->rows[i].time_s);
 }
 
-/* Mean error of each source; `skip` is left out (-1: none). Returns what is minimised. */
+/* Returns the value to minimise: the mean over sources of the mean error, and the penalty; source
+ * `skip` is left out (-1: none). */
 static double objective(const struct fit_data *d, const struct hm_large_constants *c, int skip)
 {
     double sums[SOURCES] = {0}, counts[SOURCES] = {0}, total = 0, used = 0;
@@ -169,7 +172,7 @@ static void put_set(const char *name, const struct hm_large_constants *c)
     printf("}},\n");
 }
 
-/* A residual and its weight: every source has the same weight in a group. */
+/* A residual and its weight; all sources of a group have the same total weight. */
 struct residual {
     double value, weight;
 };
@@ -180,7 +183,7 @@ static int compare_residuals(const void *a, const void *b)
                            &((const struct residual *)b)->value);
 }
 
-/* The value below which a share of the weight lies. */
+/* Returns the value below which the given share of the total weight lies. */
 static double quantile(const struct residual *r, size_t count, double share)
 {
     double total = 0, sum = 0;

@@ -30,7 +30,7 @@ static const char file_head[] =
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-/* "range_of_n" as RangeOfN, "runs list" as RunsList. */
+/* Prints a name in camel case: "range_of_n" as RangeOfN, "runs list" as RunsList. */
 static void print_type_name(const char *name)
 {
     bool upper = true;
@@ -45,7 +45,7 @@ static void print_type_name(const char *name)
     }
 }
 
-/* "runs list" as runs_list. */
+/* Prints the name of a verb as an identifier: "runs list" as runs_list. */
 static void print_function_name(const char *name)
 {
     for (; *name; name++)

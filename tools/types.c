@@ -28,7 +28,7 @@ static const char file_head[] =
 /* ---- names -------------------------------------------------------------------------------------
  */
 
-/* "range_of_n" as RangeOfN, "runs list" as RunsList. */
+/* Prints a name in camel case: "range_of_n" as RangeOfN, "runs list" as RunsList. */
 static void print_type_name(const char *name)
 {
     bool upper = true;
@@ -52,7 +52,7 @@ static void print_help(const char *indent, const char *help)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Choices that only the catalog knows are any text. */
+/* Choices that depend on the catalog have the type of any text. */
 static void print_choices(const char *choices)
 {
     char name[64];

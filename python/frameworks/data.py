@@ -18,8 +18,8 @@ def read_idx(folder, name):
 
 
 def mnist(rows=60000):
-    """Images as rows of 784 numbers from 0 to 1, and labels. Without the files, random rows of the same shape: the
-    seconds are then still those of MNIST, and the loss is not."""
+    """Images as rows of 784 numbers from 0 to 1, and labels. Without the files, random rows of the same shape
+    are used: times are then the same as with MNIST, but losses are not."""
     folder = os.path.join(os.environ.get("HOWMANY_DATA", os.path.join(os.path.dirname(__file__), "../../../shared/data")), "mnist")
     images, labels = read_idx(folder, "train-images-idx3-ubyte"), read_idx(folder, "train-labels-idx1-ubyte")
     if images is None or labels is None:

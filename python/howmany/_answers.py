@@ -164,7 +164,7 @@ class Answer(Record):
 
     def _shown_rows(self) -> List[Dict[str, Any]]:
         rows = self.to_rows()
-        if len(rows) > ROWS_SHOWN and "n" in rows[0]:  # Of a long curve: powers of 2, and the points that are named.
+        if len(rows) > ROWS_SHOWN and "n" in rows[0]:  # A long curve is reduced to powers of 2 and the points that the answer names.
             named = {(self._object().get(name) or {}).get("n") for name in ("best", "knee") if name in self._object()}
             rows = [row for row in rows if row["n"] in named or row["n"] > 0 and float(row["n"]).is_integer()
                     and int(row["n"]) & (int(row["n"]) - 1) == 0]

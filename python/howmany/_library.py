@@ -22,7 +22,7 @@ class Error(Exception):
 
     code: what kind of error it is: nomem, io, syntax, key, missing, type, unit, range, formula, name,
         limit, conflict or unsupported
-    field: the argument, or the path of the key inside a document, such as cluster.network.bandwidth
+    field: the argument, or the path of the key inside a document, such as cluster.fabric.bandwidth
     message: what is wrong; it names the value
     hint: what would be right; may be empty
     source, line: the document and its line; "request" and 0 if the error is about an argument

@@ -47,7 +47,7 @@ def plans(table: Any, job: Optional[Document] = None, **common: Any) -> Plans:
     Args:
         table: a DataFrame, a list of dicts or a dict of columns. A column with the name of an argument of
             plan (deadline, max_n, on, job, …) sets this argument; every other column sets a key of the job,
-            such as batch or cluster.network.bandwidth. A value that is not known (None, NaN) sets nothing.
+            such as batch or cluster.fabric.bandwidth. A value that is not known (None, NaN) sets nothing.
         job: the job of rows that have no column job
         common: arguments of plan that are the same for all rows
     """

@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Answer)
 
 
 class Verb(NamedTuple):
-    """What a verb offers: its formats, and the fields that are documents or pairs."""
+    """A verb: its formats, and its fields that are documents or pairs."""
     name: str
     json: bool
     csv: bool
@@ -33,7 +33,7 @@ class Request:
         self.fields = Fields(verb.kinds, arguments)
 
     def run(self, *extra: Tuple[str, str], quiet: bool = False) -> _library.Reply:
-        """Run it with more fields; `quiet` leaves out the files that it writes."""
+        """Run the request with more fields; with `quiet`, no files are written."""
         fields = self.fields
         texts = [pair for pair in fields.texts if not (quiet and pair[0] in OUTPUTS)]
         return _library.run(self.verb.name, [*texts, *extra], fields.contents,
@@ -74,7 +74,7 @@ def write_files(files: Sequence[_library.File]) -> None:
 
 
 def ask(cls: Type[T], verb: Verb, arguments: Mapping[str, Any]) -> T:
-    """Run a request; the answer is JSON where the verb has it, else text."""
+    """Run a request; the answer is JSON if the verb supports it, else text."""
     request = Request(verb, arguments)
     reply = request.run(*([("json", "true")] if verb.json else []))
     write_files(reply.files)

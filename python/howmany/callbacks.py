@@ -194,7 +194,7 @@ class _Lightning:
 
 
 class _Keras:
-    """Callback for keras.Model.fit. Give n, and batch of the whole job; Keras does not tell the callback."""
+    """Callback for keras.Model.fit. Give n and the batch of the whole job, because Keras does not pass them to callbacks."""
 
     def __init__(self, *, to: Any = None, **columns: Any) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Runs the Python of documents with the installed package: documents.py FILE… [--without pandas]
 
-The blocks of a Markdown file are run one after another. A block in text that follows a block of Python is what that
-prints. The cells of a notebook are run again, and their text outputs must be those that are stored. Files are written to
+The blocks of a Markdown file are run one after another. A text block that follows a block of Python is the
+expected output of that block. The cells of a notebook are run again, and their text outputs must be those that are stored. Files are written to
 a temporary folder, in which examples/ is a link. Without pandas, lines that need it are left out.
 """
 import contextlib

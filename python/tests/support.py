@@ -1,4 +1,4 @@
-"""What the tests share: paths, the command line, and a server."""
+"""Helpers that several tests use: paths, the command line, and a server."""
 import os
 import re
 import subprocess
@@ -21,7 +21,7 @@ def read(path):
 
 
 def command(*words, code=0):
-    """What the command line prints for these words."""
+    """The output of the command line for these arguments."""
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C.UTF-8"})
     if done.returncode != code:

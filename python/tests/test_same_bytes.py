@@ -96,13 +96,13 @@ class SameBytes(Case):
         self.assertFalse(store.delete(1))
 
     def test_every_verb_is_compared(self):
-        """The verbs of this file are all there are."""
+        """The table of requests in this file has every verb."""
         text = read("python/tests/test_same_bytes.py")
         calls = {"runs list": "store.page(", "runs show": "store.show(", "runs export": "store.export(", "runs delete": "store.delete(",
                  "runs put": "store.put(", "runs get": "store.get(", "runs documents": "_verbs.runs_documents(", "catalog list":
                  "howmany.catalog(", "runs add": "_verbs.runs_add(", "runs import": "_verbs.runs_import("}
         for name in _verbs.VERBS:
-            if name != "catalog import":  # It writes a file and answers nothing; test_values.py has it.
+            if name != "catalog import":  # It writes a file and has no answer; test_values.py tests it.
                 self.assertIn(calls.get(name, f"howmany.{name.replace(' ', '_')}("), text)
 
     def server(self):

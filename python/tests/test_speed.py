@@ -1,4 +1,4 @@
-"""Speed and threads. Times are of the processor, so that other programs do not count."""
+"""Speed and threads. Times are processor times, so that other programs do not affect them."""
 import concurrent.futures
 import threading
 import time

@@ -36,7 +36,7 @@ class Arguments(Case):
         self.assertEqual(by_name.json, howmany.plan(read("examples/fig1.yaml")).json)
 
     def test_a_job_by_name_and_a_table_and_a_cluster_as_dicts(self):
-        cluster = {"flops": "100 Gflop/s", "network": {"bandwidth": "1 Gbit/s"}}
+        cluster = {"flops": "100 Gflop/s", "fabric": {"bandwidth": "1 Gbit/s"}}
         answer = howmany.plan(example("fig2-spark-ann.yaml"), runs=RUNS, on=[cluster])
         self.assertEqual(answer.provenance, "model and runs")
 

@@ -369,12 +369,12 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     if (a->best == HM_NONE ||
         hm__search_by_runs(s)) /* A fit of runs does not show the effect of hardware. */
         return 0;
-    if (cluster && cluster->network.bandwidth_bytes_per_s > 0) {
+    if (cluster && cluster->fabric.bandwidth_bytes_per_s > 0) {
         v = hm__search_variant(s);
         v.bandwidth = 2;
         rc = add_help(a, s, c, &v, "2x bandwidth", err);
     }
-    if (rc == 0 && cluster && cluster->network.latency_s > 0) {
+    if (rc == 0 && cluster && cluster->fabric.latency_s > 0) {
         v = hm__search_variant(s);
         v.latency = 0.5;
         rc = add_help(a, s, c, &v, "half the latency", err);
@@ -387,7 +387,7 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     }
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
-    /* Only a job of epochs does the same work with a larger batch: in fewer iterations. */
+    /* A larger batch helps only a job given in epochs, which then needs fewer iterations. */
     if (rc == 0 && s->job->epochs > 0) {
         v = hm__search_variant(s);
         v.work = 2;

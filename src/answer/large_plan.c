@@ -1,6 +1,7 @@
 /*
- * Plans jobs that train transformers: the numbers of workers to consider, the best layout of each,
- * and the recommended n: the smallest whose time is within the slack of the best.
+ * Plans jobs that train transformers: lists the numbers of workers n to consider, finds the best
+ * layout for each n, and recommends the smallest n whose time exceeds the best by at most the
+ * slack.
  */
 #include "large_plan.h"
 
@@ -13,17 +14,16 @@
 
 enum { SIZES_MAX = 64, MACHINES_MAX = 64 };
 
-/* Without a limit, plans consider up to this many nodes. */
+/* If there is no limit, a plan considers up to this many nodes. */
 static const double NODES_MOST = 2048;
 
-/*
- * Failures: Llama 3 had 419 unexpected stops in 54 days on 2,048 nodes. A checkpoint is assumed to
- * take 10 s, a restart 5 minutes; checkpoints are as frequent as Young's formula says.
- */
+/* Failures are as frequent as in the training of Llama 3, which had 419 unexpected stops in 54 days
+ * on 2,048 nodes. A checkpoint is assumed to take 10 s and a restart 5 minutes; the interval
+ * between checkpoints follows Young's formula. */
 static const double NODE_MTBF_S = 54. * 86400 * 2048 / 419;
 static const double CHECKPOINT_S = 10, RESTART_S = 300;
 
-/* Share of the time that remains after checkpoints, lost work and restarts. */
+/* Returns the share of the time that remains after checkpoints, lost work and restarts. */
 static double useful_share(double nodes)
 {
     double mtbf = NODE_MTBF_S / nodes;
@@ -37,7 +37,8 @@ static void add_size(struct hm_large_tops *tops, size_t *count, double n)
         tops[(*count)++].n = n;
 }
 
-/* Lists the numbers of workers: parts of a node, then powers of two of nodes, and the most. */
+/* Lists the numbers of workers to consider: parts of a node, then powers of two of nodes, then the
+ * largest allowed number. */
 static size_t list_sizes(const struct hm_large_device *device, const struct hm_large_job *job,
                          const struct hm_large_question *q, struct hm_large_tops *tops)
 {
@@ -65,7 +66,8 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
     return count;
 }
 
-/* Predicts a choice as if everything overlapped and gradients had 16 bits, or nothing did. */
+/* Returns the time of a step if all communication overlaps and gradients have 16 bits (`overlap` is
+ * true), or if nothing overlaps. */
 static double overlap_time(const struct hm_large_case *x, const struct hm_layout *layout,
                            bool overlap)
 {
@@ -84,7 +86,8 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
     return step.time_s;
 }
 
-/* Where the job does not say what overlaps, the interval covers both. */
+/* Widens the interval so that it includes the cases that all communication overlaps, and that none
+ * does; used if the job does not say what overlaps. */
 static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
 {
     struct hm_large_interval interval = hm__large_interval(x->device, x->work);
@@ -93,7 +96,7 @@ static void widen_interval(const struct hm_large_case *x, struct hm_large_choice
     c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));
 }
 
-/* Fills in what does not depend on the search. */
+/* Sets the figures of a layout that follow from its time and memory. */
 static void finish_choice(const struct hm_large_case *x, const struct hm_large_job *job,
                           struct hm_large_choice *c)
 {
@@ -115,13 +118,14 @@ static void finish_choice(const struct hm_large_case *x, const struct hm_large_j
     c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
 }
 
-/* One machine with everything that its search needs. */
+/* One machine and the data of its search. */
 struct large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
     struct hm_large_case situation;
-    struct hm_large_tops *tops; /* Owned; `count` entries. */
+    struct hm_large_tops *tops; /* Best layouts for each n, `count` elements; owned. */
     size_t count;
+    bool gpus; /* The workers are called GPUs. */
 };
 
 static int machine_init(struct large_machine *m, const struct hm_large_job *job,
@@ -132,6 +136,7 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
 
     if (rc)
         return rc;
+    m->gpus = hm__cluster_has_gpus(cluster);
     m->work = job->work;
     if ((int)m->work.attention == HM_ATTENTION_AUTO)
         m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
@@ -145,52 +150,11 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
     return 0;
 }
 
-/* Whether a point may be recommended. */
-static bool is_allowed(const struct hm_large_choice *c, const struct hm_large_question *q)
-{
-    return c->fits && !(c->total_s > q->deadline_s) && !(c->cost > q->budget);
-}
-
-/* What is minimised: cost if there is a deadline and a price, otherwise the time of a step. */
-static double goal_of(const struct hm_large_choice *c, const struct hm_large_question *q)
-{
-    return q->deadline_s > 0 && !isnan(c->cost) ? c->cost : c->step.time_s;
-}
-
-/* Chooses the recommended point: the smallest n within the slack of the best one. */
-static void choose_point(struct hm_large_answer *a, const struct hm_large_question *q)
-{
-    double best = INFINITY, fastest = INFINITY;
-
-    a->feasible = false;
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        if (c->fits && c->step.time_s < fastest) {
-            fastest = c->step.time_s;
-            a->fastest = i;
-        }
-        if (is_allowed(c, q))
-            best = fmin(best, goal_of(c, q));
-    }
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        if (is_allowed(c, q) && goal_of(c, q) <= (1 + a->slack) * best &&
-            (!a->feasible || c->n < a->points[a->best].n)) {
-            a->best = i;
-            a->feasible = true;
-        }
-    }
-    /* Nothing is allowed: show the largest n, which needs the least memory and time. */
-    for (size_t i = 0; !a->feasible && i < a->point_count; i++)
-        if (a->points[i].fits >= a->points[a->best].fits)
-            a->best = i;
-}
-
-/* Other layouts at the recommended n, within the slack and a little more. */
+/* Adds other layouts at the recommended n whose time is at most 5 % above the recommended one. */
 static void add_runners(struct hm_large_answer *a, const struct large_machine *machines,
                         const struct hm_large_job *job)
 {
-    const struct hm_large_choice *best = &a->points[a->best];
+    const struct hm_large_choice *best = &a->points[a->recommended];
     const struct large_machine *m = &machines[best->machine];
 
     for (size_t i = 0; i < m->count; i++)
@@ -223,11 +187,12 @@ static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
     a->hints[at] = hint;
 }
 
-/* If the recommended layout does not fit: which single change makes it fit, fastest first. */
+/* If the recommended layout does not fit, adds the single changes that make it fit, fastest
+ * first. */
 static void add_hints(struct hm_large_answer *a, const struct large_machine *machines,
                       const struct hm_large_job *job)
 {
-    const struct hm_large_choice *best = &a->points[a->best];
+    const struct hm_large_choice *best = &a->points[a->recommended];
     const struct large_machine *m = &machines[best->machine];
     struct hm_large_job changed = *job;
 
@@ -265,12 +230,14 @@ static void add_points(struct hm_large_answer *a, const struct large_machine *m,
         if (!(c.n > 0))
             continue;
         c.machine = index;
+        c.per_node = m->device.per_node;
+        c.gpus = m->gpus;
         finish_choice(&m->situation, job, &c);
         a->points[a->point_count++] = c;
     }
 }
 
-/* The given layout; degrees that are not given are 1. */
+/* Returns the given layout; degrees that are not given are 1. */
 static struct hm_layout given_layout(const struct hm_large_job *job)
 {
     struct hm_layout l = job->layout;
@@ -327,7 +294,7 @@ static int plan_machines(const struct hm_large_job *job, const struct hm_large_q
     }
     if (a->point_count == 0)
         return fail_no_layout(job, machines[0].tops[0].n, err);
-    choose_point(a, q);
+    hm__large_choose(a, q);
     add_runners(a, machines, job);
     add_hints(a, machines, job);
     return 0;
@@ -354,6 +321,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
     if (rc == 0) {
         a->job = job->name;
+        a->note = job->note;
         a->network = large->network.name;
         a->parameters = hm__large_parameters(&large->network);
         a->active = hm__large_active(&large->network);

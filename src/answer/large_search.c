@@ -1,20 +1,21 @@
 /*
- * Searches the layouts of a large network. Times of single layers depend on (tensor, context,
- * expert, micro_batch) only: they are computed once and reused for every n, pipeline, interleaving,
- * sharding and recomputation. Memory has a closed form and is checked before time. Recomputation
- * only costs time, so heavier recomputation is tried only where lighter does not fit.
+ * Searches the layouts of a large network. Times of single layers depend only on (tensor, context,
+ * expert, micro_batch): they are computed once and reused for every n, pipeline, interleaving,
+ * sharding and recomputation. The memory is quick to compute, so it is checked before the time.
+ * Recomputation increases the time, so more recomputation is tried only if less does not fit in
+ * memory.
  */
 #include "large_plan.h"
 
 #include <math.h>
 
-/* Sequences from this length on are worth splitting over workers. */
+/* Context parallelism is tried for sequences of at least this many tokens. */
 static const double LONG_SEQUENCE = 32768;
 enum { OPTIONS_MAX = 64 };
-/* More chunks per stage are used only on request: measured layouts rarely have more. */
+/* Largest number of chunks per stage that is tried, because measured layouts rarely have more. */
 static const double CHUNKS_MOST = 8;
 
-/* The values of one degree that are tried. */
+/* The values of one degree of parallelism that are tried. */
 struct options {
     double values[OPTIONS_MAX];
     size_t count;
@@ -26,7 +27,7 @@ static void add_option(struct options *o, double value)
         o->values[o->count++] = value;
 }
 
-/* Only the given value, or all that divide `whole` and are at most `most`. */
+/* Returns the given value or, if it is NaN, all divisors of `whole` that are at most `most`. */
 static struct options divisor_options(double given, double whole, double most)
 {
     struct options o = {0};
@@ -39,7 +40,7 @@ static struct options divisor_options(double given, double whole, double most)
     return o;
 }
 
-/* Only the given value, or powers of two up to `most`. */
+/* Returns the given value or, if it is NaN, the powers of two up to `most`. */
 static struct options power_options(double given, double most)
 {
     struct options o = {0};
@@ -71,7 +72,7 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     choice->high_s = choice->step.time_s * interval.high;
 }
 
-/* Keeps a layout among the fastest that fit. */
+/* Adds a layout to the list of the fastest layouts that fit, if it belongs there. */
 static void keep_top(struct hm_large_tops *tops, const struct hm_large_choice *choice)
 {
     size_t at = tops->count;
@@ -96,7 +97,7 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
     s->timed = true;
 }
 
-/* Tries one layout with all kinds of recomputation. */
+/* Tries one layout with each kind of recomputation. */
 static void try_recompute(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     static const enum hm_recompute kinds[] = {HM_RECOMPUTE_NONE, HM_RECOMPUTE_SELECTIVE,
@@ -109,7 +110,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         l->recompute = open ? kinds[i] : s->given->layout.recompute;
         if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
             s->x->work->attention != HM_ATTENTION_UNFUSED)
-            continue; /* A fused kernel keeps no scores: nothing is saved. */
+            continue; /* A fused kernel keeps no scores, so this would save no memory. */
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
         s->candidates++;
@@ -127,7 +128,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
     }
 }
 
-/* Tries all ways to shard the states of a layout. */
+/* Tries all kinds of sharding of a layout. */
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
@@ -149,7 +150,7 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
     }
 }
 
-/* Tries all pipelines of one n. */
+/* Tries all pipeline degrees for one n. */
 static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_layout *g = &s->given->layout;
@@ -178,7 +179,7 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
     }
 }
 
-/* Tries all micro-batches of a (tensor, context, expert). */
+/* Tries all micro-batches for given degrees of tensor, context and expert parallelism. */
 static void try_micro_batches(struct search *s, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;

@@ -64,7 +64,7 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : .5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Errors of one source; `errors` has room for all rows. */
+/* Returns the errors of one source; `errors` is a buffer with room for all rows. */
 static struct hm_large_score score_source(const struct hm_large_prediction *p, size_t count,
                                           const char *source, double *errors)
 {
@@ -75,7 +75,8 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
         const struct hm_large_row *row = p[i].row;
         if (strcmp(row->source, source) != 0)
             continue;
-        /* A crash need not be for lack of memory, but in a sweep of layouts it mostly is. */
+        /* A crash may have other causes, but in a sweep of layouts it is mostly a lack of
+         * memory. */
         if (!row->recompute_unknown) {
             score.outcomes++;
             score.outcomes_right += p[i].fits == (row->outcome == HM_LARGE_RAN);
@@ -99,7 +100,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
     return score;
 }
 
-/* Means over sources; the memory error and the outcomes are those of all rows. */
+/* Returns the means over all sources; the memory error and the outcomes are those of all rows. */
 static struct hm_large_score score_all(const struct hm_large_prediction *p, size_t count,
                                        const struct hm_large_score *scores, size_t sources,
                                        double *errors)

@@ -165,7 +165,7 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-/* A trace and the columns that the small models use. */
+/* A trace, and the values to which the predictions ahead are fitted. */
 struct trace_view {
     const struct hm_trace *trace;
     /*

@@ -64,7 +64,7 @@ int hm__basis_find(const struct hm_basis *basis, const char *name);
  * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
-/* What the seconds of the runs are of, and how the work depends on n. */
+/* The work that the seconds of a run measure, and how this work depends on n. */
 enum hm_scaled_terms {
     HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
     HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
@@ -91,6 +91,12 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  * of workers.
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
+/*
+ * Sets the drift of a fit whose runs have at most n_most workers: what one measured job shows about
+ * other n (sheet_spread.h). *one_node is set if all runs are inside one node of the cluster.
+ */
+void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
+                         double *one_node);
 /*
  * Tells the sheet that the column size of the runs is proportional to n. With weak scaling, the
  * size of one worker is then constant.

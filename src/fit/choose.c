@@ -214,10 +214,9 @@ static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
 /* Weight of a set with a steep term if the runs show that it is needed. */
 static const double STEEP_SHOWN = 1;
 
-/*
- * Factor on the weight of a set with a steep term: that of the rule if the best set without one is
- * as good, and STEEP_SHOWN if its mean square error is at least twice as large.
- */
+/* Returns the factor on the weight of a set with a steep term. It is steep_weight of the rule if
+ * the best set without a steep term fits as well, and rises to STEEP_SHOWN if the mean square error
+ * of that set is at least 25 % larger. */
 static double steep_factor(const struct hm_choice *choice, double gentle,
                            const struct runs_summary *w)
 {

@@ -159,7 +159,8 @@ static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
         if (hm__budget_spent("runs"))
             break;
         fit_solve_pass(f, s);
-        /* Half steps end a cycle between two lines of the overlap. */
+        /* With overlap, the solution may alternate between two values; after five passes, half
+         * steps end this. */
         for (size_t k = 0; f->basis.overlaps && k < 2; k++)
             f->theta[k] = pass < 5 ? f->theta[k] : (f->theta[k] + before[k]) / 2;
         if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)

@@ -76,11 +76,9 @@ static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 
 enum { KEPT_LEAST = 100 };
 
-/*
- * Draws of overlapped communication are made from a linear problem, which does not see that much
- * more communication would no longer be hidden in the runs. Keeps each draw with the probability
- * by which its curved time explains the runs less well than its linear one.
- */
+/* With overlap, draws are made from a linear problem, in which communication stays hidden however
+ * long it takes. Each draw is therefore kept with a probability that is the lower, the worse its
+ * true (curved) time explains the runs compared with the linear time. */
 static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 {
     struct hm__fit *f = fit->inside;
@@ -104,10 +102,8 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 /* Degrees of freedom of the drift: published curves have a few large errors and many small ones. */
 enum { DRIFT_FREE = 4 };
 
-/*
- * Draws the drift beyond the runs from Student's distribution, scaled so that 90 % of it lies as
- * for a normal distribution.
- */
+/* Draws the drift beyond the runs from Student's distribution, scaled so that its 90 % interval is
+ * that of a normal distribution. */
 static int fit_draw_drift(struct hm_fit *fit, const struct hm_fit_settings *s, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
@@ -155,7 +151,8 @@ int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
     for (size_t i = 0; i < f->draw_count; i++)
         f->luck[i] = hm__random_normal(&random);
     fit->intervals = f->draw_count > 0;
-    return fit->chosen && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
+    bool drifts = fit->chosen || (fit->from_sheet && f->data.count > 0);
+    return drifts && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
 }
 
 void hm__fit_take_mean(struct hm__fit *f)

@@ -36,13 +36,13 @@ static int note_scaling(struct hm_fit *fit, struct hm_err *err)
                          "makes the job like the runs");
 }
 
-/* Warns that no run shows what the network between nodes costs. */
+/* Warns that no run shows what the fabric between nodes costs. */
 static int note_one_node(struct hm_fit *fit, struct hm_err *err)
 {
     if (isnan(fit->one_node) || fit->from_sheet)
         return 0;
     return hm__notes_add(hm__fit_notes(fit), err,
-                         "all runs are inside one node of %g workers: beyond it the network "
+                         "all runs are inside one node of %g workers: beyond it the fabric "
                          "between nodes is a guess, and the interval is wider; runs on two and "
                          "four nodes would show it",
                          fit->one_node);

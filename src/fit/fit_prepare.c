@@ -35,7 +35,7 @@ static void find_used_quantities(const struct hm_basis *basis, const struct hm_r
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
-        /* Nodes are known to the library, but a table may have them for some runs only. */
+        /* The number of nodes is used only if all runs have it. */
         if (basis->count == 0 && strcmp(basis->quantities[q], "nodes") == 0)
             matters[q] = column_is_full(hm_runs_column(runs, "nodes"), runs->count);
     }
@@ -363,5 +363,8 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs, const struct
     decide_errors(fit, s);
     fit_set_defaults(fit->inside);
     fit->one_node = find_one_node(fit->inside);
+    if (fit->from_sheet)
+        hm__sheet_set_drift(fit->inside->basis.sheet, fit->inside->data.high[0], &fit->inside->rule,
+                            &fit->one_node);
     return fit->from_sheet ? rescale_sheet(fit, err) : 0;
 }

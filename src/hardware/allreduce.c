@@ -1,16 +1,16 @@
 /*
- * An all-reduce of M bytes among n workers, g in a node, on N nodes.
+ * The time of an all-reduce of M bytes among n workers on N nodes, with g workers in each node.
  *
- * Each worker sends and receives s = 2(n-1)/n M bytes. Inside a node the links carry them; between
- * nodes all workers of a node share its ports, so that the slower of both limits the transfer:
- * s / min(link, port). Where the switch of a node adds up the messages itself (NVLink SHARP), the
- * links carry less. A collective starts with a fixed cost, and each hop of the tree adds a latency:
+ * Each worker sends and receives s = 2(n-1)/n M bytes: over the links inside a node, and over the
+ * ports of the node, which all its workers share. The slower of both limits the transfer: s /
+ * min(link, port). If the switch of a node adds up the messages itself (NVLink SHARP), the links
+ * carry fewer bytes. A collective has a fixed start cost, and each hop of the tree adds a latency:
  *
- *     start + 2 ceil(log2 g) link latency + 2 ceil(log2 N) (network latency + software)
+ *     start + 2 ceil(log2 g) link latency + 2 ceil(log2 N) (fabric latency + software)
  *
- * A message of medium size does not fill the links: it loses up to `fill` more, in proportion to
- * x/(1+x), where x is the transfer divided by `fill`. Limits: one collective at a time, an ideal
- * switch except for a share lost for each doubling of the nodes.
+ * A message of medium size does not fill the links, which costs fill * x/(1+x) more seconds, where
+ * x is the transfer time divided by `fill`. Limits: only one collective runs at a time, and the
+ * switch is ideal except that each doubling of the nodes loses a share of the bandwidth.
  */
 #include "allreduce.h"
 
@@ -35,9 +35,10 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
         struct hm_wires reached = *w;
         reached.link.bandwidth_bytes_per_s = link;
         reached.link.latency_s *= k->coll_hop;
-        reached.network.bandwidth_bytes_per_s *= k->coll_port;
-        reached.network.latency_s += k->coll_net * 1e-6;
-        /* The time of every scheme is a latency plus a time for each byte. */
+        reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
+        reached.fabric.latency_s += k->coll_net * 1e-6;
+        /* The time of every scheme is a latency plus a time per byte, so a message of one byte
+         * gives both. */
         struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
         a.latency_s = latency + time.latency_s;
         a.per_byte_s = time.bandwidth_s;
@@ -49,10 +50,10 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
         latency += 2 * up_log2(inside) * w->link.latency_s * k->coll_hop;
     }
     if (nodes > 1) {
-        double port = w->network.bandwidth_bytes_per_s * k->coll_port *
+        double port = w->fabric.bandwidth_bytes_per_s * k->coll_port *
                       fmax(0.3, 1 - k->coll_nodes * (log2(nodes) - 1));
         rate = fmin(fmin(rate, inside > 1 ? link : INFINITY), port);
-        latency += 2 * up_log2(nodes) * (w->network.latency_s + k->coll_net * 1e-6);
+        latency += 2 * up_log2(nodes) * (w->fabric.latency_s + k->coll_net * 1e-6);
     }
     a.latency_s = latency;
     a.per_byte_s = 2 * (n - 1) / n / rate;

@@ -5,21 +5,20 @@
 #include "collective.h"
 #include "constants.h"
 
-/* An all-reduce among a fixed number of workers: a message of M bytes takes a latency, a time for
- * each byte, and up to fill_s more while the links are not full. */
+/* An all-reduce among a fixed number of workers. A message of M bytes takes a latency, a time for
+ * each byte, and up to fill_s seconds more while it is too small to fill the links. */
 struct hm_allreduce {
-    enum hm_scheme scheme; /* The scheme in use, never HM_SCHEME_BEST. */
+    enum hm_scheme scheme; /* The scheme that is used; never HM_SCHEME_BEST. */
     double latency_s, per_byte_s, fill_s;
 };
 
-/*
- * Prepares an all-reduce among n workers. HM_SCHEME_BEST is the choice of the library; another
- * scheme runs on the same links at the rates that the library reaches on them.
- */
+/* Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that the library would
+ * choose; any other scheme is timed on the same links, at the rates that the library reaches on
+ * them. */
 struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n,
                                        const struct hm_wires *wires,
                                        const struct hm_constants *constants);
-/* Latency and transfer of a message of `bytes`. */
+/* Returns the seconds of a message of `bytes`, split into latency and transfer. */
 struct hm_wire_time hm__allreduce_time(const struct hm_allreduce *allreduce, double bytes);
 
 #endif

@@ -17,7 +17,7 @@
  *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
  *                         M/g between nodes, all g workers at once through the node's one port
  *
- * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the network.
+ * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the fabric.
  * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. Mb
  * is not multiplied for a ring, which crosses each port once, nor for a master, which is one
  * machine.
@@ -26,7 +26,7 @@
  * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
  * port sends and receives at the same time.
  *
- * Limits: congestion inside the network and the arithmetic of reductions are not modelled.
+ * Limits: congestion inside the fabric and the arithmetic of reductions are not modelled.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
@@ -44,8 +44,8 @@ static double ceil_log2(double n)
 static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
     /*
-     * A single worker sends nothing. Its time is returned before the network is used, because the
-     * cluster may have no network.
+     * A single worker sends nothing. Its time is returned before the fabric is used, because the
+     * cluster may have no fabric.
      */
     if (n == 1)
         return (struct hm_wire_time){0, 0};
@@ -56,8 +56,8 @@ static struct hm_wire_time ring_time(double n, double bytes, const struct hm_lin
 static struct hm_wire_time hierarchical_time(double n, double bytes, const struct hm_wires *w)
 {
     double inside = n < w->per_node ? n : w->per_node;
-    struct hm_wire_time in = ring_time(inside, bytes, inside > 1 ? &w->link : &w->network);
-    struct hm_wire_time out = ring_time(ceil(n / w->per_node), bytes, &w->network);
+    struct hm_wire_time in = ring_time(inside, bytes, inside > 1 ? &w->link : &w->fabric);
+    struct hm_wire_time out = ring_time(ceil(n / w->per_node), bytes, &w->fabric);
 
     return (struct hm_wire_time){in.latency_s + out.latency_s, in.bandwidth_s + out.bandwidth_s};
 }
@@ -65,7 +65,7 @@ static struct hm_wire_time hierarchical_time(double n, double bytes, const struc
 struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *w)
 {
     bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
-    const struct hm_link *on = inside ? &w->link : &w->network;
+    const struct hm_link *on = inside ? &w->link : &w->fabric;
     double mb = bytes / on->bandwidth_bytes_per_s;
     double here = inside ? 1 : fmin(n, w->per_node); /* Number of workers that share one port. */
     struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
@@ -88,7 +88,7 @@ struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double 
                                         const struct hm_wires *w)
 {
     bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
-    const struct hm_link *on = inside ? &w->link : &w->network;
+    const struct hm_link *on = inside ? &w->link : &w->fabric;
     double a = on->latency_s, mb = bytes / on->bandwidth_bytes_per_s;
     double shared = inside || w->per_node == 1 ? mb : mb * fmin(n, w->per_node);
     struct hm_server_load load;

@@ -5,11 +5,12 @@
 #include "howmany.h"
 
 /*
- * How workers are connected: `per_node` workers share a node, its inner link and its network port.
+ * How workers are connected: `per_node` workers share a node, its inner link and its port to the
+ * fabric.
  */
 struct hm_wires {
-    struct hm_link network; /* The port that connects a node to the other nodes. */
-    struct hm_link link;    /* The link between workers of one node; unused when per_node is 1. */
+    struct hm_link fabric; /* The port that connects a node to the other nodes. */
+    struct hm_link link;   /* The link between workers of one node; unused when per_node is 1. */
     double per_node;
     double servers; /* Number of parameter servers; each holds one shard of the parameters. */
     bool colocated; /* True if the servers run on the first nodes of the workers. */
@@ -30,9 +31,8 @@ struct hm_wire_time {
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/*
- * Seconds of one message between workers and servers, in one direction, at the ports of both sides.
- */
+/* Seconds of one message in one direction between workers and servers, at the ports of both
+ * sides. */
 struct hm_server_load {
     double latency_s;
     double worker_s; /* Seconds at the port of a worker's node. */

@@ -1,17 +1,15 @@
 /*
  * Constants of the model of a training step on an accelerator. They describe software (kernels,
- * frameworks, collective libraries) and hold for all accelerators; what differs between
- * accelerators is in the catalog. Their values were chosen by cross-validation over the tables in
- * data/ with tools/fit_step.c; docs/accuracy.md has the errors.
+ * frameworks, collective libraries) and are the same for all accelerators; figures that differ
+ * between accelerators are in the catalog. Their values were chosen by cross-validation over the
+ * tables in data/ with tools/fit_step.c; docs/accuracy.md has the errors.
  */
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H
 
-/*
- * Columns: name, value, smallest and largest sensible value, meaning. A fraction "of the bandwidth"
- * is of the memory bandwidth of the accelerator; slow kernels are limited by the processors
- * instead. Times are in microseconds.
- */
+/* Columns: name, value, smallest and largest sensible value, meaning. "Of the bandwidth" means a
+ * fraction of the memory bandwidth of the accelerator; the rate of slow kernels depends on the
+ * number of processors instead. Times are in microseconds. */
 /* clang-format off */
 #define HM_CONSTANT_MAP(X)                                                                         \
     X(gemm_ramp, 82.3, 32, 512, "additions to k that fill the pipeline of a matrix product")       \
@@ -63,12 +61,12 @@
     X(step_fixed, 668, 0, 5000, "microseconds of one step that nothing else explains")             \
     X(coll_start, 21.9, 2, 100, "microseconds to start a collective")                              \
     X(coll_hop, 1.12, 0.2, 5, "factor on the latency of a link for each hop inside a node")        \
-    X(coll_net, 0.239, 0, 50, "microseconds added to the latency of the network for each hop")     \
+    X(coll_net, 0.239, 0, 50, "microseconds added to the latency of the fabric for each hop")     \
     X(coll_fill, 73.2, 0, 500, "microseconds that a large message loses until the links are full") \
     X(coll_link, 0.828, 0.4, 1, "of the bandwidth of the links inside a node")                     \
-    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the network port of a node")                  \
+    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the port of a node to the fabric")                  \
     X(coll_switch, 1.27, 1, 2, "gain where the switch adds up the messages")                       \
-    X(coll_nodes, 0.0729, 0, 0.2, "share of the network lost for each doubling of the nodes")      \
+    X(coll_nodes, 0.0729, 0, 0.2, "share of the fabric lost for each doubling of the nodes")      \
     X(contention, 0.269, 0, 0.5, "slow-down of computing while gradients are sent")                \
     X(jitter, 0.0114, 0, 0.1, "slow-down of the step for each doubling of the workers")
 /* clang-format on */
@@ -79,7 +77,7 @@ struct hm_constants {
 #undef HM_CONSTANT_MEMBER
 };
 
-/* The constants of this version. */
+/* Returns the constants of this version. */
 extern const struct hm_constants hm__constants;
 
 #endif

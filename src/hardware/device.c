@@ -1,14 +1,14 @@
 /*
  * Times of operations on one accelerator.
  *
- * A matrix product is cut into tiles; each multiprocessor computes one tile at a time, so the
- * product takes a whole number of waves (tile and wave quantisation), and small k leaves the
- * pipeline partly empty. The best of several tile sizes counts, or the time to move the operands,
- * whichever is longer. Sides that are not multiples of 16 bytes prevent the fastest kernels.
- * A convolution is the product of its implicit matrix, at its own efficiency, with the changes of
- * memory layout that an eager framework makes. Other operations move bytes at a fraction of the
- * memory bandwidth. Limits: caches are not modelled, and all kernels that a library may choose have
- * one efficiency. Sources: docs/accuracy.md.
+ * A matrix product is divided into tiles; each multiprocessor computes one tile at a time, so the
+ * product takes a whole number of waves (tile and wave quantisation), and a small inner dimension k
+ * leaves the pipeline partly empty. The time of a product is that of the best of several tile
+ * sizes, or the time to move the operands, whichever is longer. Sides that are not multiples of 16
+ * bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its own
+ * efficiency, plus the changes of memory layout that an eager framework makes. Other operations
+ * move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and all
+ * kernels that a library may choose have the same efficiency. Sources: docs/accuracy.md.
  */
 #include "device.h"
 
@@ -18,18 +18,30 @@
 const struct hm_constants hm__constants = {HM_CONSTANT_MAP(HM_CONSTANT_VALUE)};
 #undef HM_CONSTANT_VALUE
 
-/* Bytes of an activation in the format. */
+/* Returns the bytes of an activation in the number format. */
 static double math_bytes(enum hm_math math)
 {
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
 }
 
+/*
+ * The format of mixed precision where the machine has matrix units for it, else that of fp32. bf16
+ * units are always matrix units if they are faster than fp32. fp16 is also a format of vector
+ * units, at twice the rate of fp32 (P100); matrix units have at least four times that rate (V100).
+ */
+static enum hm_math math_mixed(const struct hm_node *node)
+{
+    const double wide = node->flops_32 > 0 ? node->flops_32 : 0;
+
+    if (node->flops_bf16 > wide)
+        return HM_MATH_BF16;
+    return node->flops_16 > 3 * wide ? HM_MATH_FP16 : HM_MATH_TF32;
+}
+
 static enum hm_math math_resolve(const struct hm_node *node, enum hm_math math, double bits)
 {
-    if (math == HM_MATH_AUTO && bits == 64)
-        math = HM_MATH_FP64;
-    else if (math == HM_MATH_AUTO)
-        math = bits == 16 ? HM_MATH_BF16 : HM_MATH_TF32;
+    if (math == HM_MATH_AUTO)
+        math = bits == 64 ? HM_MATH_FP64 : bits == 16 ? HM_MATH_BF16 : math_mixed(node);
     if (math == HM_MATH_FP8 && !(node->flops_fp8 > 0))
         math = HM_MATH_BF16;
     if (math == HM_MATH_BF16 && !(node->flops_bf16 > 0))
@@ -56,6 +68,33 @@ double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
     return rates[used] > 0 ? rates[used] : NAN;
 }
 
+double hm__rate_of(const struct hm_rates *rates, enum hm_math math)
+{
+    const double all[HM_MATH_COUNT] = {
+        [HM_MATH_AUTO] = NAN,         [HM_MATH_FP64] = rates->fp64, [HM_MATH_FP32] = rates->fp32,
+        [HM_MATH_TF32] = rates->tf32, [HM_MATH_BF16] = rates->bf16, [HM_MATH_FP16] = rates->fp16,
+        [HM_MATH_FP8] = rates->fp8,
+    };
+
+    return all[math];
+}
+
+/* Replaces what constants and data sheets say by what was measured on the machine. */
+static void device_set_measured(struct hm_device *d, const struct hm_calibration *m)
+{
+    double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
+
+    if (flops > 0)
+        d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
+    if (speed > 0)
+        d->conv_speed = speed;
+    /* Fractions of the bandwidth are of its peak; the measured one is that of simple kernels. */
+    if (m->memory_bandwidth_bytes_per_s > 0)
+        d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
+    if (m->kernel_s > 0)
+        d->kernel_s = m->kernel_s;
+}
+
 bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants)
 {
@@ -80,20 +119,23 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .processors = node->processors,
                             .value_bytes = math_bytes(used),
                             .matrix_units = used != HM_MATH_FP32 && used != HM_MATH_FP64,
+                            .kernel_s = k->kernel * 1e-6,
+                            .conv_speed = 1,
                             .k = k};
+    device_set_measured(d, &node->measured);
     return true;
 }
 
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction)
 {
-    return bytes / (d->bandwidth * fraction) + d->k->kernel * 1e-6;
+    return bytes / (d->bandwidth * fraction) + d->kernel_s;
 }
 
 double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate)
 {
     double most = d->bandwidth * d->k->stream;
 
-    return bytes / fmin(most, rate * 1e9 * d->processors) + d->k->kernel * 1e-6;
+    return bytes / fmin(most, rate * 1e9 * d->processors) + d->kernel_s;
 }
 
 double hm__device_kept_traffic(const struct hm_device *d)
@@ -103,7 +145,7 @@ double hm__device_kept_traffic(const struct hm_device *d)
                                                  : fmin(d->k->fuse_tuned, d->k->fuse_compiled);
 }
 
-/* Efficiency that the alignment of the rows of a matrix allows; a row has `side` values. */
+/* Returns the efficiency that the alignment of matrix rows allows; a row has `side` values. */
 static double align_factor(const struct hm_device *d, double side)
 {
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
@@ -118,7 +160,8 @@ static const struct tile {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, 0.93},
              {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
 
-/* Seconds of the arithmetic of a product with the best tile and the best split of k. */
+/* Returns the seconds of the arithmetic of a product with the best tile size and the best split of
+ * the inner dimension k. */
 static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
                          double efficiency)
 {
@@ -148,16 +191,16 @@ static double product_time(const struct hm_device *d, double m, double n, double
     double bytes = (m * k + k * n + m * n) * batch * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     return fmax(tiles_time(d, m, n, k, batch, efficiency), bytes / (d->bandwidth * d->k->stream)) +
-           d->k->kernel * 1e-6;
+           d->kernel_s;
 }
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
 {
-    /* The rows of both operands and of the result are runs of n or k values. */
+    /* Rows of the operands and of the result have n or k values. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
 
-/* A depthwise convolution only moves values. */
+/* Returns the seconds of a depthwise convolution, which are limited by memory traffic. */
 static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
@@ -165,7 +208,7 @@ static double depthwise_time(const struct hm_device *d, const struct hm_conv *c,
                   : pass == HM_PASS_DATA  ? d->k->depth_data
                                           : d->k->depth_weight;
 
-    /* The kernels compute one value at a time: wider windows take longer in proportion. */
+    /* The kernels compute one value at a time, so the time is proportional to the window size. */
     return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
 }
 
@@ -189,7 +232,7 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
         efficiency *= k->conv_wide_tf32;
     if (c->groups > 1)
         efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16);
-    return efficiency;
+    return efficiency * d->conv_speed;
 }
 
 double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
@@ -202,20 +245,22 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
     if (groups > 1) {
-        /* Kernels for groups compute all groups at once, each with few maps. */
+        /* Kernels for grouped convolutions compute all groups at once, although each group has few
+         * maps. */
         out = c->out;
         groups = 1;
     }
     double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
                   : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
                                           : product_time(d, out, deep, places, groups, efficiency);
-    /* Frameworks keep images map by map; matrix units want the maps of a position together. */
+    /* Eager frameworks store images map by map, but matrix units need all maps of a position
+     * together. */
     bool moves =
         d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);
     if (moves) {
         double in = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
         double values = pass == HM_PASS_FORWARD ? in + made : pass == HM_PASS_DATA ? made + in : in;
-        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2e-6 * k->kernel;
+        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2 * d->kernel_s;
     }
     return time;
 }
@@ -228,11 +273,11 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
 
     if (d->software != HM_SOFTWARE_EAGER)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
-    /* A channel is summed by one block of threads, which limits the rate of few channels. */
+    /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
     if (d->math == HM_MATH_BF16)
         rate = fmin(rate, d->processors * k->norm_slow * 1e9);
-    return bytes / rate + 2e-6 * k->kernel;
+    return bytes / rate + 2 * d->kernel_s;
 }
 
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
@@ -246,5 +291,5 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
         efficiency *= k->flash_wide;
     if (backward)
         efficiency *= k->flash_backward;
-    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2e-6 * k->kernel;
+    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2 * d->kernel_s;
 }

@@ -109,7 +109,8 @@ static int slide_window(struct counter *c, const struct hm_layer *l, struct hm_s
     return 0;
 }
 
-/* The output side of a transposed convolution: (l - 1) s + k - b. */
+/* Returns the output side of a transposed convolution, (l - 1) s + k - b, where l is the input
+ * side, s the stride, k the kernel size and b the total border. */
 static int spread_window(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     if (shape->kind != HM_SHAPE_IMAGE)

@@ -1,8 +1,8 @@
 /*
- * One training step of a transformer for any layout: seconds by part, and memory of the fullest
- * worker by part. Everything is counted from the sizes of the network and the data sheet of the
- * device; struct hm_large_constants holds what is fitted to published measurements. All functions
- * are pure.
+ * One training step of a transformer for any layout: the seconds of its parts, and the parts of the
+ * memory of the fullest worker. Everything is computed from the sizes of the network and the data
+ * sheet of the device; only the constants in struct hm_large_constants are fitted to published
+ * measurements. All functions are pure.
  */
 #ifndef HM_LARGE_H
 #define HM_LARGE_H
@@ -13,80 +13,76 @@
 
 /* Returns the number of parameters. */
 double hm__large_parameters(const struct hm_transformer *network);
-/*
- * Returns the parameters that process one token: with experts_per_token experts instead of all,
- * one embedding table (the output head), and without norms.
- */
+/* Returns the number of parameters that process one token: experts_per_token experts instead of all
+ * experts, one embedding table (the output head), and no norms. */
 double hm__large_active(const struct hm_transformer *network);
 /*
  * Returns the model flop of one token, forward and backward. `share` is the share of the attention
  * matrix that is counted: 0.5 for the causal half, 1 for the full matrix.
  */
 double hm__large_flop(const struct hm_transformer *network, double sequence, double share);
-/* As hm__large_flop, for what full recomputation computes again. */
+/* Same as hm__large_flop, but only for the operations that full recomputation repeats. */
 double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
 
 /* Parameters of one layer: `dense` is split over tensor-parallel workers, `expert` is not. */
 struct hm_large_layer_count {
     double dense, expert;
 };
-/* Counts one layer on one worker of a layout; `expert` selects a layer with experts. */
+/* Counts the parameters of one layer on one worker of a layout; if `expert` is true, of a layer
+ * with experts. */
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
-/* Widths of the attention of one layer, in values per token. */
+/* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
-    double qkv;  /* Queries, keys and values together. */
-    double out;  /* Output of all heads. */
-    double kv;   /* Keys and values that context parallelism exchanges. */
-    double core; /* Mean width of a head in the two products of the core. */
+    double qkv;  /* Width of queries, keys and values together. */
+    double out;  /* Width of the output of all heads. */
+    double kv;   /* Width of the keys and values that context parallelism exchanges. */
+    double core; /* Mean width of a head in the two matrix products of the attention core. */
 };
 struct hm_large_widths hm__large_widths(const struct hm_transformer *network);
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* Generations of devices that share efficiencies. */
+/* Generations of devices; the devices of one generation have the same efficiencies. */
 enum hm_large_family {
     HM_FAMILY_VOLTA,
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    HM_FAMILY_OTHER, /* No measured rows: the mean of the others. */
+    HM_FAMILY_OTHER, /* There are no measurements; the mean of the others is used. */
     HM_FAMILIES
 };
 
-/* One worker, its node and the network, as the model sees them. */
+/* One worker, its node and the network: the figures that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
-    double flops_16, flops_8, flops_4; /* Peak flop/s by format; 0: not supported. */
+    double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
     double bandwidth_bytes_per_s;      /* Memory bandwidth. */
     double memory_bytes;               /* Usable memory. */
-    double processors;                 /* Streaming multiprocessors. */
-    double link_bytes_per_s;           /* Link to the other workers of the node, one way. */
-    double per_node;                   /* Workers of one node. */
-    double network_bytes_per_s;        /* Network of one node, one way. */
-    double power;       /* Power limit as a fraction of the nominal one, in (0, 1]. */
-    double price_per_s; /* Price of one node; NaN: unknown. */
+    double processors;                 /* Number of streaming multiprocessors. */
+    double link_bytes_per_s;           /* Bandwidth to other workers of the node, one way. */
+    double per_node;                   /* Number of workers in one node. */
+    double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
+    double power;       /* Power limit as a fraction of the nominal power, in (0, 1]. */
+    double speed;       /* Measured rate of products relative to the usual one; 0: not measured. */
+    double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
 };
 
-/*
- * Fill a device from a cluster of the catalog: this is the only place where figures of the catalog
- * enter the model of large networks. The generation and rates that the cluster does not state come
- * from a table of known chips.
- */
+/* Fill in a device from a cluster of the catalog. This is the only function through which figures
+ * of the catalog enter the model of large networks. The generation and the processors of a cluster
+ * that gives only rates come from the most similar chip of a table. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
-/* Find a device by the name of its chip, such as "h100"; false if there is none. */
+/* Find a device by the name of its chip, such as "h100"; false if the name is unknown. */
 bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/*
- * X(name, value of the sheet, least, most): efficiencies and fixed costs. The last three before
- * `experts` are bytes that software without fused kernels keeps in a gated network: per logit, and
- * per hidden value, the last one if weights have 32 bits.
- */
+/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them
+ * (eager_logits, eager_kept, cast_kept) are bytes that software without fused kernels keeps in a
+ * gated network: per logit, per hidden value, and per hidden value if weights have 32 bits. */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \
     X(gemm_ampere, .87, .3, 1)                                                                     \
@@ -131,7 +127,7 @@ bool hm__large_device_named(const char *name, struct hm_large_device *ret_device
     X(step_s, 10e-3, 0, .1)                                                                        \
     X(jitter, 0, 0, .05)
 
-/* Every member is a double, so the struct is also an array in the order of the list. */
+/* Every member is a double, so the struct can also be used as an array in the order of the list. */
 struct hm_large_constants {
 #define HM_LARGE_CONSTANT_MEMBER(name, sheet, least, most) double name;
     HM_LARGE_CONSTANT_MAP(HM_LARGE_CONSTANT_MEMBER)
@@ -139,14 +135,14 @@ struct hm_large_constants {
 };
 enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
 
-/* Constants that are fitted to all measured rows. */
+/* Returns the constants that are fitted to all measured rows. */
 const struct hm_large_constants *hm__large_fitted(void);
-/* Constants that are fitted without the rows of a source, for cross-validation; NULL: no such
- * source. */
+/* Returns the constants that are fitted to all rows except those of a source, for cross-validation;
+ * NULL: no such source. */
 const struct hm_large_constants *hm__large_without(const char *source);
 
-/* Constants by the source that they were fitted without; the first are fitted to all ("all"), the
- * last have no name. */
+/* Constants with the name of the source that they were fitted without. The first entry is fitted to
+ * all sources and has the name "all"; the last entry has no name. */
 struct hm_large_set {
     const char *source;
     struct hm_large_constants constants;
@@ -155,11 +151,11 @@ extern const struct hm_large_set hm__large_sets[];
 
 /* Groups of jobs whose predictions have errors of the same size. */
 enum hm_large_group {
-    HM_GROUP_OLD,       /* Dense, tuned software, before Hopper. */
-    HM_GROUP_HOPPER,    /* Dense, tuned software, Hopper. */
-    HM_GROUP_BLACKWELL, /* Dense, tuned software, Blackwell. */
-    HM_GROUP_PLAIN,     /* Dense, eager or compiled software. */
-    HM_GROUP_EXPERTS,   /* Mixture of experts. */
+    HM_GROUP_OLD,       /* Dense networks, tuned software, devices before Hopper. */
+    HM_GROUP_HOPPER,    /* Dense networks, tuned software, Hopper devices. */
+    HM_GROUP_BLACKWELL, /* Dense networks, tuned software, Blackwell devices. */
+    HM_GROUP_PLAIN,     /* Dense networks, eager or compiled software. */
+    HM_GROUP_EXPERTS,   /* Networks with a mixture of experts. */
     HM_LARGE_GROUPS
 };
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
@@ -169,7 +165,8 @@ struct hm_large_quantiles {
     double low, high;
 };
 extern const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS];
-/* Factors on a predicted time: the interval that holds 90 % of the measurements of a group. */
+/* Factors on a predicted time that give the interval in which 90 % of the measurements of a group
+ * lie. */
 struct hm_large_interval {
     double low, high;
 };
@@ -181,7 +178,7 @@ extern const struct hm_large_constants hm__large_reference;
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Seconds of one micro-batch of one layer on one worker, without recomputation. */
+/* Seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
     double share;                       /* Share of the layers that are of this kind; 0: none. */
     double forward, backward;           /* Computing on the device. */
@@ -189,26 +186,27 @@ struct hm_large_layer {
     double core, core_backward;         /* Attention core. */
     double traffic;                     /* Forward: operations limited by memory bandwidth. */
     double host_forward, host_backward; /* Launch cost on the host. */
-    double tensor;                      /* Communication of one pass. */
-    double expert;                      /* Communication of one pass. */
+    double tensor;                      /* All-reduces of tensor parallelism in one pass. */
+    double expert;                      /* Exchange of tokens with experts in one pass. */
     double context_forward, context_backward;
 };
 
-/* Times that depend on (tensor, context, expert, micro_batch, sequence_parallel) of a layout only.
- */
+/* Times that depend only on the fields tensor, context, expert, micro_batch and sequence_parallel
+ * of a layout. */
 struct hm_large_times {
     struct hm_large_layer layers[2]; /* Dense layers, and layers with experts. */
     double head_forward, head_backward, embed_forward, embed_backward;
 };
 
-/* The situation of an evaluation; all pointers are borrowed. */
+/* The inputs of an evaluation; all pointers are borrowed. */
 struct hm_large_case {
     const struct hm_large_device *device;
     const struct hm_large_work *work;
     const struct hm_large_constants *constants;
 };
 
-/* Returns the seconds of C[m x n] over k at `peak` flop/s. */
+/* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of
+ * `peak` flop/s. */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
 /* Returns the bytes per second of a collective of `ranks` with `per_node` of them in each node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
@@ -228,7 +226,8 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *lay
 /* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
 #define HM_LARGE_MEMORY_SHARE 0.9
 
-/* Layers of the last pipeline stage and of the others, when the output head is weighed. */
+/* Number of layers in the last pipeline stage and in each other stage, if the output head counts as
+ * head_in_layers layers. */
 struct hm_large_stages {
     double last, other;
 };

@@ -32,7 +32,7 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
 struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
                                             const struct hm_large_work *work)
 {
-    /* Without measurements of a kind of device, the interval is this many times as wide. */
+    /* For a device without measurements, the interval is this many times as wide. */
     static const double UNMEASURED = 2;
     enum hm_large_group group = hm__large_group(device, work);
     double wide = device->family == HM_FAMILY_OTHER ? UNMEASURED : 1;

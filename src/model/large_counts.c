@@ -1,5 +1,5 @@
 /*
- * Counts of a transformer: parameters, active parameters, model flop.
+ * Counts the parameters, the active parameters and the model flop of a transformer.
  *
  * Parameters of a layer: h d (2a + 2g) for attention, (3 if gated, else 2) h f for the feed-forward
  * layer, or that of E experts of width fe plus the shared one plus h E for the router; and norms.
@@ -20,7 +20,7 @@ static double attention_count(const struct hm_transformer *x)
            l->rank_kv * x->heads * (l->dim_nope + l->dim_v) + x->heads * l->dim_v * x->hidden;
 }
 
-/* Norms of the ranks of latent attention. */
+/* Returns the parameters of the norms inside latent attention. */
 static double latent_norms(const struct hm_transformer *x)
 {
     return x->latent.rank_q + x->latent.rank_kv;
@@ -36,7 +36,8 @@ static double maps_count(const struct hm_transformer *x, double width)
     return (x->gated ? 3 : 2) * x->hidden * width;
 }
 
-/* Biases of a layer whose feed-forward layer has the given width; experts have none. */
+/* Returns the number of biases of a layer with a feed-forward layer of width `ffn`; experts have no
+ * biases. */
 static double bias_count(const struct hm_transformer *x, double ffn)
 {
     double qkv = x->head_dim * (x->heads + 2 * x->kv_heads);
@@ -48,7 +49,7 @@ static double bias_count(const struct hm_transformer *x, double ffn)
     return qkv + 2 * x->hidden + (x->gated ? 2 : 1) * ffn;
 }
 
-/* Norms and biases of one layer. */
+/* Returns the parameters of the norms and biases of one layer. */
 static double layer_details(const struct hm_transformer *x, double ffn)
 {
     return x->norms * norm_count(x) + (x->qk_norm ? 2 * x->head_dim : 0) + latent_norms(x) +
@@ -79,7 +80,8 @@ double hm__large_active(const struct hm_transformer *x)
            expert_layers * experts + (x->encoder ? 0 : x->vocabulary * x->hidden);
 }
 
-/* Flop of the two products of attention, forward, of one token and the full matrix. */
+/* Returns the forward flop of the two attention products of all layers for one token, with the full
+ * matrix. */
 static double core_flop(const struct hm_transformer *x, double sequence)
 {
     return 4 * x->layers * x->heads * hm__large_widths(x).core * sequence;

@@ -1,10 +1,11 @@
 /*
- * Seconds of one micro-batch of one transformer layer on one worker.
+ * The seconds that one transformer layer takes on one worker for one micro-batch.
  *
  * A matrix product takes the longer of its best tile and its memory traffic; a tile is computed by
- * one processor, processors work in waves, and the inner dimension costs k0 extra steps. Flash
- * attention is limited by flop; operations between products by memory bandwidth; small layers by
- * the host, which launches kernels one by one: a layer takes the longer of device and host.
+ * one processor, the tiles are computed in waves, and k0 is added to the inner dimension. Flash
+ * attention is limited by its flop, and operations between products by the memory bandwidth. Small
+ * layers are limited by the host, which launches kernels one by one: a layer takes the time of the
+ * device or of the host, whichever is longer.
  */
 #include "large.h"
 
@@ -15,7 +16,8 @@ static const struct {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, .93},
              {128, 64, .80}, {64, 128, .80}, {64, 64, .60}};
 
-/* Splits of the inner dimension by 2, 4, 8 need this many values of k in each part. */
+/* The inner dimension k is split into 2, 4 or 8 parts only if each part has at least this many
+ * values. */
 static const double SPLIT_LEAST = 512;
 
 static double gemm_efficiency(const struct hm_large_case *x)
@@ -41,10 +43,11 @@ static double memory_rate(const struct hm_large_case *x)
     return x->device->bandwidth_bytes_per_s * x->constants->memory;
 }
 
-/* Factor on all rates of computing of a device with a power limit. */
+/* Returns the factor by which the power limit and a measured speed change the compute rates of a
+ * device. */
 static double power_factor(const struct hm_large_case *x)
 {
-    return sqrt(x->device->power);
+    return sqrt(x->device->power) * (x->device->speed > 0 ? x->device->speed : 1);
 }
 
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k)
@@ -70,15 +73,13 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
     return fmax(best, 2 * (m * k + k * n + m * n) / bandwidth);
 }
 
-/* Forward and backward seconds. */
+/* Seconds of the forward and of the backward pass. */
 struct pair {
     double forward, backward;
 };
 
-/*
- * A linear map of `rows` tokens from k to n values: one product forward, two backward. Weights that
- * are not trained need no gradient of their own.
- */
+/* Returns the seconds of a linear map of `rows` tokens from k to n values: one product forward, two
+ * backward. Weights that are not trained need no gradient. */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
 {
@@ -93,7 +94,7 @@ static void pair_add(struct pair *sum, struct pair term, double times)
     sum->backward += times * term.backward;
 }
 
-/* Peak rate of the linear maps of layers in the number format of the job. */
+/* Returns the peak rate of the linear maps, in the number format of the job. */
 static double linear_peak(const struct hm_large_case *x)
 {
     const struct hm_large_device *d = x->device;
@@ -123,7 +124,7 @@ static double flash_efficiency(const struct hm_large_case *x)
     return new ? c->flash3_blackwell : c->flash3_hopper;
 }
 
-/* One batched product of attention without a fused kernel, of one head. */
+/* Returns the seconds of one batched attention product of one head, without a fused kernel. */
 static double score_product(const struct hm_large_case *x, double rows, double n, double k)
 {
     double rate = x->device->flops_16 * gemm_efficiency(x) * power_factor(x);
@@ -146,13 +147,13 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
     }
     double efficiency = flash_efficiency(x) * power_factor(x) * pow(fmin(1, d / 128), .4) * rows /
                         (rows + 256) * (l->context > 1 ? x->constants->context : 1);
-    /* The causal half of the matrix; an encoder computes all of it. */
+    /* Causal attention computes half of the matrix; an encoder computes all of it. */
     double flop = (w->network->encoder ? 4 : 2) * heads * d * rows * s;
     double forward = flop / (x->device->flops_16 * efficiency);
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
 }
 
-/* The linear maps of attention. */
+/* Returns the seconds of the linear maps of attention. */
 static struct pair attention_maps(const struct hm_large_case *x, const struct hm_layout *l,
                                   double rows)
 {
@@ -178,7 +179,8 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
     return sum;
 }
 
-/* The two products of a feed-forward layer of `width` values; the gate doubles the first one. */
+/* Returns the seconds of the products of a feed-forward layer of `width` values; a gate doubles the
+ * first product. */
 static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
 {
     const struct hm_transformer *net = x->work->network;
@@ -189,7 +191,8 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
     return sum;
 }
 
-/* Without fused kernels, a gated network has more operators: norms, rotary positions, the gate. */
+/* Without fused kernels, a gated network has more operators: for norms, rotary positions and the
+ * gate. */
 static double gated_factor(const struct hm_large_case *x)
 {
     return x->work->software == HM_SOFTWARE_EAGER && x->work->network->gated
@@ -206,7 +209,7 @@ static double traffic_factor(const struct hm_large_case *x)
                                                                        : c->traffic_compiled);
 }
 
-/* The routed and shared experts with the permutation of tokens. */
+/* Returns the seconds of the routed and shared experts, including the permutation of tokens. */
 static struct pair expert_maps(const struct hm_large_case *x, const struct hm_layout *l,
                                double rows, double split)
 {
@@ -225,7 +228,7 @@ static struct pair expert_maps(const struct hm_large_case *x, const struct hm_la
     return sum;
 }
 
-/* Seconds of the operations between products, forward. */
+/* Returns the forward seconds of the operations between products. */
 static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                            double split, bool expert)
 {
@@ -237,7 +240,7 @@ static double traffic_time(const struct hm_large_case *x, const struct hm_layout
     return rows * (outside + inside) * traffic_factor(x) / memory_rate(x);
 }
 
-/* Launch cost of one layer on the host. */
+/* Returns the seconds that the host needs to launch the kernels of one layer. */
 static struct pair host_time(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
 {
     static const struct pair operators[] = {[HM_SOFTWARE_TUNED] = {24, 44},
@@ -280,7 +283,8 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
     layer->host_backward = host.backward;
 }
 
-/* Communication of tensor parallelism in one pass: two all-reduces, one in a layer with experts. */
+/* Returns the communication time of tensor parallelism in one pass: two all-reduces, or one in a
+ * layer with experts. */
 static double tensor_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                           bool expert)
 {
@@ -291,7 +295,7 @@ static double tensor_time(const struct hm_large_case *x, const struct hm_layout 
            (x->work->overlap_tensor ? 1 - x->constants->overlap_tensor : 1);
 }
 
-/* Dispatch and combine of tokens to experts in one pass. */
+/* Returns the time of one pass to send tokens to their experts and to collect the results. */
 static double expert_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                           double split)
 {
@@ -310,7 +314,8 @@ static double expert_time(const struct hm_large_case *x, const struct hm_layout 
     return 2 * (fmax(across, spread) + 2 * c->link_s);
 }
 
-/* The part of an exchange of keys and values that the attention core does not hide. */
+/* Returns the part of the exchange of keys and values that does not overlap with the attention
+ * core. */
 static double context_shown(double exchange, double core)
 {
     return fmax(0, exchange - core) + .1 * fmin(exchange, core);

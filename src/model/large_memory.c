@@ -1,11 +1,12 @@
 /*
- * Memory of the fullest worker: states (weights, gradients, optimizer) after sharding, activations
- * that are kept for the backward pass, logits, buffers.
+ * The memory of the fullest worker: states (weights, gradients, optimizer) after sharding,
+ * activations that are kept for the backward pass, logits and buffers.
  *
- * Kept per layer and token, in bytes: outside the tensor split 4 h for inputs of norms, 4 h for
- * their outputs (2 h in 8 bits) and 2 h for dropout masks; inside it queries, keys, values, the
- * output of attention, the feed-forward layer and, without a fused kernel, the scores. A pipeline
- * stage holds as many micro-batches as there are stages after it.
+ * Each layer keeps per token, with hidden size h: 4 h bytes for inputs of norms, 4 h for their
+ * outputs (2 h in 8 bits) and 2 h for dropout masks, which tensor parallelism does not split; and
+ * queries, keys, values, the output of attention, the feed-forward layer and, without a fused
+ * kernel, the scores, which it does split. A pipeline stage holds as many micro-batches as there
+ * are stages after it.
  */
 #include <math.h>
 
@@ -29,12 +30,13 @@ struct hm_large_stages hm__large_stages(double layers, double stages, double hea
     return best;
 }
 
-/* Bytes that one layer keeps per token: everything, and what remains with recomputation. */
+/* Bytes that one layer keeps per token: without recomputation (whole), and with it (remains). */
 struct kept {
     double whole, remains;
 };
 
-/* Bytes per hidden value that a gated network keeps in addition, where norms are not fused. */
+/* Returns the additional bytes per hidden value that a gated network keeps if norms are not
+ * fused. */
 static double extra_kept(const struct hm_large_case *x, const struct hm_layout *l)
 {
     const struct hm_large_work *w = x->work;
@@ -76,12 +78,12 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
     }
 }
 
-/* Parameters on the fullest worker: layers of a stage, and tables. */
+/* Number of parameters on the fullest worker, in the layers of its stage and in tables. */
 struct held {
-    double dense, expert; /* Of all layers of the stage. */
-    double one;           /* Of one layer. */
+    double dense, expert; /* Parameters of all layers of the stage. */
+    double one;           /* Parameters of one layer. */
     double tables;
-    double layers; /* Layers of the stage. */
+    double layers; /* Number of layers of the stage. */
 };
 
 static struct held count_held(const struct hm_large_work *w, const struct hm_layout *l)
@@ -172,7 +174,7 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
     if (held.expert > 0)
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     if (zero == 3)
-        m.weights += 8 * held.one + 6 * held.tables; /* Gathered layers and tables. */
+        m.weights += 8 * held.one + 6 * held.tables; /* Adds gathered layers and tables. */
     set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =

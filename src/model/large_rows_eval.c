@@ -6,12 +6,12 @@
 
 #include "err.h"
 
-/* In a sweep of at least this many layouts, a run slower than this share of the fastest one is not
- * compared. */
+/* In a sweep of at least SWEEP_ROWS layouts, a run is not compared if its speed is below this share
+ * of the speed of the fastest run. */
 enum { SWEEP_ROWS = 10 };
 static const double HEALTHY_SHARE = .4;
 
-/* Returns the largest power of two that fits as a micro-batch. */
+/* Returns the largest power of two that fits in memory as the micro-batch. */
 static double fill_memory(const struct hm_large_row *row, const struct hm_large_device *device)
 {
     const struct hm_large_case situation = {device, &row->work, hm__large_fitted()};

@@ -1,24 +1,25 @@
 /*
- * One training step: the slots of the pipeline, what data parallelism and sharding show, and the
- * optimizer.
+ * The time of one training step: the slots of the pipeline, the communication of data parallelism
+ * and sharding that does not overlap with computing, and the optimizer.
  *
- * pipe = m w + (sum of all stages - w)/v + messages, w being the slowest stage, m the number of
- * micro-batches and v the chunks per stage. ZeRO-3 overlaps its traffic with computing by a norm:
- * (F^g + AG^g)^(1/g). step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes).
+ * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
+ * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computing (F
+ * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g). step =
+ * (pipe + data + optimizer + fixed) (1 + jitter log2 nodes).
  */
 #include <math.h>
 
 #include "large.h"
 
-/* Seconds of one micro-batch of a mean layer, by part. */
+/* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward;           /* Longer of device and host, with recomputation. */
-    double comm_forward, comm_backward; /* Communication shown. */
+    double forward, backward;           /* Time of the device or the host, whichever is longer. */
+    double comm_forward, comm_backward; /* Communication that is not overlapped. */
     double attention, traffic, host;    /* Parts of forward + backward. */
-    double tensor, expert, context;     /* Communication of both passes. */
+    double tensor, expert, context;     /* Communication of both passes, by kind. */
 };
 
-/* Seconds that the backward pass computes again. */
+/* Returns the seconds of the recomputation in the backward pass. */
 static double again_time(const struct hm_large_layer *a, enum hm_recompute recompute)
 {
     switch (recompute) {
@@ -44,11 +45,10 @@ static double host_again(const struct hm_large_layer *a, enum hm_recompute recom
                                             : .4 * a->host_forward;
 }
 
-/*
- * Seconds that one layer's gradients take to be added to their sum over micro-batches, where no
- * fused product does it: gradients are read, and the sum is read and written. Weights in 32 bits
- * are converted before each pass. With ZeRO-3 the sum is sharded.
- */
+/* Returns the seconds in which the gradients of one layer are added to their sum over
+ * micro-batches, if this is not part of a fused product: the gradients are read, and the sum is
+ * read and written. Weights in 32 bits are converted before each pass. With ZeRO-3, the sum is
+ * sharded. */
 static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
                               double batches, bool expert)
 {
@@ -88,7 +88,7 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
     mean->context += a->share * (a->context_backward + a->context_forward * (1 + again));
 }
 
-/* Parameters of one kind on one worker, and the workers that hold copies of them. */
+/* Parameters of one kind on one worker, and the number of workers that hold copies of them. */
 struct group {
     double count, ranks, per_node;
 };
@@ -121,7 +121,7 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
     return count;
 }
 
-/* Returns the seconds of a collective of `bytes` per parameter over all groups. */
+/* Returns the seconds of a collective that sends `bytes` per parameter, summed over all groups. */
 static double groups_time(const struct hm_large_case *x, const struct group *groups, int count,
                           double bytes, double passes)
 {
@@ -159,7 +159,7 @@ static double norm_sum(double a, double b, double p)
     return large > 0 ? large * pow(1 + pow(small / large, p), 1 / p) : 0;
 }
 
-/* Seconds that ZeRO-3 adds to a step of `batches` micro-batches. */
+/* Returns the seconds that ZeRO-3 adds to a step of `batches` micro-batches. */
 static double sharded_time(const struct hm_large_case *x, const struct hm_layout *l,
                            const struct hm_large_times *t, const struct mean_layer *mean,
                            double batches, const struct group *all, int count)
@@ -190,7 +190,8 @@ static double sharded_time(const struct hm_large_case *x, const struct hm_layout
     return time;
 }
 
-/* What remains of `x` seconds of traffic after `window` seconds of computing per chunk. */
+/* Returns the part of x seconds of communication that does not overlap, if each chunk computes for
+ * `window` seconds. */
 static double shown_time(double x, double window, const struct hm_layout *l)
 {
     double v = l->interleave;
@@ -198,7 +199,8 @@ static double shown_time(double x, double window, const struct hm_layout *l)
     return fmax(fmax(.05 * x / v, x / v - window), x - window * (1 + l->pipeline * (v - 1)));
 }
 
-/* Sharding within nodes: sum in the node, then between nodes, each worker its part. */
+/* Returns the seconds of gradient sums with sharding within nodes: a sum inside each node, then
+ * between nodes, where each worker sums its own part. */
 static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
 {
     double sum = 0;
@@ -221,7 +223,8 @@ static double in_node_gather(const struct hm_large_case *x, const struct group *
     return sum;
 }
 
-/* Seconds of gradient sums and weight gathers that a step shows with ZeRO 0 to 2. */
+/* Returns the seconds of gradient sums and weight gathers that do not overlap, for ZeRO stages 0 to
+ * 2. */
 static double data_time(const struct hm_large_case *x, const struct hm_layout *l,
                         const struct mean_layer *mean, const struct group *groups, int count)
 {
@@ -259,7 +262,7 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 
-/* Sets the time of the pipeline and its parts; returns its seconds. */
+/* Sets the parts of the step that belong to the pipeline; returns the seconds of the pipeline. */
 static double pipeline_time(const struct hm_large_case *x, const struct hm_layout *l,
                             const struct hm_large_times *t, const struct mean_layer *mean,
                             double batches, struct hm_large_step *s)
@@ -300,7 +303,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     double batches = hm__layout_micro_batches(&l, x->work->batch);
 
     if (l.zero == 3 && l.pipeline > 1)
-        l.zero = 2; /* A pipeline keeps gathered weights over its micro-batches. */
+        l.zero = 2; /* A pipeline keeps the gathered weights for all micro-batches. */
     for (int i = 0; i < 2; i++)
         if (times->layers[i].share > 0)
             add_layer(&mean, &times->layers[i], l.recompute,

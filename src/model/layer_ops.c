@@ -15,17 +15,17 @@
 #include <math.h>
 #include <string.h>
 
-/* One layer on a device with a batch: the arguments of every function below. */
+/* The layer, the device and the batch that all functions below use, and the resulting times. */
 struct ops {
     const struct hm_device *d;
     const struct hm_count *l;
     const struct hm_layer_place *place;
-    double b;                                /* Samples. */
+    double b;                                /* Number of samples. */
     double in, out;                          /* Values read and written by b samples. */
     double a;                                /* Bytes of an activation. */
-    double wide;                             /* Bytes of a value that mixed precision keeps wide. */
-    bool mixed;                              /* Weights are wider than the values of products. */
-    double forward_ops, backward_ops, casts; /* Operations of the host. */
+    double wide;                             /* Bytes of values that stay in 32 bits. */
+    bool mixed;                              /* Weights are wider than activations. */
+    double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
     struct hm_layer_step step;
 };
 
@@ -42,7 +42,7 @@ static void ops_host(struct ops *o, double forward, double backward, double cast
     o->casts += casts;
 }
 
-/* The conversions of the weights of a product, and of its gradient. */
+/* Adds the conversions of the weights of a product and of their gradient. */
 static void ops_cast_weights(struct ops *o, double weights)
 {
     if (!o->mixed)
@@ -51,7 +51,7 @@ static void ops_cast_weights(struct ops *o, double weights)
     o->step.backward_s += hm__device_stream(o->d, 6 * weights, o->d->k->stream);
 }
 
-/* One fully connected map of `rows` rows from `in` to `out` values, with its two gradients. */
+/* Adds a fully connected map of `rows` rows from `in` to `out` values, with its two gradients. */
 static void ops_linear(struct ops *o, double rows, double in, double out, bool bias)
 {
     o->step.forward_s += hm__device_gemm(o->d, rows, out, in, 1);
@@ -71,13 +71,15 @@ static void ops_dense(struct ops *o)
     const struct hm_count *next = o->place->next;
 
     ops_linear(o, rows, in, o->l->layer->units, o->l->layer->bias != HM_BIAS_NONE);
-    /* The input of a product in a sequence comes from a wide normalisation or sum. */
+    /* In a sequence, the input comes from a normalisation or a sum in 32 bits and must be
+     * converted. */
     if (o->mixed && sequence) {
         o->step.forward_s += ops_stream(o, 3 * o->in);
         o->step.backward_s += ops_stream(o, 3 * o->in);
     }
     ops_host(o, 2, 2.5, sequence ? 5 : 4);
-    /* An addition does not need its inputs again; everything else does. */
+    /* The output is kept for the next layer, except if that is an addition, which does not need
+     * it. */
     if (!next || strcmp(next->name, "add") != 0)
         o->step.kept_bytes += o->out * o->a;
 }
@@ -123,7 +125,7 @@ static void ops_norm(struct ops *o)
     }
     double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
     o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
-    /* One kernel for the gradient of the input and one for those of scale and shift. */
+    /* One kernel computes the gradient of the input, another those of scale and shift. */
     o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
                           hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
     ops_host(o, 1.2, 1.5, 1);
@@ -154,7 +156,7 @@ static void ops_activation(struct ops *o)
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a + (drop ? o->out : 0));
     o->step.backward_s += ops_stream(o, 3 * o->out * o->a);
     ops_host(o, 1, 1, 0);
-    /* A rectifier works in place on images; dropout keeps a mask of bytes. */
+    /* A rectifier works in place on images; dropout keeps a mask with one byte per value. */
     o->step.kept_bytes += drop ? o->out : image && clamp ? 0 : o->out * o->a;
 }
 
@@ -217,7 +219,7 @@ static void ops_attention(struct ops *o)
         hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, false);
     o->step.backward_s +=
         hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, true);
-    /* Splitting into heads and joining them copies values; inputs are converted. */
+    /* Splitting into heads and joining them copies values, and inputs are converted. */
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
@@ -236,10 +238,8 @@ static void ops_embedding(struct ops *o)
     o->step.kept_bytes += o->out * 4;
 }
 
-/*
- * Recurrent layers multiply the inputs of all steps at once, and then the state step by step; each
- * step is a from product that waits for the previous one.
- */
+/* Recurrent layers multiply the inputs of all steps at once. The products with the state are made
+ * step by step, because each waits for the previous one. */
 static void ops_recurrent(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
@@ -257,7 +257,7 @@ static void ops_recurrent(struct ops *o)
     o->step.kept_bytes += (gates + 2) * o->out * o->a;
 }
 
-/* The loss over the outputs of the last layer, in 32 bits. */
+/* Adds the loss over the outputs of the last layer, in 32 bits. */
 static void ops_loss(struct ops *o)
 {
     double bytes = o->d->k->loss_bytes * o->out * (o->d->software == HM_SOFTWARE_EAGER ? 1 : 0.6);
@@ -265,11 +265,11 @@ static void ops_loss(struct ops *o)
     o->step.forward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);
     o->step.backward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);
     ops_host(o, 4, 3, 1);
-    /* Logits, their logarithms and the gradients of both, wide. */
+    /* The logits, their logarithms and the gradients of both are kept in 32 bits. */
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Factor on the time of the host that the software needs. */
+/* Returns the factor of the software on the time of the host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1
@@ -338,7 +338,8 @@ double hm__layer_tensors(const struct hm_count *l)
 double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, double parameters)
 {
     bool eager = d->software == HM_SOFTWARE_EAGER;
-    /* Bytes for each parameter: one kernel for each arithmetic operation, or one kernel in all. */
+    /* Bytes moved per parameter: with one kernel for each arithmetic operation (eager), or with a
+     * single fused kernel. */
     double bytes = optimizer == HM_OPTIMIZER_SGD        ? 12
                    : optimizer == HM_OPTIMIZER_MOMENTUM ? (eager ? 32 : 20)
                                                         : (eager ? 90 : 28);

@@ -4,27 +4,28 @@
 
 #include "device.h"
 
-/* What one layer takes for b samples. Times of the device and of the host that launches. */
+/* Times of one layer for b samples: those of the device, and those of the host that launches
+ * kernels. */
 struct hm_layer_step {
     double forward_s, backward_s; /* Seconds of the device. */
     double forward_host_s, backward_host_s;
     double kept_bytes; /* Bytes that the layer keeps from forward to backward. */
 };
 
-/* The position of a layer that changes its operations. */
+/* Properties of the position of a layer in the network that change its operations. */
 struct hm_layer_place {
-    bool first;                  /* The gradient of the input is not needed. */
-    bool last;                   /* The loss is computed from the outputs. */
+    bool first;                  /* The gradient of the layer's input is not needed. */
+    bool last;                   /* The layer is the last; the loss is computed from its outputs. */
     const struct hm_count *next; /* The next layer; NULL at the end. */
 };
 
 struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct hm_count *layer,
                                    const struct hm_layer_place *place, double b);
-/* Seconds of the device and of the host for the update of the parameters. */
+/* Return the seconds of the device, and of the host, for the update of the parameters. */
 double hm__update_time(const struct hm_device *device, enum hm_optimizer optimizer,
                        double parameters);
 double hm__update_host_time(const struct hm_device *device, double tensors);
-/* Number of tensors of parameters that a layer has. */
+/* Returns the number of parameter tensors of a layer. */
 double hm__layer_tensors(const struct hm_count *layer);
 
 #endif

@@ -42,14 +42,29 @@ int hm__model_fail_missing(const struct hm_model *m, const char *field, const ch
     return HM_E_MISSING;
 }
 
+enum hm_math hm__model_math(const struct hm_job *job)
+{
+    bool counted = job->network && job->network->layer_count > 0 && !job->compute;
+
+    return job->math == HM_MATH_AUTO && job->precision == 32 && !counted ? HM_MATH_TF32 : job->math;
+}
+
 /* Sets the flop per second that a worker reaches: peak at the job's precision times efficiency. */
 static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
     double bits = m->job->precision;
     enum hm_math math;
-    double peak = hm__node_rate(node, m->job->math, bits, &math);
+    double peak = hm__node_rate(node, hm__model_math(m->job), bits, &math);
 
+    if (peak > 0 && m->job->math == HM_MATH_AUTO && bits == 32 &&
+        (math == HM_MATH_BF16 || math == HM_MATH_FP16)) {
+        char text[NOTE_TEXT];
+        snprintf(text, sizeof(text),
+                 "no precision is given: mixed precision, %s with 32-bit weights",
+                 hm_math_name(math));
+        hm__model_add_note(m, text);
+    }
     if (peak > 0 && bits == 16 && math == HM_MATH_FP32)
         hm__model_add_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
     if (!(peak > 0)) {
@@ -83,25 +98,41 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
+/* Says that the figures of the machine were measured, and how well. */
+static void note_measured(struct hm_model *m)
+{
+    const struct hm_calibration *c = &m->cluster->node.measured;
+    char text[NOTE_TEXT];
+
+    if (!c->date)
+        return;
+    snprintf(text, sizeof(text), "the machine was measured on %.20s", c->date);
+    if (c->uncertainty > 0)
+        snprintf(text, sizeof(text), "the machine was measured on %.20s, within %.1f %%", c->date,
+                 100 * c->uncertainty);
+    hm__model_add_note(m, text);
+}
+
 static int set_hardware(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_cluster *c = m->cluster;
 
     if (!c)
         return 0;
+    note_measured(m);
     if (model_needs_flops(m)) {
         int rc = set_flops(m, err);
         if (rc)
             return rc;
     }
-    m->wires = (struct hm_wires){.network = c->network,
+    m->wires = (struct hm_wires){.fabric = c->fabric,
                                  .link = c->node.link,
                                  .per_node = c->node.accelerators,
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
                                  .outside = hm__way_nodes(&m->variant.way) > 0};
-    m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
-    m->wires.network.latency_s *= m->variant.latency;
+    m->wires.fabric.bandwidth_bytes_per_s *= m->variant.bandwidth;
+    m->wires.fabric.latency_s *= m->variant.latency;
     return 0;
 }
 
@@ -145,8 +176,8 @@ static void set_symbols(struct hm_model *m)
     s[HM_SYMBOL_BATCH] = m->batch;
     s[HM_SYMBOL_WEIGHT] = m->job->precision / 8;
     s[HM_SYMBOL_FLOPS] = m->flops;
-    s[HM_SYMBOL_BANDWIDTH] = m->wires.network.bandwidth_bytes_per_s;
-    s[HM_SYMBOL_LATENCY] = m->wires.network.latency_s;
+    s[HM_SYMBOL_BANDWIDTH] = m->wires.fabric.bandwidth_bytes_per_s;
+    s[HM_SYMBOL_LATENCY] = m->wires.fabric.latency_s;
     if (m->cluster)
         s[HM_SYMBOL_MEMORY_BANDWIDTH] = m->cluster->node.memory_bandwidth_bytes_per_s;
     if (m->counts) {
@@ -242,7 +273,7 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    /* Number of workers; of one worker, the samples of a forward pass and the passes. */
+    /* Number of workers; samples of one forward pass of a worker; number of passes of a worker. */
     double *n, *batch, *passes;
     double *scratch; /* Buffer for the values of a formula. */
     double *forward; /* Seconds of the forward pass, if the layers are known. */
@@ -251,8 +282,8 @@ struct eval_space {
     double *used; /* Number of workers whose gradients are used. */
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
-    double *finish; /* Seconds of a step whose buckets overlap with its backward pass, or 0. */
-    double factor;  /* All communication takes this many times as long. */
+    double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
+    double factor;  /* Factor on the time of all communication. */
     size_t count;
 };
 
@@ -279,7 +310,7 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
-/* Returns the split of the graph for n workers; the table has all n that are evaluated. */
+/* Returns the split of the graph for n workers; every n that is evaluated has one. */
 static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
 {
     assert(n >= 1 && n <= (double)m->variant.part_count);
@@ -700,7 +731,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* Communication that is not hidden; without overlap, the loop below replaces this value. */
+        /* This is the communication that does not overlap; without overlap, the loop below replaces
+         * it. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

@@ -19,7 +19,7 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   struct hm_err *err);
 void hm__model_free(struct hm_model *model);
 
-/* Fills points as hm__model_eval does, if all communication takes `factor` times as long. */
+/* Same as hm__model_eval, but all communication takes `factor` times as long. */
 int hm__model_eval_slowed(const struct hm_model *model, struct hm_point *points, size_t count,
                           double factor, struct hm_err *err);
 /*

@@ -8,7 +8,7 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
 {
     for (size_t k = HM_SYMBOL_BATCH; f && k < HM_SYMBOL_COUNT; k++) {
         bool known =
-            k == HM_SYMBOL_LATENCY ? m->wires.network.bandwidth_bytes_per_s > 0 : m->symbols[k] > 0;
+            k == HM_SYMBOL_LATENCY ? m->wires.fabric.bandwidth_bytes_per_s > 0 : m->symbols[k] > 0;
         if (known || !hm__formula_uses(f, k))
             continue;
         hm__fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
@@ -30,9 +30,9 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
         if (m->steps[i].time)
             continue;
         bool one_node = m->cluster && m->cluster->max_nodes == 1 && !m->wires.outside;
-        if (!m->cluster || (!(m->wires.network.bandwidth_bytes_per_s > 0) && !one_node))
-            return hm__model_fail_missing(m, "cluster.network", "the cluster has no network",
-                                          "give cluster.network, e.g. 10gbe", err);
+        if (!m->cluster || (!(m->wires.fabric.bandwidth_bytes_per_s > 0) && !one_node))
+            return hm__model_fail_missing(m, "cluster.fabric", "the cluster has no fabric",
+                                          "give cluster.fabric, e.g. 10gbe", err);
         if (m->wires.per_node > 1 && !(m->wires.link.bandwidth_bytes_per_s > 0))
             return hm__model_fail_missing(m, "cluster.link",
                                           "several accelerators need a link between them",

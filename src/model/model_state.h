@@ -24,7 +24,8 @@ struct hm_model {
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
     size_t step_count;
-    /* stragglers: NULL if all workers are equally fast; own_stragglers: NULL if that is shared. */
+    /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
+     * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
@@ -38,6 +39,12 @@ struct hm_model {
 };
 
 void hm__model_add_note(struct hm_model *m, const char *text);
+/*
+ * The number format that the job asks for. HM_MATH_AUTO at 32 bits means mixed precision for
+ * networks with layers only; formulas, totals and graphs keep the rate of 32 bits, since a fraction
+ * of the rate of matrix units says little about them.
+ */
+enum hm_math hm__model_math(const struct hm_job *job);
 int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
                            const char *hint, struct hm_err *err);
 /* Checks that formulas have the quantities they use, and that communication has its links. */
@@ -45,19 +52,17 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
 /* Decides whether steps are modelled by their operations, and how they overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
-/* Whether a step is an all-reduce of gradients that goes out in buckets. */
+/* Whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
 /* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
-/* Seconds of a step of the slowest of n workers, which makes `passes` forward and backward passes
- * with b samples each, without communication; also the memory of a worker. */
+/* Computes the seconds of a step without communication on the slowest of n workers, which makes
+ * `passes` forward and backward passes with b samples each, and the memory of a worker. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
-/*
- * Communication of all buckets among n workers that make `passes` passes with b samples each. end_s
- * is the time of the whole step, if its last backward pass overlaps with the communication. All
- * communication takes `factor` times as long as the wires say.
- */
+/* Computes the communication of all buckets among n workers that make `passes` passes with b
+ * samples each. end_s is the time of the whole step if its last backward pass overlaps with the
+ * communication. All communication takes `factor` times as long as the links alone require. */
 int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,
                          enum hm_scheme scheme, const struct hm_wires *wires,
                          struct hm_step_sent *ret_sent, struct hm_err *err);

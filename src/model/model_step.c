@@ -1,7 +1,7 @@
 /*
  * The model of a job whose steps are timed by their operations: a network with layers on an
  * accelerator that the catalog describes. Jobs that state flops or an efficiency themselves are
- * timed by their layers and that rate, as before (layer_time.c).
+ * timed by their layers at that rate (layer_time.c).
  */
 #include "model_step.h"
 
@@ -12,9 +12,26 @@
 #include "model_state.h"
 
 static const double BUCKET_BYTES = 25e6;
-/* Memory that an accelerator's driver and the libraries keep for themselves, and the share that
- * fragmentation adds to the memory of a step. */
+/* Bytes of memory that the driver and the libraries of an accelerator keep, and the share by which
+ * fragmentation increases the memory of a step. */
 static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
+
+/* Describes the accelerator; false where steps are not modelled by their operations. */
+static bool step_device_init(struct hm_device *device, const struct hm_job *job,
+                             const struct hm_cluster *cluster, const struct hm_constants *constants)
+{
+    return cluster && cluster->roofline && !job->compute && job->network &&
+           job->network->layer_count > 0 &&
+           hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
+                           job->software, constants);
+}
+
+bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster)
+{
+    struct hm_device device;
+
+    return step_device_init(&device, job, cluster, NULL);
+}
 
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
@@ -24,11 +41,7 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     double bucket = job->bucket_bytes > 0 ? job->bucket_bytes : BUCKET_BYTES;
 
     *ret_table = NULL;
-    if (!cluster || !cluster->roofline || job->compute || !job->network ||
-        job->network->layer_count == 0)
-        return 0;
-    if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
-                         constants))
+    if (!step_device_init(&device, job, cluster, constants))
         return 0;
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
@@ -51,7 +64,7 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
         m->overlap = HM_OVERLAP_BUCKETS;
     if (m->job->overlap == HM_OVERLAP_LAYERS)
         m->overlap = HM_OVERLAP_BUCKETS;
-    /* The memory of a step is linear in its samples. */
+    /* The memory of a step is linear in its number of samples, so two evaluations are enough. */
     struct hm_step_parts one, two;
     int rc = hm__step_table_eval(m->table, 1, &one, err);
     if (rc == 0)
@@ -81,7 +94,7 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
            t->scheme != HM_SCHEME_PARAMETER_SERVER;
 }
 
-/* Factor by which the slowest of n workers is slower than one. */
+/* Returns the factor by which the slowest of n workers is slower than a single worker. */
 static double model_jitter(const struct hm_model *m, double n)
 {
     return 1 + hm__step_table_device(m->table)->k->jitter * log2(n);
@@ -126,10 +139,10 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
     }
     double computed = (parts.forward_s + parts.backward_s) / speed;
     double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts.backward_s / speed);
-    /* Kernels of collectives take processors and memory bandwidth from those that compute. */
+    /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
-    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send nothing. */
+    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send no gradients. */
     ret_sent->end_s *= model_jitter(m, n);
     return 0;
 }

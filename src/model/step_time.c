@@ -1,9 +1,9 @@
 /*
  * A training step: forward, backward, update. The device runs the operations of the layers one
- * after another; the host launches them. Both work at the same time, so a step takes the longer of
- * the host's and the device's time. Gradients are collected in buckets in the order of the backward
- * pass; the all-reduce of a bucket starts when it is full and the previous one has ended (PyTorch's
- * DistributedDataParallel, Li et al. 2020).
+ * after another; the host launches them. Both work at the same time, so a step takes the time of
+ * the host or of the device, whichever is longer. Gradients are collected in buckets in the order
+ * of the backward pass; the all-reduce of a bucket starts when it is full and the previous one has
+ * ended (PyTorch's DistributedDataParallel, Li et al. 2020).
  *
  * Times are computed for batches of 2^k and 3*2^k samples and interpolated linearly between them.
  */
@@ -19,27 +19,27 @@
 enum { NODES_MAX = 128, LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
-static const double FIRST_BUCKET = 1 << 20; /* Bytes; the first bucket of PyTorch is small. */
+static const double FIRST_BUCKET = 1 << 20; /* Bytes; PyTorch makes it small. */
 
-/* A layer, or several equal ones, whose times are computed once for each batch. */
+/* A kind of layer: equal layers share one kind, whose times are computed once for each batch. */
 struct step_kind {
     const struct hm_count *layer;
     struct hm_layer_place place;
 };
 
 struct hm_step_table {
-    struct hm_counts *counts; /* Owned. */
+    struct hm_counts *counts; /* Counts of the network; owned. */
     const struct hm_job *job;
     struct hm_device device;
-    struct step_kind *kinds; /* Owned, kind_count elements. */
+    struct step_kind *kinds; /* Kinds of layers, kind_count elements; owned. */
     size_t kind_count;
-    size_t *kind_of; /* Owned; the kind of each layer. */
-    int *bucket_of;  /* Owned; the bucket of each layer's gradient. */
+    size_t *kind_of; /* Kind of each layer; owned. */
+    int *bucket_of;  /* Bucket of each layer's gradient; owned. */
     size_t bucket_count;
     double bucket_bytes[HM_BUCKETS_MAX];
     double tensors;
-    struct hm_layer_step *steps;            /* Owned; times of the kinds for one batch. */
-    struct hm_step_parts *nodes[NODES_MAX]; /* Owned; NULL until needed. */
+    struct hm_layer_step *steps;            /* Times of the kinds for one batch; owned. */
+    struct hm_step_parts *nodes[NODES_MAX]; /* Made when first needed, until then NULL; owned. */
 };
 
 static bool place_equal(const struct step_kind *a, const struct hm_count *l,
@@ -54,7 +54,7 @@ static bool place_equal(const struct step_kind *a, const struct hm_count *l,
            kept;
 }
 
-/* Finds equal layers: repeated blocks share the same layer of the network. */
+/* Finds equal layers; the repetitions of a block refer to the same layer of the network. */
 static void table_find_kinds(struct hm_step_table *t)
 {
     const struct hm_counts *c = t->counts;
@@ -82,7 +82,7 @@ static void table_fill_buckets(struct hm_step_table *t, double limit)
     double weight = t->job->precision / 8;
     double room = limit > 0 ? fmin(limit, FIRST_BUCKET) : 0;
 
-    /* With more gradients than buckets, buckets grow. */
+    /* The limit of bytes is raised if there would be more than HM_BUCKETS_MAX buckets. */
     limit = fmax(limit, t->counts->parameters * weight / (HM_BUCKETS_MAX / 2));
     for (size_t i = t->counts->layer_count; i-- > 0;) {
         double bytes = t->counts->layers[i].parameters * weight;
@@ -146,11 +146,9 @@ const struct hm_device *hm__step_table_device(const struct hm_step_table *t)
     return &t->device;
 }
 
-/*
- * Peak memory for b samples: weights, the optimizer's state, workspaces of libraries, the input,
- * converted weights, and what operations keep; gradients of the last layers exist before the values
- * of the first ones are freed, so a part of the gradients counts at that peak too.
- */
+/* Returns the peak memory for b samples: weights, the optimizer's state, workspaces of libraries,
+ * the input, converted weights, and values that operations keep. Gradients of the last layers exist
+ * before the values of the first layers are freed, so a part of the gradients is included. */
 static double table_memory(const struct hm_step_table *t, double b, double kept)
 {
     const struct hm_shape *in = &t->job->network->input;
@@ -200,7 +198,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     }
 }
 
-/* Batch of a node of the table: 1, 1.5, 2, 3, 4, 6, 8, ... */
+/* Returns the batch of entry i of the table: 1, 1.5, 2, 3, 4, 6, 8, ... */
 static double node_batch(size_t i)
 {
     return ldexp(i % 2 ? 1.5 : 1, (int)(i / 2));

@@ -13,9 +13,9 @@ enum { HM_BUCKETS_MAX = 256 };
 /* The parts of a step for one batch. The parts add up to the time of a step on one worker. */
 struct hm_step_parts {
     double forward_s, backward_s, update_s;
-    double host_s, device_s; /* Totals of the host and of the device; the longer one counts. */
-    double memory_bytes;     /* Peak memory, without the context of the framework. */
-    double ready_s[HM_BUCKETS_MAX]; /* When each bucket is full, after the start of the step. */
+    double host_s, device_s;        /* Total seconds of host and device; the longer one counts. */
+    double memory_bytes;            /* Peak memory, without the context of the framework. */
+    double ready_s[HM_BUCKETS_MAX]; /* Seconds from the step's start until each bucket is full. */
 };
 
 /*
@@ -41,15 +41,14 @@ int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_pa
 /* Communication of a step on n workers. */
 struct hm_step_sent {
     double latency_s, bandwidth_s; /* Sums over all buckets. */
-    double end_s; /* When the last bucket has been reduced, after the start of the step. */
+    double end_s; /* Seconds from the start of the step until the last bucket has been reduced. */
     enum hm_scheme scheme;
 };
 
-/*
- * All-reduces of all buckets among n workers. Each starts when its bucket is full and the previous
- * one has ended. HM_SCHEME_BEST is the choice of a collective library. speed divides the times at
- * which buckets are full; factor multiplies the times of the all-reduces.
- */
+/* Computes the all-reduces of all buckets among n workers. Each starts when its bucket is full and
+ * the previous one has ended. HM_SCHEME_BEST means the scheme that a collective library would
+ * choose. The times at which buckets are full are divided by `speed`; the times of the all-reduces
+ * are multiplied by `factor`. */
 struct hm_step_sent hm__step_table_send(const struct hm_step_table *table,
                                         const struct hm_step_parts *parts, double n, double speed,
                                         double factor, enum hm_scheme scheme,

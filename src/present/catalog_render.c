@@ -11,7 +11,7 @@
 const char *hm__catalog_heading(enum hm_catalog_kind kind)
 {
     static const char *const headings[] = {
-        "machine                    workers             memory    network      $/h\n",
+        "machine                    workers             memory     fabric      $/h\n",
         "fabric              bandwidth    latency\n",
         "network                  parameters forward flop\n",
         "accelerator                                    memory\n"};
@@ -39,8 +39,8 @@ void hm__render_machine_line(struct hm_text *out, const char *name, const struct
         hm__show_flops(known_flops(&c->node), flops);
     if (c->node.memory_bytes > 0)
         hm__show_bytes(c->node.memory_bytes, memory);
-    if (c->network.bandwidth_bytes_per_s > 0)
-        hm__show_rate(c->network.bandwidth_bytes_per_s, rate);
+    if (c->fabric.bandwidth_bytes_per_s > 0)
+        hm__show_rate(c->fabric.bandwidth_bytes_per_s, rate);
     if (c->node.price_per_s >= 0)
         hm__show_money(c->node.price_per_s * 3600, price);
     hm__text_addf(out, "%-26s %3g x %-13s %-9s %-12s %-8s %s\n", name, c->node.accelerators, flops,
@@ -69,8 +69,8 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         {"workers", c->node.accelerators, hm__show_number},
         {"link", c->node.link.bandwidth_bytes_per_s, hm__show_byte_rate},
         {"link latency", c->node.link.latency_s, hm__show_time},
-        {"network", c->network.bandwidth_bytes_per_s, hm__show_rate},
-        {"latency", c->network.latency_s, hm__show_time},
+        {"fabric", c->fabric.bandwidth_bytes_per_s, hm__show_rate},
+        {"latency", c->fabric.latency_s, hm__show_time},
     };
     char shown[HM_SHOWN];
 
@@ -82,6 +82,11 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
                                            : "not known");
     if (c->assumed)
         hm__text_addf(out, "%-16s %s\n", "assumed", c->assumed);
+    if (c->node.measured.date && c->node.measured.uncertainty > 0)
+        hm__text_addf(out, "%-16s %s, within %.1f %%\n", "measured", c->node.measured.date,
+                      100 * c->node.measured.uncertainty);
+    else if (c->node.measured.date)
+        hm__text_addf(out, "%-16s %s\n", "measured", c->node.measured.date);
 }
 
 /* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */
@@ -109,8 +114,8 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "accelerators", n->accelerators);
     put_figure(json, "link_bandwidth_bytes_per_s", n->link.bandwidth_bytes_per_s);
     put_figure(json, "link_latency_s", n->link.latency_s);
-    put_figure(json, "bandwidth_bytes_per_s", c->network.bandwidth_bytes_per_s);
-    put_figure(json, "latency_s", c->network.latency_s);
+    put_figure(json, "bandwidth_bytes_per_s", c->fabric.bandwidth_bytes_per_s);
+    put_figure(json, "latency_s", c->fabric.latency_s);
     hm__json_put_number(json, "price_per_h", n->price_per_s >= 0 ? n->price_per_s * 3600 : NAN);
     hm__json_put_text(json, "assumed", c->assumed);
 }

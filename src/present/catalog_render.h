@@ -16,7 +16,7 @@ void hm__render_machine_line(struct hm_text *out, const char *name,
 void hm__render_machine(struct hm_text *out, const struct hm_cluster *cluster);
 void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *cluster);
 
-/* The functions below render a fabric, which is a network between machines. */
+/* The functions below render a fabric, which connects machines. */
 void hm__render_fabric_line(struct hm_text *out, const char *name, const struct hm_link *link,
                             const char *title);
 void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link);

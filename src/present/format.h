@@ -28,7 +28,7 @@ const char *hm__show_grouped(double value, char *text);
 const char *hm__show_money(double amount, char *text);
 /* Formats a size of memory, such as "14.9 GiB". */
 const char *hm__show_bytes(double bytes, char *text);
-/* Formats the rate of a network in bits, such as "10.0 Gbit/s". */
+/* Formats the rate of a fabric in bits, such as "10.0 Gbit/s". */
 const char *hm__show_rate(double bytes_per_s, char *text);
 /* Formats the rate of a memory in bytes, such as "900 GB/s". */
 const char *hm__show_byte_rate(double bytes_per_s, char *text);

@@ -1,6 +1,6 @@
 /*
- * Layouts in the words of other software; see large_emit.h. Ranks are placed as Megatron places
- * them: tensor parallelism innermost, then context, then data, pipeline outermost.
+ * Writes layouts as options of other software; see large_emit.h. Ranks are numbered as in Megatron:
+ * tensor parallelism innermost, then context, then data, pipeline outermost.
  */
 #include "large_emit.h"
 
@@ -12,7 +12,7 @@
 /* Number of nodes that an explanation lists. */
 enum { NODES_SHOWN = 16 };
 
-/* Everything that an emitter needs. */
+/* The inputs and the output of the functions that write a layout. */
 struct emitter {
     struct hm_text *out;
     const struct hm_large_job *job;
@@ -225,7 +225,7 @@ int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_j
         [HM_EMIT_TORCHTITAN] = emit_torchtitan, [HM_EMIT_ACCELERATE] = emit_accelerate,
         [HM_EMIT_TORCHRUN] = emit_torchrun,     [HM_EMIT_SBATCH] = emit_sbatch,
     };
-    const struct hm_large_choice *choice = &answer->points[answer->best];
+    const struct hm_large_choice *choice = &answer->points[answer->recommended];
     struct hm_text out = {0};
     const struct emitter e = {.out = &out,
                               .job = job,
@@ -238,7 +238,7 @@ int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_j
     return finish_text(&out, ret_text, err);
 }
 
-/* Adds one line: the first group of ranks with a stride, such as "0 8 16 24". */
+/* Adds one line about groups of `count` ranks; it lists the first group, such as "0 8 16 24". */
 static void add_group(struct hm_text *out, const char *name, double count, double stride)
 {
     if (count <= 1)
@@ -251,7 +251,7 @@ static void add_group(struct hm_text *out, const char *name, double count, doubl
 
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err)
 {
-    const struct hm_large_choice *c = &answer->points[answer->best];
+    const struct hm_large_choice *c = &answer->points[answer->recommended];
     const struct hm_layout *l = &c->layout;
     double per_node = ceil(c->n / c->nodes), inner = l->tensor * l->context;
     struct hm_text out = {0};

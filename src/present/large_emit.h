@@ -18,7 +18,7 @@ enum hm_large_emit {
  */
 int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_job *job,
                    enum hm_large_emit what, char **ret_text, struct hm_err *err);
-/* Write which ranks of the recommended layout form which groups on which nodes. */
+/* Write which ranks of the recommended layout form groups, and on which nodes the ranks are. */
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 
 #endif

@@ -10,12 +10,12 @@
 
 struct hm_advise_request {
     struct hm_trace_fields traces;
-    double loss, reach, within, budget;
+    double loss, reach, within, budget, certainty;
     int goal;
     struct hm_numbers m;
     struct hm_documents times, jobs;
     /*
-     * The fields `on`, `network` and `set`. The job is not set here; each one of `jobs` is used in
+     * The fields `on`, `fabric` and `set`. The job is not set here; each one of `jobs` is used in
      * turn.
      */
     struct hm_job_fields job;
@@ -40,6 +40,7 @@ static const struct hm_request_field fields[] = {
                     "time available, such as 60s; alone: reach the least loss"),
     HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
                     "money available, such as $5; alone: reach the least loss"),
+    HM_ROW_CERTAINTY(T, certainty),
     {.name = "goal",
      .kind = HM_REQUEST_CHOICE,
      .offset = offsetof(T, goal),
@@ -72,7 +73,7 @@ static const struct hm_request_field fields[] = {
      .choices = "@file",
      .help = "seconds of an iteration as `howmany plan` computes them"},
     HM_ROW_ON(T, job, "with a job: plan for this machine; otherwise its price"),
-    HM_ROW_NETWORK(T, job),
+    HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
                     "price of a worker, such as $0.5/h"),
@@ -111,7 +112,7 @@ static void advice_release(struct advice_parts *p)
     hm__loaded_traces_release(&p->loaded);
 }
 
-/* ---- seconds of an iteration from elsewhere ----------------------------------------------------
+/* ---- seconds of an iteration from other sources ------------------------------------------------
  */
 
 static bool has_algorithm(const struct advice_parts *p, const char *name)
@@ -278,8 +279,8 @@ static int check_request(const struct hm_advise_request *r, struct hm_err *err)
     }
     if (r->switch_cost > 0 && !r->adaptive)
         return hm__request_fail(err, "switch_cost", HM_E_CONFLICT, "this needs adaptive");
-    if (r->jobs.count == 0 && (r->job.network || r->job.set.count))
-        return hm__request_fail(err, r->job.network ? "network" : "set", HM_E_CONFLICT,
+    if (r->jobs.count == 0 && (r->job.fabric || r->job.set.count))
+        return hm__request_fail(err, r->job.fabric ? "fabric" : "set", HM_E_CONFLICT,
                                 "this needs a job");
     if (r->job.on.count > 1)
         return hm__request_fail(err, "on", HM_E_CONFLICT, "only one machine can be named here");
@@ -296,6 +297,7 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
     q.reach = r->reach;
     q.within_s = isnan(r->within) ? q.within_s : r->within;
     q.budget = isnan(r->budget) ? q.budget : r->budget;
+    q.certainty = isnan(r->certainty) ? 0 : r->certainty;
     q.goal = cost ? HM_GOAL_COST : HM_GOAL_TIME;
     q.m = r->m.values;
     q.m_count = r->m.count;

@@ -24,7 +24,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
                     "a specification sheet: what it says is known already"),
     HM_ROW_ON(T, job, "with a job: the machine to run on"),
-    HM_ROW_NETWORK(T, job),
+    HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     {.name = "n",
      .kind = HM_REQUEST_NUMBERS,

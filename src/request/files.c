@@ -28,7 +28,8 @@ static bool local_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A pipe can be read only once, so it is never recognised: its content is a table. */
+/* A pipe is never treated as a file of another tool, because recognising it would consume it; its
+ * content must be a table. */
 static bool local_is_foreign(const struct hm_import_from *from)
 {
     struct stat status;

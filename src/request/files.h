@@ -21,7 +21,8 @@ struct hm_files {
                   struct hm_import *ret_import, struct hm_err *err);
     bool (*exists)(const char *path);
     bool (*is_folder)(const char *path);
-    /* Reads a file of another tool; says whether a file is one; visits all files of a folder. */
+    /* These functions read a file of another tool, say whether a file is one, and visit all files
+     * of a folder. */
     int (*import)(const struct hm_import_from *from, struct hm_imported **ret_import,
                   struct hm_err *err);
     bool (*is_foreign)(const struct hm_import_from *from);

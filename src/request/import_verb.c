@@ -1,4 +1,4 @@
-/* The verb import: files of other tools become runs, traces, networks, clusters and jobs. */
+/* The verb import: converts files of other tools to runs, traces, networks, clusters and jobs. */
 #include <math.h>
 #include <string.h>
 
@@ -61,14 +61,14 @@ static const struct hm_request_field fields[] = {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* The files of one request and what they gave. */
+/* The files of one request and the results of reading them. */
 struct importing {
     struct hm_call *call;
     const struct hm_import_request *r;
     const struct hm_importer *as;
-    struct hm_imported **imported; /* Owned. */
+    struct hm_imported **imported; /* Results of the files; owned. */
     size_t count, room;
-    size_t skipped; /* Files of a folder that no reader recognises. */
+    size_t skipped; /* Number of files of a folder that no reader recognises. */
     bool in_folder;
 };
 
@@ -88,7 +88,7 @@ static int keep_import(struct importing *all, struct hm_imported *im, struct hm_
     return 0;
 }
 
-/* Reads one file; a file of a folder that is not recognised is left out. */
+/* Reads one file; if the file is in a folder and is not recognised, it is skipped. */
 static int import_one(void *data, const char *name, struct hm_err *err)
 {
     struct importing *all = data;
@@ -137,7 +137,8 @@ static int import_document(struct importing *all, const struct hm_document *d, s
 /* ---- what is written --------------------------------------------------------------------------
  */
 
-/* What the files give: runs before traces before documents, unless the request says it. */
+/* Returns what the verb writes: what the request names, otherwise runs, traces or a document,
+ * whichever the files give first in this order. */
 static enum import_target choose_target(const struct importing *all)
 {
     bool runs = false, traces = false,
@@ -163,7 +164,7 @@ static int fail_empty(const struct importing *all, const char *what, struct hm_e
     return HM_E_MISSING;
 }
 
-/* Adds the table of a file to the text; tables with other columns cannot be joined. */
+/* Adds the tables of all files to the text; it is an error if their columns differ. */
 static int join_tables(const struct importing *all, bool traces, struct hm_text *out,
                        struct hm_err *err)
 {

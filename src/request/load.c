@@ -28,21 +28,33 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
 
 /*
  * Sets the overrides of the job: every assignment of the field `set` and, if the cluster of the job
- * is used, the field `network`.
+ * is used, the field `fabric`.
  */
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
 {
+    const struct {
+        const char *key, *value;
+    } shorts[] = {{"batch", f->batch},
+                  {"sequence", f->sequence},
+                  {"tokens", f->tokens},
+                  {"epochs", f->epochs},
+                  {"iterations", f->iterations}};
+    enum { SHORTS = sizeof(shorts) / sizeof(shorts[0]) };
     struct hm_override *overrides =
-        hm__arena_alloc(call->arena, f->set.count + 1, sizeof(*overrides));
+        hm__arena_alloc(call->arena, f->set.count + SHORTS + 1, sizeof(*overrides));
     size_t count = 0;
 
     if (!overrides)
         return hm__fail_nomem(err);
+    for (size_t i = 0; i < SHORTS; i++)
+        if (shorts[i].value && !(overrides[count++].text = hm__arena_printf(
+                                     call->arena, "%s=%s", shorts[i].key, shorts[i].value)))
+            return hm__fail_nomem(err);
     for (size_t i = 0; i < f->set.count; i++)
         overrides[count++].text = f->set.items[i];
-    if (f->network && f->on.count == 0) {
-        overrides[count].text = hm__arena_printf(call->arena, "cluster.network=%s", f->network);
+    if (f->fabric && f->on.count == 0) {
+        overrides[count].text = hm__arena_printf(call->arena, "cluster.fabric=%s", f->fabric);
         if (!overrides[count++].text)
             return hm__fail_nomem(err);
     }
@@ -67,7 +79,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                          struct hm_job **ret_job, struct hm_err *err)
 {
     const struct hm_document *d = f->job.name ? &f->job : empty_job(call);
-    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
+    const char *network = NULL, *note = NULL;
     char *file = NULL;
 
     if (!d)
@@ -79,17 +91,26 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                            .closed = !call->context->files,
                            .timed = timed};
     int rc = job_overrides(call, f, &spec, err);
-    bool foreign = rc == 0 && hm__is_foreign(call, d);
-    if (foreign) {
+    if (rc == 0)
+        rc = hm__find_network(call, d, &network, err);
+    bool foreign = rc == 0 && !network && hm__is_foreign(call, d);
+    if (network) {
+        rc = hm__load_network_job(call, network, &spec, &note, err);
+    } else if (foreign) {
         rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
         spec.text = file;
-        spec.source = "the imported job"; /* YAML, whatever the name of the file is. */
+        spec.source = "the imported job"; /* The text is YAML, whatever the file is called. */
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
+        if (rc)
+            hm__hint_network(call, d, err);
     }
+    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
     if (rc == 0)
         rc = hm__job_read(catalog, &spec, ret_job, err);
+    if (rc == 0)
+        (*ret_job)->note = note;
     hm_text_free(file);
     return rc;
 }
@@ -121,7 +142,7 @@ static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
 
 /*
  * Sets the overrides of a machine: the keys of the field `set` that begin with "cluster.", and the
- * field `network`.
+ * field `fabric`.
  */
 static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f,
                              struct hm_spec *spec, struct hm_err *err)
@@ -135,8 +156,8 @@ static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f
     for (size_t i = 0; i < f->set.count; i++)
         if (strncmp(f->set.items[i], "cluster.", 8) == 0)
             overrides[count++].text = f->set.items[i] + 8;
-    if (f->network) {
-        overrides[count].text = hm__arena_printf(call->arena, "network=%s", f->network);
+    if (f->fabric) {
+        overrides[count].text = hm__arena_printf(call->arena, "fabric=%s", f->fabric);
         if (!overrides[count++].text)
             return hm__fail_nomem(err);
     }
@@ -184,10 +205,8 @@ struct kept_key {
     bool has; /* The machine gives the key itself. */
 };
 
-/*
- * Lists the names of the keys that the job gives and that the machine has (`has` is true) or does
- * not have; `text` gets "price and network".
- */
+/* Writes the names of the keys that the job gives and that the machine has (`has` is true) or lacks
+ * (`has` is false), such as "price and fabric". */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
 {
@@ -217,7 +236,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     const struct kept_key keys[] = {
         {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0},
         {HM_CLUSTER_PRICE, "price", c->node.price_per_s >= 0},
-        {HM_CLUSTER_NETWORK, "network", c->network.bandwidth_bytes_per_s > 0},
+        {HM_CLUSTER_FABRIC, "fabric", c->fabric.bandwidth_bytes_per_s > 0},
         {HM_CLUSTER_EFFICIENCY, "efficiency", c->node.efficiency > 0},
         {HM_CLUSTER_STRAGGLERS, "stragglers",
          slow->spread > 0 || slow->chance > 0 || slow->slow_nodes > 0 || slow->speed_count > 0},
@@ -229,9 +248,9 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
         c->max_nodes = job->max_nodes;
     if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))
         c->node.price_per_s = job->node.price_per_s;
-    if (!keys[2].has && (job->given & HM_CLUSTER_NETWORK)) {
-        c->network = job->network;
+    if (!keys[2].has && (job->given & HM_CLUSTER_FABRIC)) {
         c->fabric = job->fabric;
+        c->fabric_name = job->fabric_name;
     }
     if (!keys[3].has && (job->given & HM_CLUSTER_EFFICIENCY))
         c->node.efficiency = job->node.efficiency;
@@ -243,8 +262,9 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     list_keys(keys, KEYS, job->given, true, replaced, sizeof(replaced));
     if (!kept[0] && !replaced[0])
         return 0;
-    c->note = hm__arena_printf(call->arena, "%s%s%s%s%s", kept[0] ? "kept from the job: " : "",
-                               kept, kept[0] && replaced[0] ? "; " : "",
+    c->note = hm__arena_printf(call->arena, "%s%s%s%s%s%s%s", c->note ? c->note : "",
+                               c->note ? "; " : "", kept[0] ? "kept from the job: " : "", kept,
+                               kept[0] && replaced[0] ? "; " : "",
                                replaced[0] ? "replaced by the machine's own: " : "", replaced);
     return c->note ? 0 : hm__fail_nomem(err);
 }
@@ -285,7 +305,7 @@ const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job)
 
 int hm__check_job_fields(const struct hm_job_fields *f, bool one_machine, struct hm_err *err)
 {
-    const char *given = f->on.count ? "on" : f->network ? "network" : f->set.count ? "set" : NULL;
+    const char *given = f->on.count ? "on" : f->fabric ? "fabric" : f->set.count ? "set" : NULL;
 
     if (!f->job.name && given)
         return hm__request_fail(err, given, HM_E_CONFLICT, "this needs a job");

@@ -1,4 +1,5 @@
-/* Files of other tools where a verb expects runs, traces or a job, and how an import is shown. */
+/* Loads files of other tools if a verb expects runs, traces or a job; also shows the results of an
+ * import. */
 #include "load_import.h"
 
 #include <math.h>
@@ -153,7 +154,7 @@ int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *d,
 /* The imports of several files and folders. */
 struct collection {
     struct hm_call *call;
-    struct hm_imported **items; /* Owned. */
+    struct hm_imported **items; /* Results of the files; owned. */
     size_t count, room;
     bool in_folder;
 };

@@ -1,17 +1,20 @@
-/* Files of other tools where a verb expects runs, traces or a job. */
+/* Loads files of other tools if a verb expects runs, traces or a job. */
 #ifndef HM_LOAD_IMPORT_H
 #define HM_LOAD_IMPORT_H
 
 #include "import.h"
 #include "request.h"
 
-/* Write what was recognised, taken and left out: as text for one file, as JSON for all. */
+/* Write what was recognised, taken and left out: hm__imported_text for one file, hm__imported_json
+ * for all files. */
 void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
-/* Whether a document is a file of another tool: by its contents, or by those of its file. */
+/* Whether a document is a file of another tool, judging by its contents or, if it has only a name,
+ * by those of the named file. */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
-/* Load runs, traces or a job from files of other tools. A job's text is freed with hm_text_free. */
+/* Load runs, traces or a job from files of other tools. The text of a job is freed with
+ * hm_text_free. */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
 int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *documents,

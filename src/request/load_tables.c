@@ -153,7 +153,7 @@ static bool is_trace_folder(struct hm_call *call, const struct hm_document *d)
     return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
 }
 
-/* Loads traces from several files, or from one document that has contents. */
+/* Loads traces from several documents, or from a single document that has contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err)

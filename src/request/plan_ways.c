@@ -112,7 +112,7 @@ static void add_servers(const struct hm_platform_fields *f, struct hm_plan_ways 
         add_way(w, way);
 }
 
-/* ---- what staleness costs, from a stored fit ---------------------------------------------------
+/* ---- cost of staleness from a stored fit -------------------------------------------------------
  */
 
 static bool knows_staleness(const struct hm_g *g)

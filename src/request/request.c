@@ -47,7 +47,8 @@ static bool is_name(const char *name, const char *written)
 const struct hm_request_field *hm__verb_field(const struct hm_verb *verb, const char *name)
 {
     for (size_t i = 0; i < verb->field_count; i++)
-        if (is_name(verb->fields[i].name, name))
+        if (is_name(verb->fields[i].name, name) ||
+            (verb->fields[i].old && is_name(verb->fields[i].old, name)))
             return &verb->fields[i];
     return NULL;
 }

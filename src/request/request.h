@@ -122,6 +122,8 @@ enum hm_request_flags {
 struct hm_request_field {
     /* Name of the field in JSON, such as "max_n"; the command-line option is then --max-n. */
     const char *name;
+    const char
+        *old; /* Earlier name of the field, which is still accepted; NULL if there is none. */
     enum hm_request_kind kind;
     size_t offset;
     const char *help;     /* Help text of one line. */

@@ -59,7 +59,8 @@ static const struct hm_request_field recover_fields[] = {
     HM_ROW_RECORD(struct hm_runs_recover_request, record, 'r'),
 };
 
-/* Copies the runs from..to-1. Returns HM_E_IO if they cannot all be read. */
+/* Copies the runs with the ids from `from` to end - 1. Returns HM_E_IO if some of them cannot be
+ * read. */
 static int copy_range(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
                       int64_t end, int64_t *copied, struct hm_err *err)
 {
@@ -77,7 +78,8 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
                                    .count = page ? page->count : 0};
     if (rc == 0 && batch.count > 0) {
         rc = access->add(access->data, to, &batch, err);
-        /* A new store that cannot be written ends the work; it is not damage of the old one. */
+        /* An I/O error of the new store ends the copy, because it is not caused by damage of the
+         * old one. */
         rc = rc == HM_E_IO ? HM_E_CONFLICT : rc;
         *copied += rc == 0 ? (int64_t)batch.count : 0;
     }
@@ -85,7 +87,8 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     return rc;
 }
 
-/* Copies the runs from..end-1; a range that cannot be read is halved until single runs are left. */
+/* Copies the readable runs with the ids from `from` to end - 1. A range that cannot be read is
+ * halved until single runs are left. */
 static int copy_readable(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
                          int64_t end, int64_t *copied, struct hm_err *err)
 {

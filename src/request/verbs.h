@@ -56,11 +56,11 @@ static const double HM_SEED_MAX = 9007199254740991;
         .name = "on", .kind = HM_REQUEST_MACHINES, .offset = offsetof(type, fields.on),            \
         .group = "job", .argument = "MACHINE[,…]", .choices = "@machine", .help = HELP             \
     }
-#define HM_ROW_NETWORK(type, fields)                                                               \
+#define HM_ROW_FABRIC(type, fields)                                                                \
     {                                                                                              \
-        .name = "network", .kind = HM_REQUEST_TEXT, .offset = offsetof(type, fields.network),      \
-        .group = "job", .argument = "NAME", .choices = "@fabric",                                  \
-        .help = "network between the machines, from the catalog"                                   \
+        .name = "fabric", .old = "network", .kind = HM_REQUEST_TEXT,                               \
+        .offset = offsetof(type, fields.fabric), .group = "job", .argument = "NAME",               \
+        .choices = "@fabric", .help = "fabric between the machines, from the catalog"              \
     }
 #define HM_ROW_SET(type, fields)                                                                   \
     {                                                                                              \
@@ -83,6 +83,13 @@ static const double HM_SEED_MAX = 9007199254740991;
         .name = "level", .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),              \
         .letter = LETTER, .flags = HM_REQUEST_ABOVE | HM_REQUEST_BELOW, .most = 1, .group = "fit", \
         .argument = "P", .help = "probability of the intervals (default 90%)"                      \
+    }
+#define HM_ROW_CERTAINTY(type, member)                                                             \
+    {                                                                                              \
+        .name = "certainty", .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),          \
+        .least = 0.001, .most = 0.99, .group = "question", .argument = "P",                        \
+        .help = "probability with which limits of time and money must be met, such as 80% "        \
+                "(default 90%)"                                                                    \
     }
 #define HM_ROW_SEED(type, member, FALLBACK)                                                        \
     {                                                                                              \

@@ -38,7 +38,7 @@ const char *hm__stop_name(enum hm_stop stop);
 struct hm_trace_point {
     double iteration;                         /* Number of iterations finished. */
     double epoch;                             /* Number of passes over all rows so far. */
-    double seconds, compute_s, communicate_s; /* Mean per iteration, in seconds. */
+    double seconds, compute_s, communicate_s; /* Mean seconds of one iteration. */
     double elapsed_s;                         /* Total time of the iterations so far, in seconds. */
     double objective;
     double suboptimality; /* Objective minus the known minimum; NAN: the minimum is unknown. */

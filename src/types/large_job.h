@@ -2,58 +2,62 @@
 #ifndef HM_LARGE_JOB_H
 #define HM_LARGE_JOB_H
 
+#include "howmany.h"
 #include "layout.h"
 
-/* The kernel of attention is chosen for the device. */
+/* Value of enum hm_attention that lets the plan choose the kernel for the device. */
 enum { HM_ATTENTION_AUTO = HM_ATTENTIONS };
 
 struct hm_large_job {
     struct hm_transformer network;
-    struct hm_large_work work; /* Its network points to `network`; attention may be automatic. */
-    /*
-     * The layout as far as it is given: NaN is chosen by the plan, as are HM_RECOMPUTES and flags
-     * that are not given.
-     */
+    struct hm_large_work work; /* work.network points to `network`; attention may be AUTO. */
+    /* The given part of the layout. The plan chooses each number that is NaN, the recomputation if
+     * it is HM_RECOMPUTES, and each flag that is not given. */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    bool overlap_given;  /* The job says what overlaps; otherwise the interval covers both. */
-    double accumulation; /* Micro-batches of one step; NaN: not given. */
-    double tokens;       /* Tokens of the whole job; NaN: not given. */
+    bool overlap_given;  /* The job says what overlaps; otherwise intervals include both cases. */
+    double accumulation; /* Number of micro-batches of one step; NaN: not given. */
+    double tokens;       /* Number of tokens of the whole job; NaN: not given. */
 };
 
-/* One step by part, in seconds. */
+/* The seconds of one step and of its parts. */
 struct hm_large_step {
     double time_s;                                   /* The whole step. */
-    double compute_s;                                /* Layers: device and host, recomputation. */
+    double compute_s;                                /* Computing in layers, with recomputation. */
     double matmul_s, attention_s, traffic_s, host_s; /* Parts of compute_s. */
     double head_s;                                   /* Output head and embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Fixed cost of a step, uneven stages and jitter. */
+    double other_s; /* Fixed cost of a step, imbalance of stages and jitter. */
 };
 
-/* Bytes on the fullest worker. */
+/* Bytes of memory on the fullest worker. */
 struct hm_large_memory {
-    double weights, gradients, optimizer; /* States; gathered weights count as weights. */
+    double weights, gradients, optimizer; /* Training states; gathered weights are included. */
     double activations, logits, buffers;
-    double margin; /* Fragmentation and 1 GiB of fixed cost. */
+    double margin; /* Allowance for fragmentation, and 1 GiB of fixed cost. */
     double total;
 };
 
-/* One layout on n workers of one machine. */
+/* One layout on n workers of one kind of machine. */
 struct hm_large_choice {
     struct hm_layout layout;
     double n, nodes;
     struct hm_large_step step;
     struct hm_large_memory memory;
-    double low_s, high_s; /* Interval of step.time_s that holds 90 % of similar measurements. */
+    double low_s, high_s; /* Interval of step.time_s that contains 90 % of similar measurements. */
     double memory_limit;  /* Bytes that a job may use on one worker. */
-    double total_s;       /* Seconds of the whole job; NaN: its length is not given. */
-    double cost;          /* Money of the whole job, or of one step; NaN: no price. */
+    double total_s;       /* Seconds of the whole job; NaN: the length of the job is not given. */
+    double cost;          /* Money for the whole job, or for one step; NaN: no price is known. */
     double tokens_per_s;
-    double mfu, hfu; /* Model and hardware flop over the peak with 16 bits, causal half. */
-    double goodput;  /* Share of the time that failures and checkpoints leave, at this n. */
+    double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
+    double goodput;  /* Share of the time that remains after failures and checkpoints. */
     bool fits;
-    int machine; /* Index of the machine. */
+    int machine;     /* Index of the machine in the answer. */
+    double meets;    /* Probability of meeting deadline and budget; NaN: neither is given. */
+    double excess;   /* Factor by which the limits are exceeded by the time that is kept
+                        with the asked probability; at most 1 if they are met, 0 without limits. */
+    double per_node; /* Workers of one node. */
+    bool gpus;       /* The workers of a node are called GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 6 };
@@ -66,18 +70,31 @@ struct hm_large_hint {
 
 struct hm_large_answer {
     const char *job, *network;
+    const char *note; /* Sentence about values that were assumed for the job; NULL: none. */
     const char *const *machines; /* Names of the machines; borrowed. */
     size_t machine_count;
     double parameters, active;
-    double flop_per_token; /* Causal half of the attention matrix. */
+    double flop_per_token; /* Model flop; half of the attention matrix is counted. */
     double sequence, batch;
-    double tokens; /* Tokens of the job; NaN: not given. */
-    double slack;  /* The recommended n is the smallest within this share of the best. */
+    double tokens; /* Number of tokens of the job; NaN: not given. */
+    double slack;  /* The smallest n whose time is within this share of the best is recommended. */
     struct hm_large_choice *points; /* Best layout of each n and machine; owned. */
     size_t point_count;
-    size_t best;    /* Index of the recommended point. */
-    size_t fastest; /* Index of the point with the least time. */
-    bool feasible;  /* The recommended point fits and meets deadline and budget. */
+    /*
+     * Indices of points: the optimum, the fewest workers within the slack of it, and the knee of
+     * the recommended machine. If nothing is feasible, the first two are the nearest miss, and the
+     * knee is HM_NONE.
+     */
+    size_t best, recommended, knee;
+    /* Three alternatives as in struct hm_answer; HM_NONE: a price is unknown or nothing is
+     * feasible.
+     */
+    size_t cheapest, balanced, fastest;
+    bool feasible;             /* The recommended point fits and meets deadline and budget. */
+    const char *missed;        /* The limit that nothing meets; NULL: none. */
+    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
+    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
+    double deadline_s, budget; /* Limits of the question; NaN: not given. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS]; /* Other layouts at the recommended n. */
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];

@@ -23,7 +23,7 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
     return ceil(batch / (x->data * x->micro_batch));
 }
 
-/* Reports a degree that does not suit the network or the batch. */
+/* Reports a degree of parallelism that does not suit the network or the batch. */
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {

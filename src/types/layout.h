@@ -8,13 +8,13 @@
 
 #include "transformer.h"
 
-/* What the backward pass computes again instead of keeping it. */
+/* The operations that the backward pass recomputes, so that their results need not be kept. */
 enum hm_recompute {
     HM_RECOMPUTE_NONE,
-    HM_RECOMPUTE_SELECTIVE, /* The attention core. */
-    HM_RECOMPUTE_OP,        /* Every other matrix product. */
-    HM_RECOMPUTE_LAYER,     /* Every other layer. */
-    HM_RECOMPUTE_NORM,      /* Norms and activation functions. */
+    HM_RECOMPUTE_SELECTIVE, /* The attention core is recomputed. */
+    HM_RECOMPUTE_OP,        /* Every second matrix product is recomputed. */
+    HM_RECOMPUTE_LAYER,     /* Every second layer is recomputed. */
+    HM_RECOMPUTE_NORM,      /* Norms and activation functions are recomputed. */
     HM_RECOMPUTE_FULL,
     HM_RECOMPUTES
 };
@@ -37,42 +37,42 @@ enum hm_number_format {
     HM_NUMBER_FORMATS
 };
 
-/* Names of the enumerations above, in their order; each ends with NULL. */
+/* Names of the enumerations above, in the order of their values; each list ends with NULL. */
 extern const char *const hm__recompute_names[];
 extern const char *const hm__attention_names[];
 extern const char *const hm__number_format_names[];
 
-/* The layout. All degrees are whole numbers >= 1. */
+/* The layout. All degrees of parallelism are whole numbers >= 1. */
 struct hm_layout {
-    double tensor;      /* Tensor parallelism: workers that share each layer. */
-    double pipeline;    /* Pipeline parallelism: number of stages. */
-    double interleave;  /* Chunks of layers per stage. */
-    double context;     /* Context parallelism: workers that share each sequence. */
-    double expert;      /* Expert parallelism: workers that share the experts of a layer. */
-    double data;        /* Data parallelism: copies of the model. */
-    double micro_batch; /* Sequences of one forward pass. */
-    double zero;        /* ZeRO stage, 0 to 3: what is sharded over the data-parallel workers. */
-    bool shard_in_node; /* ZeRO shards within a node and replicates between nodes. */
+    double tensor;          /* Tensor parallelism: workers that share each layer. */
+    double pipeline;        /* Pipeline parallelism: number of stages. */
+    double interleave;      /* Number of chunks of layers per stage. */
+    double context;         /* Context parallelism: workers that share each sequence. */
+    double expert;          /* Expert parallelism: workers that share the experts of a layer. */
+    double data;            /* Data parallelism: copies of the model. */
+    double micro_batch;     /* Sequences of one forward pass. */
+    double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
+    bool shard_in_node;     /* ZeRO shards within a node and replicates between nodes. */
     bool sequence_parallel; /* Tensor-parallel workers also split the tokens of norms. */
     enum hm_recompute recompute;
 };
 
 /* What one training step processes, and the software that runs it. */
 struct hm_large_work {
-    const struct hm_transformer *network; /* Borrowed. */
-    double sequence;                      /* Tokens of one sequence. */
-    double batch;                         /* Sequences of one step of the whole job. */
+    const struct hm_transformer *network; /* The network; borrowed. */
+    double sequence;                      /* Number of tokens of one sequence. */
+    double batch;                         /* Number of sequences of one step, over all workers. */
     enum hm_number_format precision;
     enum hm_attention attention;
     enum hm_software software;
-    double send_bytes;      /* Bytes of a gradient when gradients are summed over workers. */
+    double send_bytes;      /* Bytes per gradient value in messages that sum gradients. */
     double weight_bytes;    /* Bytes kept per parameter for weights. */
     double gradient_bytes;  /* Bytes kept per parameter for gradients. */
     double optimizer_bytes; /* Bytes kept per parameter by the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
     bool overlap_data;      /* Gradients are summed during the backward pass. */
     bool overlap_gather;    /* Weights are gathered during the forward pass. */
-    bool overlap_tensor;    /* Tensor-parallel communication overlaps with products. */
+    bool overlap_tensor;    /* Tensor-parallel communication overlaps with matrix products. */
     bool overlap_pipeline;  /* Messages between stages overlap with computing. */
     bool split_messages;    /* Messages between stages are split over tensor-parallel workers. */
     bool weigh_head;        /* The last stage has fewer layers, because it has the output head. */
@@ -80,7 +80,7 @@ struct hm_large_work {
     bool dropout;           /* Dropout masks are kept. */
     bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
     bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
-    bool broadcast;         /* ZeRO sends updated weights shard by shard instead of gathering. */
+    bool broadcast;         /* ZeRO broadcasts shards of updated weights instead of gathering. */
 };
 
 /* Returns the number of workers of a layout. */

@@ -29,7 +29,7 @@ extern const char *const hm__recipe_names[];
  */
 extern const char *const hm__payload_names[];
 
-/* Returns the name of a payload, including "bytes". */
+/* Returns the name of a payload; HM_PAYLOAD_BYTES has the name "bytes". */
 const char *hm__payload_name(enum hm_payload payload);
 
 #endif

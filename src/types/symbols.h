@@ -12,7 +12,7 @@ enum hm_symbol_index {
     HM_SYMBOL_BATCH,            /* Batch: number of samples of one iteration, as given in the
                                    job. */
     HM_SYMBOL_PARAMETERS,       /* Number of parameters of the network. */
-    HM_SYMBOL_WEIGHT,           /* Bytes of one parameter. */
+    HM_SYMBOL_WEIGHT,           /* Number of bytes of one parameter. */
     HM_SYMBOL_FORWARD,          /* Flop of the forward pass of one sample. */
     HM_SYMBOL_TRAINING,         /* Flop of the forward and backward pass of one sample. */
     HM_SYMBOL_FLOPS,            /* Flop per second that one worker reaches. */

@@ -17,9 +17,9 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
 struct hm_latent {
     double rank_q;   /* Rank of the queries; 0: no compression of queries. */
     double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
-    double dim_nope; /* Width of a head of queries and keys without rotary positions. */
-    double dim_rope; /* Width of a head of queries and keys with rotary positions. */
-    double dim_v;    /* Width of a head of values. */
+    double dim_nope; /* Width per head of the part of queries and keys without rotary positions. */
+    double dim_rope; /* Width per head of the part of queries and keys with rotary positions. */
+    double dim_v;    /* Width of the values of one head. */
 };
 
 struct hm_transformer {
@@ -40,14 +40,14 @@ struct hm_transformer {
     double shared_ffn;        /* Width of the shared experts together; 0: none. */
     double dense_layers;      /* Number of layers without experts, in a network with experts. */
     struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
-    /* Details that matter for exact parameter counts and for nothing else. */
-    double positions;            /* Rows of a learned position table. */
+    /* The following members matter only for exact parameter counts. */
+    double positions;            /* Number of rows of a learned position table; 0: none. */
     double norms;                /* Number of norms in one layer. */
-    bool norm_bias;              /* A norm has a bias beside its scale. */
+    bool norm_bias;              /* A norm has a bias in addition to its scale. */
     bool qk_norm;                /* Queries and keys of a head are normalised. */
-    enum hm_linear_bias bias;    /* Biases of the linear maps. */
+    enum hm_linear_bias bias;    /* Which linear maps have a bias. */
     double other_parameters;     /* Parameters that no other field describes. */
-    double published_parameters; /* Number in the literature; NaN: not given. */
+    double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
 
 /* Set defaults: every size unknown (NaN) or 0, two norms without a bias, no bias. */

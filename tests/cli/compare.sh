@@ -29,7 +29,7 @@ expect "an operand is refused" 2 "compare: unexpected operand 'softmax'" howmany
 # ---- --dry-run -------------------------------------------------------------------------------
 check "the default is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
 check "the platform server means bsp, ssp and async" bash -c '[ "$(howmany compare --dry-run --platforms server -t softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
-whole_batches() { # rows beyond whole mini-batches would make each smaller
+whole_batches() { # rows that do not fill a mini-batch would make all mini-batches smaller
   is "$(howmany compare --dry-run -t logistic -n 3 --platforms bsp | grep -o -- '--data=[^ ]* \|--batch=[^ ]*' | tr -d '\n')" "--data=dense:9900x10000 --batch=300" &&
     is "$(howmany compare --dry-run -t logistic -n 3 --platforms driver | grep -o -- '--data=[^ ]*')" "--data=dense:10000x10000"
 }
@@ -151,8 +151,8 @@ check "a note says that few rows slow down the driver" ahead
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "--json has usage over time" over_time
 limits() { # with a slow network the server's link limits, with a fast one computation
-  is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
-    is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=100Gbit/s --set network.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
+  is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set fabric.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
+    is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set fabric.bandwidth=100Gbit/s --set fabric.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
 }
 check "the limit of each platform is reported" limits
 more_servers() { jq -ne '$b > 2.5 * $a' --argjson a "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --csv | tail -n 1 | cut -d, -f8)" --argjson b "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --servers 5 --csv | tail -n 1 | cut -d, -f8)"; }

@@ -138,8 +138,8 @@ json "measured runs improve a design" '.before != null and .rounded < .before' \
 json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
 json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
 json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
-  howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
-json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4 --budget '$0.5' --json
+  howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
+json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4 --budget '$0.5' --json
 expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
 expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
 expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0
@@ -321,7 +321,11 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
-expect "--answers without a folder is refused" 2 "--data DIR" howmany validate --answers
+expect "--answers checks the headline rule without a folder" 0 "needs their folder: --data DIR" howmany validate --answers
+jobs=$(grep -lE '^(compute|network|graph):' examples/*.yaml | grep -vE 'fig4|cluster-')
+json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 13 and
+  all(.headline[] | select(.skipped | not); .holds and .recommended <= .best and .slack == 0.05) and
+  ([.headline[].example] | index("llama-3-70b") != null)' howmany validate --answers $jobs --json
 json "published curves are predicted: 7 % in the median, and 88 % or more of the intervals hold" '(.curves | length) == 75 and
   ([.curves[].source] | unique | length) == 11 and ([.curves[].auto.error] | sort | .[37] < 0.08) and
   ([.curves[].auto.inside | select(.)] | length) >= 66 and ([.curves[].auto.width] | sort | .[37] < 3.4)' \

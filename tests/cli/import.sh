@@ -7,7 +7,7 @@ cat >"$work/config.json" <<'EOF'
  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8,
  "num_experts_per_tok": 2, "vocab_size": 32000, "tie_word_embeddings": false}
 EOF
-steps() { # N SECONDS: a log of nanoGPT with a step of so many milliseconds
+steps() { # MILLISECONDS: prints a log of nanoGPT with steps of this length
   for i in 0 10 20 30 40 50 60 70 80 90 100; do
     echo "iter $i: loss $(awk -v i=$i 'BEGIN { print 10 / (1 + i / 20) }'), time $1ms, mfu 1.00%"
   done

@@ -71,7 +71,7 @@ same "plan: options in the query" '/v1/plan?max-n=16&goal=time&weak' application
 same "plan: as CSV" '/v1/plan?csv' application/json "$work/job.json" howmany plan "$work/job.json" --csv
 jq '{job: ., set: {iterations: 7, "cluster.price": "$1/h"}, budget: 5}' "$work/job.json" >"$work/ask.json"
 same "plan: keys that are set" /v1/plan application/json "$work/ask.json" howmany plan "$work/job.json" --set iterations=7 --set 'cluster.price=$1/h' --budget 5 --json
-jq '{job: ., on: {flops: {"32": "1 Tflop/s"}, network: {bandwidth: "1 Gbit/s"}}}' "$work/job.json" >"$work/ask.json"
+jq '{job: ., on: {flops: {"32": "1 Tflop/s"}, fabric: {bandwidth: "1 Gbit/s"}}}' "$work/job.json" >"$work/ask.json"
 check "plan: a cluster that is described" jq -e '.status == "ok"' <(post /v1/plan application/json "$work/ask.json")
 printf '{"compute": "1 s", "communicate": "0.1 s * n"}' >"$work/worse.json"
 check "plan: a job without a best n is answered with 200" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")

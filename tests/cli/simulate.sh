@@ -19,7 +19,7 @@ simulated() { # CLUSTER N REDUCE'S ARGUMENTS…
 
 # A cluster file of one network; its keys are those of a job's cluster too.
 network() { # NAME BANDWIDTH LATENCY
-  printf '%s\n' "flops: 100 Gflop/s" "efficiency: 1" "network: {bandwidth: $2, latency: $3}" \
+  printf '%s\n' "flops: 100 Gflop/s" "efficiency: 1" "fabric: {bandwidth: $2, latency: $3}" \
     "max_nodes: 64" >"$work/$1.yaml"
 }
 network slow "1 Gbit/s" "100 us"
@@ -90,7 +90,7 @@ aligned() { jq -s -e 'all(.apart_s == 0)' "$work/run1"; }
 
 several_in_a_node() { # the link is used within a node, the network between nodes
   printf '%s\n' "flops: 100 Gflop/s" "accelerators: 4" "link: {bandwidth: 10 GB/s, latency: 5 us}" \
-    "network: {bandwidth: 1 GB/s, latency: 50 us}" >"$work/node.yaml"
+    "fabric: {bandwidth: 1 GB/s, latency: 50 us}" >"$work/node.yaml"
   simulated "$work/node.yaml" 4 doubling 1000000 0 1 | jq -e '.seconds / (2 * (5e-6 + 1e-4)) | . > 0.95 and . < 1.05' &&
     simulated "$work/node.yaml" 8 ring 1000000 0 1 | jq -e '.seconds / (14 * 50e-6 + 14 / 8 * 1e-3) | . > 0.95 and . < 1.05'
 }
@@ -113,7 +113,7 @@ if [ -n "${HM_REDUCE_SIM:-}" ]; then
   check "ranks leave a barrier at exactly the same time" aligned
   check "several workers in a node" several_in_a_node
   expect "a simulated program prints its own error" 2 "usage: reduce" simulated "$work/slow.yaml" 2 rung 8 0 1
-  expect "a cluster without a network" 2 "cluster.network" simulated <(echo "flops: 1 Gflop/s") 2 ring 8 0 1
+  expect "a cluster without a network" 2 "cluster.fabric" simulated <(echo "flops: 1 Gflop/s") 2 ring 8 0 1
 else
   skip "simulated ranks" "built without SimGrid, or with sanitizers"
 fi

@@ -112,7 +112,7 @@ refused "too many layers" "at most 8" -p perceptron --hidden 1,2,3,4,5,6,7,8,9
 refused "no such activation" "there is no 'tanh'" -p perceptron --activation tanh
 refused "an operand" "give the data with --data" digits
 refused "no such option" "did you mean --passes?" --pases 2
-refused "--set without --simulate" "--set: it applies only with --simulate" --set cluster.network.latency=1ms
+refused "--set without --simulate" "--set: it applies only with --simulate" --set cluster.fabric.latency=1ms
 refused "belief propagation with another algorithm" "no other algorithm than bp" -p bp -a cocoa
 unused() { # OPTION VALUE APPLIES-TO OPTIONS…
   local option=$1 value=$2 applies=$3

@@ -69,7 +69,7 @@ expect "a machine of the catalog" 0 '"simulated":true' howmany train -n 4 -i 1 -
 slower() { # a slower network takes longer
   local fast slow
   fast=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" | jq 'select(.summary).elapsed_s')
-  slow=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" --set network.latency=10ms | jq 'select(.summary).elapsed_s')
+  slow=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" --set fabric.latency=10ms | jq 'select(.summary).elapsed_s')
   jq -en "$slow > 10 * $fast"
 }
 check "--set changes the cluster" slower
@@ -86,7 +86,7 @@ check "a simulation inside a rank of another job" bash -c "SLURM_PROCID=1 howman
 printf 'flops: 1 Gflop/s\nefficiency: 1\n' >alone.yaml
 expect "a cluster without a network" 2 "alone.yaml" howmany train -n 2 -i 1 --simulate ./alone.yaml
 expect "one worker needs no network" 0 '"n":1' howmany train -n 1 -i 1 -d digits:50 --simulate ./alone.yaml
-printf 'network: {bandwidth: 1 Gbit/s, latency: 1 ms}\n' >slow.yaml
+printf 'fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}\n' >slow.yaml
 expect "a cluster without a speed" 2 "flops" howmany train -n 2 -i 1 --simulate ./slow.yaml
 printf 'flops: 1 Gflop/s\nbandwith: 3\n' >wrong.yaml
 expect "a cluster with a wrong key" 2 "wrong.yaml:2" howmany train -n 2 -i 1 --simulate ./wrong.yaml

@@ -56,7 +56,7 @@ static void override_job(const char *text, size_t length)
         hm_job_free(parsed);
 }
 
-/* What is imported must be a catalog file. */
+/* The result of an import must be a valid catalog file. */
 static void import_prices(struct hm_catalog *catalog, const uint8_t *bytes, size_t length,
                           bool spot)
 {

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST = 1 << 14, ROWS = 3 };
 
-/* As in checkpoint.c. */
+/* Computes the checksum of a checkpoint as checkpoint.c does. */
 static uint64_t checksum(const uint8_t *data, size_t size)
 {
     uint64_t sum = 0;

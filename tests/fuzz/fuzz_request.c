@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct parsed {
-    char *text; /* Owned: a copy in which ends of texts become NUL. */
+    char *text; /* Copy of the input, with NUL at the end of each text; owned. */
     struct http_header headers[HTTP_HEADERS_MAX];
     struct http_head head;
     const char *body;
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (hm_catalog_new(&catalog, &err) ||
             !(api = api_new(&(struct api_settings){.catalog = catalog,
                                                    .store = store,
-                                                   .hosts = "a", /* The Host of the corpus. */
+                                                   .hosts = "a", /* The corpus has this Host. */
                                                    .cache_bytes = 1 << 16},
                             &err)))
             abort();

@@ -8,8 +8,8 @@
 /* Open a connection with a timeout in seconds. Returns the socket, or -1. */
 int client_connect(int port, int timeout_s);
 bool client_send(int socket, const char *data, size_t length);
-/* Read one answer: its status; 0: closed without one; -1: time-out; -2: not HTTP. *keep: whether
- * the connection may be used again. */
+/* Read one response and return its status; 0: the connection was closed without a response; -1:
+ * timeout; -2: the response is not HTTP. *keep says whether the connection may be used again. */
 int client_status(int socket, bool *keep);
 /* Send a valid GET on a new connection. Returns the seconds it took, or -1. */
 double client_healthy(int port);

@@ -1,4 +1,5 @@
-/* Made by hand: a convergence of two algorithms with curves, draws and paces, and an advice. */
+/* Samples made by hand: a convergence of two algorithms with curves, draws and paces, and an
+ * advice. */
 #ifndef HM_ADVISE_SAMPLES_H
 #define HM_ADVISE_SAMPLES_H
 
@@ -140,7 +141,7 @@ static inline const struct hm_convergence *sample_convergence(struct sample *s)
     return &s->convergence;
 }
 
-/* ---- how good it is ------------------------------------------------------------------------- */
+/* ---- errors on held-out traces -------------------------------------------------------------- */
 
 struct sample_holdout {
     struct hm_g_error left_out[3];
@@ -220,7 +221,7 @@ static inline struct hm_candidate sample_candidate(const char *algorithm, double
                                  .why = why};
 }
 
-/* The first is cocoa+ on 8, the last does not get there. */
+/* The first candidate is cocoa+ on 8 workers; the last candidate does not reach the loss. */
 static inline struct hm_advice *sample_advice(struct sample_advice *s)
 {
     memset(s, 0, sizeof(*s));

@@ -46,13 +46,13 @@ static inline struct hm_value *parse_tree(struct hm_arena *arena, const char *te
     return tree;
 }
 
-/* Values of the samples that describe the sample and not its contents. */
+/* Whether a key describes the sample itself, not its contents. */
 static inline bool is_remark(const char *key)
 {
     return strcmp(key, "check") == 0 || strcmp(key, "note") == 0 || strcmp(key, "source") == 0;
 }
 
-/* Fails unless each value that is expected was found: numbers within a relative error. */
+/* Fails unless each expected value was found; numbers may differ by a relative error. */
 static inline void compare_trees(const char *where, const struct hm_value *wanted,
                                  const struct hm_value *found, double relative)
 {

@@ -1,4 +1,4 @@
-/* Generated traces with known g and f. */
+/* Generated traces with a known loss curve g(i, m) and known seconds f(m) of an iteration. */
 #ifndef HM_MADE_TRACES_H
 #define HM_MADE_TRACES_H
 
@@ -29,7 +29,7 @@ static inline void made_release(struct made *made)
     made->traces.count = 0;
 }
 
-/* A trace of iterations 1..count; the losses are to be written, times and P* are not known. */
+/* Makes a trace of iterations 1..count. The caller writes the losses; times and P* are unknown. */
 static inline struct hm_trace *made_add(struct made *made, const char *algorithm, double m,
                                         size_t count)
 {
@@ -57,7 +57,7 @@ static inline struct hm_trace *made_add(struct made *made, const char *algorithm
     return t;
 }
 
-/* Every iteration takes so long. */
+/* Sets the seconds of every iteration. */
 static inline void made_time(struct hm_trace *t, double seconds)
 {
     for (size_t p = 0; p < t->count; p++) {
@@ -66,7 +66,8 @@ static inline void made_time(struct hm_trace *t, double seconds)
     }
 }
 
-/* The traces of an algorithm on m[0..m_count-1]: best + g(i, m) with lognormal noise. */
+/* Adds traces of an algorithm on m[0..m_count-1] workers: the losses are best + g(i, m) with
+ * lognormal noise. */
 static inline void made_algorithm(struct made *made, const char *algorithm, const double *m,
                                   size_t m_count, size_t points, double best,
                                   double (*g)(double i, double m), double noise,

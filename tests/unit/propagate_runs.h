@@ -66,7 +66,7 @@ static inline void add_edge(struct model *model, uint32_t a, uint32_t b, const d
 struct propagate_run {
     const struct model *model;
     const struct hm_mrf_recipe *recipe;
-    const struct hm_graph *graph; /* With the potentials of `recipe`. */
+    const struct hm_graph *graph; /* Graph whose potentials come from `recipe`. */
     struct hm_propagate_settings settings;
     size_t iterations;
     const double *start; /* Messages to continue from, or NULL. */
@@ -75,7 +75,7 @@ struct propagate_run {
     size_t total; /* Number of values of all messages. */
     double log_z, score, change;
     double bytes, flop;               /* Totals of rank 0. */
-    double reduce_bytes, reduce_flop; /* Of one hm__comm_max_few. */
+    double reduce_bytes, reduce_flop; /* Totals of one call of hm__comm_max_few. */
     bool binary;
 };
 

@@ -13,7 +13,7 @@
 static const char small_job[] = "name: small job\ncompute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "iterations: 10\n"
                                 "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                                "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 
 static inline struct hm_request *new_request(const char *verb)
 {
@@ -58,14 +58,14 @@ static inline struct hm_reply *run(struct hm_request *request, const struct hm_c
 
     if (hm_request_run(request, context, &reply, &err))
         fail_msg("%s: %s: %s", err.source, err.field, err.message);
-    assert_int_equal(err.code, 0); /* Success leaves no error behind. */
+    assert_int_equal(err.code, 0); /* On success, no error is set. */
     assert_string_equal(err.message, "");
     assert_string_equal(err.source, "");
     hm_request_free(request);
     return reply;
 }
 
-/* Running fails with this code, field and part of the message; the request is freed. */
+/* Checks that running fails with this code, field and part of the message; frees the request. */
 static inline void run_fails(struct hm_request *request, const struct hm_context *context, int code,
                              const char *field, const char *message)
 {
@@ -80,7 +80,7 @@ static inline void run_fails(struct hm_request *request, const struct hm_context
     hm_request_free(request);
 }
 
-/* Setting the field fails with this code, message and hint ("" for no hint). */
+/* Checks that setting the field fails with this code, message and hint ("" for no hint). */
 static inline void set_fails(const char *verb, const char *field, const char *text, int code,
                              const char *message, const char *hint)
 {
@@ -95,7 +95,7 @@ static inline void set_fails(const char *verb, const char *field, const char *te
     hm_request_free(request);
 }
 
-/* The part of a tree at a path such as "curve.3.time_s"; NULL where there is none. */
+/* Returns the part of a tree at a path such as "curve.3.time_s"; NULL if there is none. */
 static inline const struct hm_value *value_at(const struct hm_value *value, const char *path)
 {
     char part[64];
@@ -114,11 +114,12 @@ static inline const struct hm_value *value_at(const struct hm_value *value, cons
     return value;
 }
 
-/* What an answer should have at a path: a number (NaN is null), the length of a list, or a text. */
+/* The expected value at a path of an answer: a number (NaN means null), the length of a list, or a
+ * text. */
 struct wanted {
     const char *path;
     double number;
-    const char *text; /* NULL: the number counts. */
+    const char *text; /* Expected text; NULL: `number` is expected. */
 };
 
 static inline void check_wanted(const struct hm_value *root, const struct wanted *w)
@@ -143,7 +144,7 @@ static inline void check_wanted(const struct hm_value *root, const struct wanted
         fail_msg("%s is %.12g, not %.12g", w->path, number, w->number);
 }
 
-/* Ask for JSON, run the request and compare the answer; the request is freed. */
+/* Asks for JSON, runs the request and compares the answer; frees the request. */
 static inline void gives_many(struct hm_request *request, const struct hm_context *context,
                               const struct wanted *wanted, size_t count)
 {
@@ -169,7 +170,7 @@ static inline void gives_many(struct hm_request *request, const struct hm_contex
     gives_many(request, context, (const struct wanted[]){__VA_ARGS__},                             \
                sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
 
-/* The text of the answer contains this; the request is freed. */
+/* Checks that the text of the answer contains `text`; frees the request. */
 static inline void says(struct hm_request *request, const struct hm_context *context,
                         const char *text)
 {

@@ -5,7 +5,7 @@
  */
 #include "made_traces.h"
 
-/* ---- a problem that can be reckoned exactly ---------------------------------------------------
+/* ---- a problem with exact solutions -----------------------------------------------------------
  *
  * "rate": fewer iterations, that take longer; "power": many that are short.
  */
@@ -108,7 +108,7 @@ static const struct exact *find_exact(const char *name)
     return NULL;
 }
 
-/* ---- a loss is asked for ----------------------------------------------------------------------
+/* ---- questions with a target loss -------------------------------------------------------------
  */
 
 static void assert_probabilities(const struct hm_advice *advice)
@@ -122,7 +122,7 @@ static void assert_probabilities(const struct hm_advice *advice)
         sum += c->probability;
     }
     assert_near(sum, 1, 1e-12);
-    assert_near(advice->right, advice->candidates[0].probability, 1e-15);
+    assert_near(advice->right, fmin(advice->candidates[0].probability, 0.99), 1e-15);
     assert_true(advice->near >= advice->right - 1e-12);
     assert_true(advice->right_algorithm >= advice->right - 1e-12);
 }
@@ -225,7 +225,7 @@ static void unmeasured_m_are_predicted(void **state)
     free_world(&w);
 }
 
-/* ---- limits, money --------------------------------------------------------------------------- */
+/* ---- limits and cost ------------------------------------------------------------------------- */
 
 static void the_first_candidate_is_the_cheapest(void **state)
 {
@@ -334,7 +334,8 @@ static void candidates_over_a_limit_come_last(void **state)
     free_world(&w);
 }
 
-/* The reason of each other candidate agrees with the truth where that is clear. */
+/* The stated reason of each other candidate agrees with the true times, if these are clearly
+ * different. */
 static void reasons_agree_with_the_truth(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -364,9 +365,10 @@ static void reasons_agree_with_the_truth(void **state)
     free_world(&w);
 }
 
-/* ---- who is ahead, and what comes next ------------------------------------------------------- */
+/* ---- leading candidates and the next run ----------------------------------------------------- */
 
-/* Time of an algorithm on m workers to a loss, relative to the least of all. */
+/* Returns the time of an algorithm on m workers to a loss, relative to the least time of all
+ * candidates. */
 static double behind(const char *algorithm, double m, double loss)
 {
     double best = INFINITY;
@@ -422,8 +424,8 @@ static void no_run_helps_where_all_is_certain(void **state)
     q.loss = 0.01;
     struct hm_advice *advice = advise(w.convergence, &q);
     assert_null(advice->next.algorithm);
-    assert_near(advice->right, 1, 1e-12);
-    assert_near(advice->near, 1, 1e-12);
+    assert_near(advice->right, 0.99, 0); /* More is never stated. */
+    assert_near(advice->near, 0.99, 0);
     hm_advice_free(advice);
     free_world(&w);
 }

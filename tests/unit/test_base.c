@@ -106,7 +106,7 @@ static void numbers_are_read_like_strtod(void **state)
     assert_int_equal(hm__signed_read("--1", &value), 0);
 }
 
-/* Fifteen digits and a small exponent exactly; seventeen, which tell any double, to an ulp. */
+/* Numbers of 15 digits with a small exponent are read exactly, numbers of 17 digits to one ulp. */
 static void numbers_of_any_length_are_read(void **state)
 {
     struct hm_random random;

@@ -57,7 +57,7 @@ static void parts_are_counted(void **state)
         part_count_of("compute: 6/n\ncommunicate: [0.5*n, 0.1*n]\noverlap: {norm: 2}\n"), 2);
 }
 
-/* Parts that take no time add up to none, not to 0/0. */
+/* If computing and communicating both take 0 s, the total is 0 s, not 0/0. */
 static void no_time_overlaps_with_none(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static struct hm_point dense_at(const char *optimizer, double memory, double n)
              "batch: 8\nprecision: 32\n%s"
              "network: {input: 100, layers: [dense: {units: 10, bias: false}]}\n"
              "communicate: [{what: gradients, scheme: ring}]\n"
-             "cluster: {flops: 1 Gflop/s, efficiency: 1, memory: %.0f B, network: 10gbe}\n",
+             "cluster: {flops: 1 Gflop/s, efficiency: 1, memory: %.0f B, fabric: 10gbe}\n",
              optimizer, memory);
     return model_at(text, n);
 }
@@ -127,7 +127,7 @@ static void a_memory_formula_is_exact(void **state)
 {
     static const char text[] = "compute: 1 / n\nmemory: 1000 B / n\n"
                                "communicate: 0\n"
-                               "cluster: {flops: 1 Gflop/s, memory: 500 B, network: 10gbe}\n";
+                               "cluster: {flops: 1 Gflop/s, memory: 500 B, fabric: 10gbe}\n";
 
     (void)state;
     assert_false(model_at(text, 1).fits);
@@ -140,7 +140,7 @@ static void a_memory_formula_is_exact(void **state)
 static void nodes_are_filled_before_another_is_used(void **state)
 {
     static const char text[] = "compute: 1 / n\ncommunicate: 0\n"
-                               "cluster: {flops: 1 Gflop/s, accelerators: 4, network: 10gbe, "
+                               "cluster: {flops: 1 Gflop/s, accelerators: 4, fabric: 10gbe, "
                                "link: {bandwidth: 300 GB/s, latency: 3 us}}\n";
 
     (void)state;
@@ -153,7 +153,7 @@ static void nodes_are_filled_before_another_is_used(void **state)
 
 static double collective_s(enum hm_scheme scheme, double n, double per_node)
 {
-    const struct hm_wires wires = {.network = {.bandwidth_bytes_per_s = 1, .latency_s = 100},
+    const struct hm_wires wires = {.fabric = {.bandwidth_bytes_per_s = 1, .latency_s = 100},
                                    .link = {.bandwidth_bytes_per_s = 10, .latency_s = 1},
                                    .per_node = per_node,
                                    .servers = 1};
@@ -231,13 +231,13 @@ static void predictions_need_a_worker(void **state)
     hm_fit_free(fit);
 }
 
-/* Deviation of the i-th run from 5 + 10 n: -d and d in turn for each n, and x for the last run. */
+/* Returns the deviation of the i-th run from 5 + 10 n: x for the last run, otherwise -d or d. */
 static double deviation(size_t i, size_t runs, double d, double x)
 {
     return i + 1 == runs ? x : i / 2 % 2 ? d : -d;
 }
 
-/* Runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
+/* Counts the outliers of runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
 static size_t count_outliers(size_t runs, double d, double x)
 {
     static const char *const terms[] = {"1", "n"};

@@ -124,7 +124,7 @@ static struct hm_request *sample_request(size_t which)
     case 1:
         request = with_document("plan", "job",
                                 "network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\n"
-                                "cluster: {flops: 1 Gflop/s, max_nodes: 6, network: 10gbe, "
+                                "cluster: {flops: 1 Gflop/s, max_nodes: 6, fabric: 10gbe, "
                                 "stragglers: {spread: 0.2, chance: 5 %, factor: 3}}\n");
         set(request, "platform", "all");
         return request;

@@ -308,7 +308,7 @@ static void a_valid_checksum_is_not_sufficient(void **state)
         assert_non_null(at);
         memcpy(at, edits[i].new, strlen(edits[i].new));
         write_all(path, copy, seal(copy, length));
-        /* From the list of arrays on, a difference means another run. */
+        /* A difference after the list of arrays means that the checkpoint is of another run. */
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
@@ -337,7 +337,7 @@ static void offsets_out_of_range_are_refused(void **state)
         t.plan.checkpoint = in_folder(path, "places");
         train_on(&t, 1);
         size_t length = read_bytes(path, bytes) - 8;
-        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* After w. */
+        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* The values follow w. */
         memcpy(bytes + place, &wrong[i % 5], sizeof(double));
         write_all(path, bytes, seal(bytes, length));
         t = training_of("lbfgs", &problems[0], 1, 50);

@@ -12,7 +12,7 @@
 #include "child.h"
 #include "memory.h"
 
-enum { HANG_S = 30 }; /* Seconds that a command sleeps which the test expects to be ended. */
+enum { HANG_S = 30 }; /* Seconds of a sleep that must be ended early. */
 
 struct heard {
     size_t lines, bytes, longest;
@@ -427,7 +427,8 @@ static void a_timeout_allows_cleanup(void **state)
     assert_string_equal(heard.last, "tidy");
 }
 
-/* A shell that executes another program leaves that program a child that it never reaps. */
+/* A program that a shell executes in its own place inherits a child of the shell and never reaps
+ * it. */
 static void a_launcher_that_ignores_a_dead_rank_is_ended(void **state)
 {
     static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 1",

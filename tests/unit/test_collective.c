@@ -17,7 +17,7 @@ static void agrees_with_the_oracle(void **state)
         for (int i = 0; i < 7; i++)
             v[i] = atof(strsep(&rest, ","));
         struct hm_wires wires = {
-            .network = {v[3], v[2]}, .link = {300e9, 3e-6}, .per_node = v[4], .servers = v[5]};
+            .fabric = {v[3], v[2]}, .link = {300e9, 3e-6}, .per_node = v[4], .servers = v[5]};
         int scheme = hm_scheme_find(name);
         assert_true(scheme >= 0);
         struct hm_wire_time t = hm__collective_eval((enum hm_scheme)scheme, v[0], v[1], &wires);

@@ -230,7 +230,7 @@ static void test_times_follow_the_closed_forms(void **state)
     for_all(whole, check_times);
 }
 
-/* Automatic choice: the faster of doubling and ring, approximately as on the fake network. */
+/* The automatic choice is the faster of doubling and ring, approximately as on the fake network. */
 static void test_auto_chooses_by_size(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));

@@ -293,8 +293,8 @@ static void each_m_is_predicted_by_the_others(void **state)
     }
 }
 
-/* Windows of a nearly constant trace are ill-conditioned: their errors of 1e-5 must agree to 1e-8,
- * other errors to a relative 1e-4. */
+/* Windows of a nearly constant trace are ill-conditioned: their errors, about 1e-5, must agree to
+ * 1e-8; all other errors must agree to a relative 1e-4. */
 static void losses_ahead_are_predicted(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static void add(struct made *made, const char *name, const double *m, size_t cou
     }
 }
 
-/* ---- no number that is none -------------------------------------------------------------------
+/* ---- finite results ---------------------------------------------------------------------------
  */
 
 /* All fields of a convergence that must be finite are finite. */
@@ -124,7 +124,7 @@ static void one_m_does_not_predict_others(void **state)
     struct hm_advice *advice = advise(c, 0.01, 0);
     assert_int_equal(advice->candidate_count, 1);
     assert_true(advice->candidates[0].m == 4);
-    assert_near(advice->right, 1, 1e-12);
+    assert_near(advice->right, 0.99, 1e-12); /* The largest value that is stated. */
     assert_null(advice->next.algorithm);
     hm_advice_free(advice);
     q.loss = 0.01;
@@ -203,7 +203,7 @@ static void short_traces_do_not_give_the_least_loss(void **state)
     made_release(&made);
 }
 
-/* ---- losses that are hardly any -------------------------------------------------------------- */
+/* ---- constant and nearly constant losses ----------------------------------------------------- */
 
 static void flat_traces(void **state)
 {
@@ -226,7 +226,7 @@ static void flat_traces(void **state)
     assert_false(advice->feasible);
     hm_advice_free(advice);
     hm_convergence_free(c);
-    c = NULL; /* Their limit cannot be estimated. */
+    c = NULL; /* The limit of these losses cannot be estimated. */
     assert_int_equal(hm_convergence_new(&made.traces, NULL, &c, &err), HM_E_MISSING);
     assert_null(c);
     made_release(&made);
@@ -290,7 +290,7 @@ static void losses_of_every_size(void **state)
     }
 }
 
-/* Rounding of the loss hides differences below a relative 1e-13, here 1e-4. */
+/* Rounding of losses near 1e9 hides differences below a relative 1e-13, which are 1e-4. */
 static void nearly_equal_losses_are_fitted(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1e9};

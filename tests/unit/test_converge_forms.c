@@ -51,7 +51,7 @@ static double plain_power(double i, double m)
     return 0.7 * pow(i, -1.5);
 }
 
-/* ---- the curve comes back -------------------------------------------------------------------- */
+/* ---- recovery of the curve ------------------------------------------------------------------- */
 
 /* The largest error of ln(P - P*) over iterations, on an m without traces. */
 static double worst(const struct hm_convergence *c, double (*g)(double i, double m), double m,
@@ -132,7 +132,7 @@ static void terms_without_noise_are_recovered(void **state)
     }
 }
 
-/* ---- how sure -------------------------------------------------------------------------------- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 enum { REPEATS = 100 };
 

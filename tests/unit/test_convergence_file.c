@@ -105,7 +105,7 @@ static void staleness_reads_back(void **state)
     assert_true(isnan(ssp->costs[1].low));
     assert_int_equal(async->draw_count, 0);
     assert_true(isinf(async->costs[0].staleness) && isnan(async->held_out));
-    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* The file has no staleness for it. */
+    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* The file has no cost of staleness here. */
     hm_text_free(again);
     hm_text_free(text);
     hm_convergence_free(b);

@@ -54,7 +54,7 @@ static void counts_equal_the_oracle(void **state)
     assert_int_equal(rows, 15);
 }
 
-/* 832M is the sum of the layers' millions, each cut to a whole number. */
+/* The published 832M is a sum of millions per layer, each truncated to a whole number. */
 static void alexnet_is_near_the_papers(void **state)
 {
     double parameters, multiply_adds;

@@ -175,7 +175,7 @@ static void files_agree_with_the_oracle(void **state)
     fclose(table);
 }
 
-/* ---- however it is read --------------------------------------------------------------------- */
+/* ---- all ways of reading -------------------------------------------------------------------- */
 
 enum { IMAGES = 11, SIDE = 3, IMAGE_BYTES = 16 + IMAGES * SIDE * SIDE, LABEL_BYTES = 8 + IMAGES };
 
@@ -227,7 +227,7 @@ static void compress(const char *path, const char *options)
     assert_int_equal(system(command), 0);
 }
 
-/* The same rows from the compressed file, or the answer that this build has no zlib. */
+/* Checks that the compressed file gives the same rows, or the error that this build has no zlib. */
 static void check_compressed(const char *path, const struct hm_rows *plain, size_t features)
 {
     const char *zlib = getenv("HM_ZLIB");

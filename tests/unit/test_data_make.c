@@ -92,11 +92,11 @@ static void rows_depend_on_seed_and_number(void **state)
         hm__rows_release(&rows[i]);
 }
 
-/* ---- what they are like --------------------------------------------------------------------- */
+/* ---- properties of generated data ----------------------------------------------------------- */
 
 static double score(const struct hm_rows *rows, size_t row, const double *w)
 {
-    double sum = w[rows->features]; /* One weight more is the constant. */
+    double sum = w[rows->features]; /* The last weight is the constant. */
 
     for (size_t k = rows->starts[row]; k < rows->starts[row + 1]; k++)
         sum += rows->values[k] * w[rows->columns[k]];
@@ -122,10 +122,9 @@ static size_t guess(const struct hm_rows *rows, size_t row, const double *w, siz
     return best;
 }
 
-/*
- * A perceptron with averaged weights (Freund and Schapire 1999), learnt on the training rows: the
- * fraction of the test rows it gets right. Labels are class * scale + first.
- */
+/* Trains a perceptron with averaged weights (Freund and Schapire 1999) on the training rows;
+ * returns the fraction of the test rows that it classifies correctly. Labels are class * scale +
+ * first. */
 static double learn(const char *recipe, const char *test, size_t classes, double first,
                     double scale, int epochs)
 {
@@ -212,7 +211,7 @@ static void sparse_rows_are_like_texts(void **state)
     double once = log(1 + 1 / 5.0) / log(1 + 1000 / 5.0),
            rows_with = 1 - pow(1 - 0.01 * once, 1000);
     assert_true(fabs(often[0] - 10000 * rows_with) < 5 * sqrt(10000 * rows_with * (1 - rows_with)));
-    assert_true(often[99] > 100 && often[99] < often[9]);  /* The tail is long: */
+    assert_true(often[99] > 100 && often[99] < often[9]);  /* The tail is long. */
     assert_true(often[900] > 5 && often[900] < often[99]); /* The frequency is about 1 / (k + 5). */
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);

@@ -41,7 +41,7 @@ static int release(void **state)
     return 0;
 }
 
-/* The question is answered with this code. */
+/* Checks that the question gives this code. */
 static void asks(struct hm_advise_question q, int code)
 {
     struct hm_advice *advice = NULL;

@@ -32,7 +32,7 @@ static void lists_hold_texts_and_numbers(void **state)
     body_fails("plan", "[1]", HM_E_TYPE, "", "not an object");
 }
 
-/* No text at all is an empty body, but a length without a text is a wrong call. */
+/* A body of NULL with length 0 is an empty body; NULL with another length is an error. */
 static void bodies_may_be_absent(void **state)
 {
     struct hm_request *request = new_request("plan");
@@ -73,7 +73,7 @@ static void errors_have_hints(void **state)
     run_hints(request, "name one in `on`, or set cluster.price='$1/h'");
 }
 
-/* A quantity that is neither latency nor bandwidth has no unit, except one of a column. */
+/* A quantity other than latency and bandwidth has no unit, unless it is a column of the runs. */
 static void places_have_units(void **state)
 {
     static const char table[] = "n,seconds,batch,step\n1,10,64,2 ms\n2,6,64,2 ms\n4,4,64,3 ms\n";
@@ -81,7 +81,7 @@ static void places_have_units(void **state)
 
     (void)state;
     set(request, "at", "step=2ms");
-    set(request, "n", "1,2"); /* 4 workers were not run there: a fit would give their time. */
+    set(request, "n", "1,2"); /* n = 4 has no run there and would need a fit. */
     gives(request, NULL, {"best.n", 2, NULL}, {"best.time_s", 6, NULL},
           {"provenance", .text = "rows"});
     request = with_document("recommend", "runs", table);
@@ -142,7 +142,7 @@ static void clusters_are_files(void **state)
 
     (void)state;
     write_file(path, ".yaml",
-               "price: $3600/h\nmax_nodes: 4\nnetwork: {bandwidth: 10 MB/s, latency: 0 s}\n");
+               "price: $3600/h\nmax_nodes: 4\nfabric: {bandwidth: 10 MB/s, latency: 0 s}\n");
     set(request, "on", path);
     gives(request, &context, {"machine", .text = path}, {"best.n", 4, NULL},
           {"best.communicate_s", 0.6, NULL}, {"best.time_s", 2.6, NULL},
@@ -209,7 +209,7 @@ static void bodies_may_be_yaml(void **state)
 /* Steps of 8/n seconds; the messages take next to no time. */
 static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
-                                "network: {bandwidth: 1 GB/s, latency: 0 s}}\n";
+                                "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
 
 /*
  * The stored fit has async with level 0.2 and power 0.5, so async needs e^0.2 n^0.5 times the
@@ -298,7 +298,7 @@ static void allocations_may_fail_in_any_verb(void **state)
     static const struct call calls[] = {
         {"plan", "job", small_job, {{"plot", "a.svg"}, {"goal", "cost"}}},
         {"plan", "job", stale_job, {{"platform", "server"}, {"consistency", "async"}}},
-        {"plan", "job", small_job, {{"on", "p3.2xlarge"}, {"network", "10gbe"}, {"csv", "true"}}},
+        {"plan", "job", small_job, {{"on", "p3.2xlarge"}, {"fabric", "10gbe"}, {"csv", "true"}}},
         {"fit", "runs", runs, {{"terms", "1,1/n"}, {"plot", "a.svg"}}},
         {"design", "have", runs, {{"n", "1..4"}, {"terms", "1,1/n"}}},
         {"recommend", "runs", runs, {{"json", "true"}}},

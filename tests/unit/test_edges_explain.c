@@ -39,7 +39,7 @@ static void limited(const char *text, double max_n, const struct hm_way *way, do
 }
 
 #define NET(bandwidth, latency)                                                                    \
-    "cluster: {network: {bandwidth: " bandwidth ", latency: " latency "}}\n"
+    "cluster: {fabric: {bandwidth: " bandwidth ", latency: " latency "}}\n"
 
 static void the_largest_part_is_the_limit(void **state)
 {
@@ -79,9 +79,10 @@ static void a_small_batch_is_a_limit(void **state)
 
 #define SLOW(stragglers)                                                                           \
     "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\nscaling: weak\nbatch: 100\n"         \
-    "cluster: {network: {bandwidth: 1 GB/s, latency: 0 s}, stragglers: {" stragglers "}}\n"
+    "cluster: {fabric: {bandwidth: 1 GB/s, latency: 0 s}, stragglers: {" stragglers "}}\n"
 
-/* The limit is the wait for slow workers, three quarters of the time where they take 4 times. */
+/* The limit is the wait for slow workers: three quarters of the time if they take 4 times as
+ * long. */
 static void slow_workers_are_explained(void **state)
 {
     struct hm_way way = {.platform = HM_PLATFORM_SERVER, .servers = 1};
@@ -136,7 +137,8 @@ static void replaced(const char *text, const char *piece, const char *by, char *
     snprintf(ret, room, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
 }
 
-/* The change gives the same as a plan of the changed job, whose iterations do `work` as much. */
+/* The gain of a change equals that of a plan of the changed job, whose iterations do `work` times
+ * as much. */
 static void change_helps(const char *text, double max_n, const struct hm_way *way, const char *what,
                          const char *piece, const char *by, double work)
 {
@@ -173,7 +175,7 @@ static const char trained[] =
     "batch: 64\nprecision: 32\n"
     "network: {input: 1000, layers: [dense: {units: 100, bias: false}]}\n"
     "communicate: [{what: gradients, scheme: ring}]\n"
-    "cluster: {flops: 1 Gflop/s, network: {bandwidth: 100 MB/s, latency: 1 ms}}\n";
+    "cluster: {flops: 1 Gflop/s, fabric: {bandwidth: 100 MB/s, latency: 1 ms}}\n";
 
 static void hardware_helps_as_it_would(void **state)
 {
@@ -220,7 +222,8 @@ static void ways_help_as_they_would(void **state)
                  "slow: 0, slow_factor: 4, speeds: [1, 1]", 1);
     for (size_t i = 0; i < a->help_count; i++)
         if (strcmp(a->help[i].what, "batches by speed") == 0) {
-            /* Of 8 workers, one has half the speed and one a quarter: 6.75 instead of 8 / 4. */
+            /* Eight workers with equal shares are limited by the one of speed 1/4; shares by speed
+             * use the sum of all speeds, 6.75. */
             assert_near(a->help[i].gain, 6.75 / 2, 1e-6);
             found = true;
         }
@@ -317,7 +320,7 @@ static void clusters_have_their_own_stragglers(void **state)
     hm_job_free(job);
 }
 
-/* One server is enough for a message that takes no time. */
+/* One server is enough if the message takes no time. */
 static void one_server_may_be_enough(void **state)
 {
     const struct hm_way way = {.platform = HM_PLATFORM_SERVER, .servers = 2};

@@ -264,7 +264,8 @@ static void draws_follow_the_runs(void **state)
     }
 }
 
-/* With priors, coefficients and spread depend on each other; all runs count as free. */
+/* With priors, the draws of coefficients and spread depend on each other, and the degrees of
+ * freedom are the number of runs. */
 static void draws_follow_the_priors(void **state)
 {
     const struct hm_prior priors[] = {{3, 0.2}, {2.5, 0.3}}, one[] = {{3, 0.2}, {7, INFINITY}};
@@ -290,7 +291,8 @@ static void draws_follow_the_priors(void **state)
     }
 }
 
-/* With fewer than 4 degrees of freedom the spread is at least `least`; without any, no draws. */
+/* With fewer than 4 degrees of freedom, the spread is at least `least`; with none, there are no
+ * draws. */
 static void few_runs_may_agree_by_chance(void **state)
 {
     const struct hm_noise noise = {0, 0, 0.1};

@@ -225,7 +225,7 @@ static void degrees_are_counted(void **state)
                                         "70000 900000\n",
                                         only);
         double sum = 0, vertices = 0;
-        assert_near(g->vertices, 6, 0); /* 1, 2, 3, 4, 70000 and 900000. */
+        assert_near(g->vertices, 6, 0); /* Ids 1, 2, 3, 4, 70000 and 900000. */
         assert_near(g->edges, 5 + only, 0);
         assert_near(g->lines, 7, 0);
         assert_near(g->self_loops, 1, 0);

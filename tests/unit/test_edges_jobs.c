@@ -67,7 +67,8 @@ static void refused(const char *text, const char *field, const char *message, co
     hm_job_free(job);
 }
 
-/* 6 * 50 * 64 flop a step, in the precision of the job; a machine without 16 bit uses 32. */
+/* A step has 6 * 50 * 64 flop in the precision of the job; a machine without 16-bit rates uses 32
+ * bits. */
 static void precisions_have_their_flops(void **state)
 {
     static const char head[] = "batch: 64\nnetwork: {input: 10, layers: [dense: {units: 5, "
@@ -120,7 +121,7 @@ static void formulas_know_every_quantity(void **state)
                  "batch: 64\nprecision: 32\nnetwork: {input: 10, layers: [dense: {units: 5}]}\n"
                  "compute: %s\ncommunicate: none\n"
                  "cluster: {flops: 2 Gflop/s, efficiency: 1, memory_bandwidth: 4 GB/s, "
-                 "network: {bandwidth: 1 GB/s, latency: 2 ms}}\n",
+                 "fabric: {bandwidth: 1 GB/s, latency: 2 ms}}\n",
                  rows[i].formula);
         assert_near(time_of(text, 1, "none of these", false), rows[i].value, 1e-12);
     }
@@ -139,7 +140,7 @@ static void missing_quantities_are_named(void **state)
             "the formula uses 'training', which has no value here",
             "give it in where:, or give the network that defines it");
     refused("compute: 1 s\ncommunicate: {bytes: 1 MB * parameters, scheme: ring}\n"
-            "cluster: {network: 10gbe}\n",
+            "cluster: {fabric: 10gbe}\n",
             "communicate", "the formula uses 'parameters', which has no value here",
             "give it in where:, or give the network that defines it");
     refused("compute: latency\ncommunicate: none\n", "compute",
@@ -156,18 +157,15 @@ static void missing_networks_are_named(void **state)
     char text[300];
 
     (void)state;
-    refused(step, "cluster.network", "the cluster has no network",
-            "give cluster.network, e.g. 10gbe");
+    refused(step, "cluster.fabric", "the cluster has no fabric", "give cluster.fabric, e.g. 10gbe");
     snprintf(text, sizeof(text), "%scluster: {flops: 1 Gflop/s}\n", step);
-    refused(text, "cluster.network", "the cluster has no network",
-            "give cluster.network, e.g. 10gbe");
-    snprintf(text, sizeof(text), "%scluster: {accelerators: 4, network: 10gbe}\n", step);
+    refused(text, "cluster.fabric", "the cluster has no fabric", "give cluster.fabric, e.g. 10gbe");
+    snprintf(text, sizeof(text), "%scluster: {accelerators: 4, fabric: 10gbe}\n", step);
     refused(text, "cluster.link", "several accelerators need a link between them",
             "give link: {bandwidth: 300 GB/s, latency: 3 us}");
     snprintf(text, sizeof(text),
              "%scluster: {accelerators: 4, max_nodes: 2, link: {bandwidth: 1 GB/s}}\n", step);
-    refused(text, "cluster.network", "the cluster has no network",
-            "give cluster.network, e.g. 10gbe");
+    refused(text, "cluster.fabric", "the cluster has no fabric", "give cluster.fabric, e.g. 10gbe");
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -184,7 +182,7 @@ static void parts_have_names_and_times(void **state)
          {"compute", "communicate 1", "communicate 2"},
          {2, 2, 3}},
         {"compute: 8 s / n\ncommunicate: [3 s, {bytes: 4 MB, scheme: ring}]\n"
-         "cluster: {network: {bandwidth: 1 MB/s}}\n",
+         "cluster: {fabric: {bandwidth: 1 MB/s}}\n",
          {"compute", "communicate 1", "bytes by ring"},
          {2, 3, 6}},
         {"compute: 8 s / n\ncommunicate: [0.25 s * n, 0.5 s]\noverlap: {norm: 2}\n",

@@ -96,7 +96,7 @@ static void least_squares_have_no_slope(void **state)
     }
 }
 
-/* The unit of y does not matter, neither tiny nor huge. */
+/* The solution scales with y, even if y is tiny or huge. */
 static void solutions_scale_with_y(void **state)
 {
     static const double scales[] = {1e-20, 1e20};
@@ -212,8 +212,8 @@ static double criterion_slope(const struct hm_programme *p, const double *shares
     return (hm__programme_value(p, up) - hm__programme_value(p, down)) / (2 * step);
 }
 
-/* At an optimum, a unit of cost gains the same in every share between 0 and 1, less in those at 0
- * and more in those at 1. */
+/* At an optimum, the gain per unit of cost is the same for every share between 0 and 1, smaller for
+ * shares at 0, and larger for shares at 1. */
 static void check_optimum(const struct hm_programme *p, const double *shares)
 {
     double spent = 0, least = INFINITY, most = 0;

@@ -204,7 +204,7 @@ static void orders_follow_the_distribution(void **state)
         check_orders(&list[i]);
 }
 
-/* Speeds from 1 to 3 are rounded in logarithmic steps, of which the fastest is one. */
+/* Speeds from 1 to 3 are rounded to logarithmic steps; the fastest speed is one of the steps. */
 static void many_fast_speeds(void **state)
 {
     enum { COUNT = 100 };

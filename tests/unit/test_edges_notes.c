@@ -99,7 +99,8 @@ static void sets_have_their_left_out_errors(void **state)
             if (k > 0)
                 assert_true(a->left_out_error >= fit->alternatives[k - 1].left_out_error);
             weights += a->weight;
-            /* Every set has a share of the work: 1/n or 1; or it is one steep term. */
+            /* Every set has a term for the shared work, 1/n or 1, unless it is a single steep
+             * term. */
             assert_true(a->text[0] == '1' || !strstr(a->text, " + "));
         }
         assert_true(weights > 0 && weights < 1 + 1e-9);
@@ -172,7 +173,7 @@ static void errors_have_a_default(void **state)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Pairs of repeats are 0.02 apart; a line through 1/n misses runs of 1/n + ln(n). */
+/* Two repeats differ by 0.02 s; a fit of 1 and 1/n misses runs of 1/n + ln(n) by more. */
 static void missing_terms_are_noted(void **state)
 {
     static const char table[] = "n,seconds\n1,10.01\n1,9.99\n2,5.70\n2,5.68\n4,3.90\n4,3.88\n"
@@ -340,7 +341,7 @@ static void budgets_are_spent(void **state)
 static void runs_cost_their_nodes(void **state)
 {
     struct hm_job *job = parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {price: $3600/h, "
-                                   "accelerators: 4, link: {bandwidth: 1 GB/s}, network: 10gbe}\n");
+                                   "accelerators: 4, link: {bandwidth: 1 GB/s}, fabric: 10gbe}\n");
     const double ns[] = {1, 4, 5, 8};
     const struct hm_axis axis = {"n", ns, 4};
     const struct hm_design_settings settings = {.job = job};

@@ -10,7 +10,7 @@
 static const char ring_text[] = "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
                                 "iterations: 10\n"
                                 "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                                "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 static const char runs_text[] = "n,seconds,batch,latency,cost\n"
                                 "1,10,64,0.01,1\n2,6,64,0.01,1\n4,4,64,0.01,2\n"
                                 "1,20,128,0.01,1\n2,11,128,0.01,1\n4,7,128,0.01,2\n";
@@ -41,13 +41,13 @@ static void plans_answer_their_question(void **state)
           {"best.n", 1, NULL});
     gives(plan_with("max_n", "4", "reference", "2"), NULL, {"best.n", 4, NULL},
           {"reference", 2, NULL}, {"best.speedup", 52. / 29, NULL}, {"curve", 4, NULL});
-    /* The steps of 5 workers take 250 s, those of 4 take 290 s: 4 is cheaper. */
-    gives(plan_with("deadline", "290s", NULL, NULL), NULL, {"best.n", 4, NULL},
+    /* The job takes 250 s on 5 workers and 290 s on 4; 4 workers are cheaper. */
+    gives(plan_with("deadline", "290s", "certainty", "50%"), NULL, {"best.n", 4, NULL},
           {"best.total_s", 290, NULL});
-    gives(plan_with("deadline", "289s", NULL, NULL), NULL, {"best.n", 5, NULL});
+    gives(plan_with("deadline", "289s", "certainty", "50%"), NULL, {"best.n", 5, NULL});
     /* 205 s on 8 workers cost 205 * 8 / 3600 = 0.4556. */
-    gives(plan_with("budget", "0.456", NULL, NULL), NULL, {"best.n", 8, NULL});
-    gives(plan_with("budget", "0.455", NULL, NULL), NULL, {"best.n", 7, NULL});
+    gives(plan_with("budget", "0.456", "certainty", "50%"), NULL, {"best.n", 8, NULL});
+    gives(plan_with("budget", "0.455", "certainty", "50%"), NULL, {"best.n", 7, NULL});
     gives(plan_with("faster", "3x", NULL, NULL), NULL, {"faster.n", 4, NULL});
     gives(plan_with("faster", "2x", "reference", "2"), NULL, {"faster.n", 5, NULL});
     gives(plan_with("weak", "true", NULL, NULL), NULL, {"scaling", .text = "weak"});
@@ -76,12 +76,12 @@ static void plans_end_at_their_ceiling(void **state)
 
 static void plans_say_when_they_cannot(void **state)
 {
-    struct hm_reply *reply = run(plan_with("deadline", "199s", NULL, NULL), NULL);
+    struct hm_reply *reply = run(plan_with("deadline", "199s", "certainty", "50%"), NULL);
 
     (void)state;
     assert_false(reply->answered);
     hm_reply_free(reply);
-    reply = run(plan_with("deadline", "201s", NULL, NULL), NULL);
+    reply = run(plan_with("deadline", "201s", "certainty", "50%"), NULL);
     assert_true(reply->answered);
     assert_false(reply->from_store);
     hm_reply_free(reply);
@@ -143,10 +143,10 @@ static void plans_take_runs(void **state)
 
 static void layers_are_shown(void **state)
 {
-    struct hm_request *request = with_document(
-        "plan", "job",
-        "network: {input: 100, layers: [{dense: 10}]}\nbatch: 8\n"
-        "cluster: {max_nodes: 2, flops: 1 Tflop/s, network: {bandwidth: 1 Gbit/s}}\n");
+    struct hm_request *request =
+        with_document("plan", "job",
+                      "network: {input: 100, layers: [{dense: 10}]}\nbatch: 8\n"
+                      "cluster: {max_nodes: 2, flops: 1 Tflop/s, fabric: {bandwidth: 1 Gbit/s}}\n");
 
     (void)state;
     set(request, "layers", "true");
@@ -175,7 +175,7 @@ static void plans_rank_schemes(void **state)
 
 #define RING(seconds, latency)                                                                     \
     "compute: " seconds " / n\ncommunicate: {bytes: 1 MB, scheme: ring}\n"                         \
-    "cluster: {max_nodes: 8, flops: 1 Tflop/s, network: {bandwidth: 8 Mbit/s, latency: " latency   \
+    "cluster: {max_nodes: 8, flops: 1 Tflop/s, fabric: {bandwidth: 8 Mbit/s, latency: " latency    \
     "}}\n"
 
 /* A plan that recommends the best n itself. */
@@ -211,7 +211,7 @@ static const char free_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n";
 static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}\nbatch: 64\n"
                                   "cluster: {max_nodes: 16, flops: 1 Tflop/s, "
-                                  "network: {bandwidth: 1 Gbit/s}}\n";
+                                  "fabric: {bandwidth: 1 Gbit/s}}\n";
 
 /* A note is there when its condition holds, and not otherwise. */
 static void notes_follow_the_question(void **state)
@@ -310,14 +310,14 @@ static void ways_follow_the_fields(void **state)
 
     (void)state;
     assert_int_equal(ways_of(f).count, 0);
-    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one: bsp only. */
+    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one, only with bsp. */
     struct hm_plan_ways w = ways_of(f);
     assert_int_equal(w.count, 3);
     assert_true(w.ways[0].platform == HM_PLATFORM_ALLREDUCE &&
                 w.ways[1].platform == HM_PLATFORM_DRIVER);
     assert_true(w.ways[2].platform == HM_PLATFORM_SERVER &&
                 w.ways[2].consistency == HM_CONSISTENCY_BSP && w.ways[2].servers == 0);
-    f.platform.all = true; /* All of them: every consistency. */
+    f.platform.all = true; /* With "all", every consistency is compared. */
     f.servers = 3;
     f.colocated = true;
     f.stale_cost.value = 1.5;
@@ -327,7 +327,7 @@ static void ways_follow_the_fields(void **state)
     assert_true(w.ways[3].consistency == HM_CONSISTENCY_SSP && w.ways[3].staleness == 3);
     assert_true(w.ways[3].stale_cost == 1.5 && w.ways[4].stale_cost == 1.5);
     assert_true(w.ways[4].consistency == HM_CONSISTENCY_ASYNC && w.ways[4].staleness == 0);
-    f.backups = 2; /* Of all platforms: with and without. */
+    f.backups = 2; /* Compared with and without backups. */
     w = ways_of(f);
     assert_int_equal(w.count, 6);
     assert_true(w.ways[2].backups == 0 && w.ways[3].backups == 2);
@@ -341,7 +341,7 @@ static void servers_have_their_consistency(void **state)
 
     (void)state;
     f.platform = (struct hm_choices){{2}, 1, false};
-    f.staleness = 0; /* It implies ssp. */
+    f.staleness = 0; /* A staleness implies ssp. */
     struct hm_plan_ways w = ways_of(f);
     assert_true(w.count == 1 && w.ways[0].consistency == HM_CONSISTENCY_SSP &&
                 w.ways[0].staleness == 0);
@@ -358,7 +358,7 @@ static void servers_have_their_consistency(void **state)
     f.staleness = NAN;
     f.consistency = (struct hm_choices){{1}, 1, false};
     f.backups = 0;
-    assert_int_equal(ways_of(f).count, 1); /* No backups are no contradiction. */
+    assert_int_equal(ways_of(f).count, 1); /* A value of 0 is no contradiction. */
     f.backups = 1;
     ways_fail(f, "backups", "consistency bsp");
     f.backups = NAN;
@@ -615,7 +615,7 @@ static void designs_use_measured_runs(void **state)
 }
 
 /* A ring of 4 workers sends 6/4 of the 4 MB, at 10 instead of 1 Gbit/s. */
-static void a_network_replaces_that_of_the_job(void **state)
+static void a_fabric_replaces_that_of_the_job(void **state)
 {
     struct hm_request *request = with_document("plan", "job", ring_text);
 
@@ -624,15 +624,15 @@ static void a_network_replaces_that_of_the_job(void **state)
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.048, NULL});
     request = with_document("plan", "job", ring_text);
     set(request, "max_n", "4");
-    set(request, "network", "10gbe");
+    set(request, "fabric", "10gbe");
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
-          {"network", .text = "10gbe"});
+          {"fabric", .text = "10gbe"});
     request = with_document("plan", "job", ring_text);
     set(request, "max_n", "4");
-    set(request, "network", "10gbe");
+    set(request, "fabric", "10gbe");
     set(request, "on", "p3.2xlarge");
     gives(request, NULL, {"best.n", 4, NULL}, {"best.bandwidth_s", 0.0048, NULL},
-          {"network", .text = "10gbe"});
+          {"fabric", .text = "10gbe"});
 }
 
 int main(void)
@@ -640,7 +640,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_answer_their_question),
         cmocka_unit_test(designs_use_measured_runs),
-        cmocka_unit_test(a_network_replaces_that_of_the_job),
+        cmocka_unit_test(a_fabric_replaces_that_of_the_job),
         cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
         cmocka_unit_test(bodies_of_runs_are_no_jobs),

@@ -79,12 +79,12 @@ static void bandwidths_are_written_in_mbit(void **state)
 
     (void)state;
     has_text(r->reason, "no run has bandwidth 10 Mbit/s: a fit of 6 runs");
-    /* 5 + 2 / bandwidth in MB/s. */
+    /* The time is 5 + 2 / bandwidth, with the bandwidth in MB/s. */
     assert_near(r->candidates[0].time_s, 5 + 2 / 1.25, 1e-6);
     hm_recommendation_free(r);
 }
 
-/* What varies must be given; the hint shows the largest value. */
+/* A quantity that varies in the runs must be given; the hint shows its largest value. */
 static void hints_show_how_to_ask(void **state)
 {
     static const struct {
@@ -179,8 +179,8 @@ static void limits_that_are_missed_are_named(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct hm_recommend_question q = {.deadline_s = rows[i].deadline,
-                                                .budget = rows[i].budget};
+        const struct hm_recommend_question q = {
+            .deadline_s = rows[i].deadline, .budget = rows[i].budget, .certainty = 0.5};
         struct hm_recommendation *r = recommend(priced, &q);
         assert_int_equal(r->best, rows[i].missed ? HM_NONE : 0);
         if (rows[i].missed)
@@ -193,10 +193,9 @@ static void limits_that_are_missed_are_named(void **state)
 
 /* ---- the next run ---------------------------------------------------------------------------- */
 
-/*
- * At a batch of 64, n = 4 was not run. Its other runs take 3.5 s for 64 samples in `partly`, so
- * that it is the best; in `scattered` 6.25 to 7 s, with a mean of 6.6 s, against 6 s of 2 workers.
- */
+/* At a batch of 64, n = 4 has no run. In the table `partly`, its other runs correspond to 3.5 s for
+ * 64 samples, which is the best; in `scattered`, to 6.25 to 7 s with a mean of 6.6 s, compared with
+ * 6 s on 2 workers. */
 static const char partly[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,7\n"
                              "1,32,5\n2,32,3\n4,32,1.75\n4,256,14\n4,512,28\n";
 static const char scattered[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,14\n"
@@ -283,7 +282,7 @@ static void models_take_their_place(void **state)
 {
     static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"
                                "communicate: {bytes: 4 MB, scheme: ring}\ncluster: {max_nodes: 3, "
-                               "network: {bandwidth: %g MB/s, latency: %g ms}}\n";
+                               "fabric: {bandwidth: %g MB/s, latency: %g ms}}\n";
     static const struct {
         struct hm_at at;
         int batch;

@@ -227,7 +227,7 @@ static void terms_keep_their_parentheses(void **state)
     assert_string_equal(terms->items[0], "1");
     assert_string_equal(terms->items[1], "max(n,min(2,size))");
     assert_string_equal(terms->items[2], "ln(n)");
-    put(&v, "terms", "auto"); /* Terms replace earlier ones. */
+    put(&v, "terms", "auto"); /* A second value replaces the terms. */
     assert_true(terms->given);
     assert_int_equal(terms->count, 0);
     struct hm_err err = {0};
@@ -327,7 +327,7 @@ static void ranges_of_numbers(void **state)
     list_is("0.1..0.3:0.1", false, 3, (const double[]){0.1, 0.2, 0.3});
     list_is("1..4:3", false, 2, (const double[]){1, 4});
     list_is("1..4:3", true, 3, (const double[]){1, 2.5, 4});
-    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4}); /* Steps of 1 without a count. */
+    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4}); /* Without a count, the step is 1. */
     list_is("3..3:1", true, 1, (const double[]){3});
     list_is("3/4", false, 1, (const double[]){0.75});
     list_is("1/4..3/4:0.5", false, 2, (const double[]){0.25, 0.75});
@@ -345,7 +345,7 @@ static void ranges_of_numbers(void **state)
     list_fails("1 2", false);
     list_fails("x", false);
     list_fails("", false);
-    struct hm_numbers n = list_of(arena, "1..200", false); /* Grows at 64 and 128. */
+    struct hm_numbers n = list_of(arena, "1..200", false); /* The list grows at 64 and 128. */
     assert_int_equal(n.count, 200);
     for (size_t i = 0; i < 200; i++)
         assert_true(n.values[i] == (double)i + 1);
@@ -376,7 +376,7 @@ static void trees_fill_lists(void **state)
     assert_int_equal(vary->count, 4);
     assert_string_equal(vary->items[3], "d=2");
     assert_int_equal(put_json(&v, "vary", "{\"a\": null}", &err), HM_E_TYPE);
-    assert_int_equal(put_json(&v, "n", "null", &err), 0); /* As if it were not there. */
+    assert_int_equal(put_json(&v, "n", "null", &err), 0); /* Null means: not given. */
     assert_int_equal(n->count, 5);
     hm__arena_free(v.arena);
 }
@@ -449,7 +449,7 @@ static void errors_have_lines(void **state)
 
 static const char job_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\niterations: 10\n"
                                "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                               "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                               "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 
 static struct hm_request *plan_request(void)
 {

@@ -8,7 +8,8 @@
 
 /* ---- paths made by hand ---------------------------------------------------------------------- */
 
-/* Draw 0 falls to 0, draw 64 stays at 2.5, draw 1 begins at the second grid point. */
+/* Makes a runner in which draw 0 falls to 0, draw 64 stays at 2.5, and draw 1 begins at the second
+ * grid point. */
 static struct hm_runner *make_runner(void)
 {
     static double y[HM_G_DRAWS * 4];
@@ -60,7 +61,7 @@ static void iterations_reach_a_level(void **state)
     assert_near(hm__runner_reach(r, 64, 6), 2.5, 0);
 }
 
-/* Draws that never reach the level count ten times the mean of the others. */
+/* The time of a draw that never reaches the level is ten times the mean of the others. */
 static void times_of_draws_that_never_end(void **state)
 {
     const struct hm_runner *r = make_runner();
@@ -77,7 +78,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
-    struct hm_runner first = *r; /* Draw 0 may be the one that never ends. */
+    struct hm_runner first = *r; /* Draw 0 may be a draw that never ends. */
     static double y[HM_G_DRAWS * 4];
     memcpy(y, r->y, sizeof(y));
     for (size_t p = 0; p < 4; p++)
@@ -85,9 +86,10 @@ static void times_of_draws_that_never_end(void **state)
     first.y = y;
     assert_near(hm__runner_times(&first, 2.5, 64, times, &there), (10 + 1) / 2., 1e-12);
     assert_near(times[0], 10, 1e-12);
-    /* Draw 0 takes 16 s to 0 and is the only one. */
+    /* Only draw 0 reaches 0; it takes 16 s. */
     assert_near(hm__runner_times(r, 0, 1, times, NULL), (16 + 127 * 160) / 128., 1e-12);
-    /* At 1.5: 6 s in draw 0, 6 iterations of 0.5 s in the others, but never in draw 64. */
+    /* The level 1.5 is reached after 6 s in draw 0, after 6 iterations of 0.5 s in the other draws,
+     * and never in draw 64. */
     double sum = 6 + 126 * 3.;
     assert_near(hm__runner_times(r, 1.5, 1, times, &there), (sum + 10 * sum / 127) / 128, 1e-12);
     assert_int_equal(there, 127);
@@ -198,7 +200,7 @@ static void paths_keep_the_slope_of_their_trace(void **state)
     hm__runner_release(&r);
 }
 
-/* Before the first point of a trace, nothing is known; a trace of one point is followed too. */
+/* Before the first point of a trace, the loss is unknown; a trace may have a single point. */
 static void traces_may_begin_late(void **state)
 {
     struct path_world w;
@@ -223,7 +225,8 @@ static void traces_may_begin_late(void **state)
     }
 }
 
-/* The path on 4 workers ends with its trace; those on 2 and 8 have a neighbour that does not. */
+/* The path on 4 workers ends where its trace diverges; 2 and 8 workers also have a neighbour that
+ * does not diverge. */
 static void paths_end_where_traces_diverge(void **state)
 {
     struct path_world w;

@@ -244,7 +244,8 @@ static bool among(double value, const double *values, size_t count)
     return false;
 }
 
-/* Fig. 2 from n = 1, 2, 4: the other ten speedups, MAPE under 10 % (the sheet alone 16.9 %). */
+/* Fig. 2: a fit to n = 1, 2, 4 predicts the other ten speedups with a MAPE below 10 % (16.9 %
+ * without runs). */
 static void test_sheet_fig2(void **state)
 {
     const double small[] = {1, 2, 4};
@@ -273,7 +274,8 @@ static void test_sheet_fig2(void **state)
     hm_job_free(job);
 }
 
-/* Fig. 4 from n = 1, 2, 4, 8: at 16 within 10 %, at 32 inside the interval on three of four. */
+/* Fig. 4: a fit to n = 1, 2, 4, 8 is within 10 % at 16; at 32, three of four curves are inside the
+ * interval. */
 static void test_sheet_fig4(void **state)
 {
     static const char *const names[] = {"fig4-bp-16m.yaml", "fig4-bp-1600k.yaml",

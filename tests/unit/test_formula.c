@@ -99,7 +99,7 @@ static void units_are_converted_and_checked(void **state)
     f = compile("20 ms * log2(n) + 1 s", &scope);
     assert_near(value_at(f, values, 4), 1.04, 1e-15);
     hm__formula_free(f);
-    /* "d" is the person's own here: "8 bit/d" divides by 4 instead of naming a rate per day */
+    /* "d" is a variable of the user here, so "8 bit/d" divides by 4 and is not a rate per day. */
     f = compile("(8 bit/d) / (1 B/4) * 3", &scope);
     assert_near(value_at(f, values, 1), 3, 1e-15);
     hm__formula_free(f);

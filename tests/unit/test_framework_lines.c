@@ -1,4 +1,5 @@
-/* Lines of training frameworks: the seconds and the loss of each form, and lines that are none. */
+/* Lines of training frameworks: the seconds and the loss of each format; other lines are not
+ * recognised. */
 #include "testing.h"
 
 #include <math.h>

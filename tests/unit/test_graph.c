@@ -59,7 +59,7 @@ static void edge_lists_are_read(void **state)
     assert_near(g->edges, 3, 0);
     assert_near(g->self_loops, 1, 0);
     assert_near(g->repeated, 2, 0);
-    assert_near(count_of(g, 2), 3, 0); /* A triangle of 5, 7 and 9e9. */
+    assert_near(count_of(g, 2), 3, 0); /* Vertices 5, 7 and 9e9 form a triangle. */
     assert_near(count_of(g, 0), 1, 0); /* Vertex 3 has no neighbour. */
     assert_non_null(g->ends);
     hm_graph_free(g);
@@ -71,7 +71,7 @@ static void edge_lists_are_read(void **state)
     hm_graph_free(g);
 }
 
-/* Counts are right for dense and for sparse ids, with less than 16 bytes for each id. */
+/* Degrees are counted correctly for dense and sparse ids, in less than 16 bytes for each id. */
 static void degrees_are_counted_in_little_memory(void **state)
 {
     enum { IDS = 2200000 };
@@ -194,7 +194,7 @@ static void recipes_give_what_they_say(void **state)
     struct hm_graph *g = make(HM_RECIPE_GRID, 12, 0, 0), *again;
 
     (void)state;
-    assert_near(g->edges, 17, 0); /* 3 x 4: 9 across and 8 down */
+    assert_near(g->edges, 17, 0); /* A 3 x 4 grid: 9 + 8 edges */
     assert_near(count_of(g, 2), 4, 0);
     assert_near(count_of(g, 4), 2, 0);
     hm_graph_free(g);
@@ -251,7 +251,8 @@ static double twice(const struct hm_graph *g, double n)
     return 0.5 * (v / n - 1) * (v / n) * g->edges / (v * (v - 1) / 2);
 }
 
-/* Deal vertices one by one from the largest degree down: in turn, or to the least loaded worker. */
+/* Assigns vertices one by one, from the largest degree down: round robin, or to the least loaded
+ * worker. */
 static double plain_max(const struct hm_graph *g, bool greedy, uint32_t n)
 {
     double loads[64] = {0}, most = 0;
@@ -335,12 +336,13 @@ static void edges_are_counted_exactly(void **state)
         }
     }
     hm_graph_free(g);
-    /* The path 0-1-2-3, dealt by degree: vertices 0, 3, 1, 2 go to workers 0, 1, 0, 1. */
+    /* The path 0-1-2-3, assigned round robin by degree: vertices 0, 3, 1, 2 go to workers 0, 1, 0,
+     * 1. */
     g = load(".txt", "0 1\n1 2\n2 3\n", false);
     struct hm_parts p = split(g, HM_SPLIT_DEALT, 1, 2);
     assert_near(p.cut, 1, 0);
     assert_near(p.edges_max, 2, 0);
-    assert_near(p.replicas, 6.0 / 4, 1e-15); /* 1 and 2 are on both */
+    assert_near(p.replicas, 6.0 / 4, 1e-15); /* Vertices 1 and 2 have two copies. */
     hm_graph_free(g);
 }
 

@@ -50,7 +50,7 @@ static void an_exact_form_has_no_error(void **state)
     assert_true(a->inside < 1e-3 && a->outside < 1e-3);
     assert_int_equal(a->ahead_count, MADE_MS);
     for (size_t k = 0; k < MADE_MS; k++) {
-        /* Windows end at 50 to 70, since a point must follow 10 iterations later. */
+        /* Windows end at iterations 50 to 70, because there must be a point 10 iterations later. */
         assert_int_equal(a->ahead[k].points, POINTS - 10 - 50 + 1);
         assert_true(a->ahead[k].rms < 1e-6); /* The form is linear in i. */
     }

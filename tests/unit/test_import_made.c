@@ -251,7 +251,7 @@ static void wire_fields_are_read(void **state)
     hm__stream_release(&stream);
 }
 
-/* ---- sizes and depths that are made to exhaust a reader ----------------------------------------
+/* ---- inputs that are made to exhaust a reader --------------------------------------------------
  */
 
 static void huge_sizes_are_refused(void **state)

@@ -16,7 +16,7 @@ static void a_job_is_read_whole(void **state)
                   "cluster: {flops: {16: 2 Tflop/s, 32: 1 Tflop/s}, efficiency: 0.5,\n"
                   "  memory: 16 GiB, accelerators: 4, memory_bandwidth: 900 GB/s,\n"
                   "  kernel_overhead: 5 us, link: {bandwidth: 50 GB/s, latency: 2 us},\n"
-                  "  network: {bandwidth: 10 Gbit/s, latency: 30 us}, price: $3.6/h,\n"
+                  "  fabric: {bandwidth: 10 Gbit/s, latency: 30 us}, price: $3.6/h,\n"
                   "  max_nodes: 8, roofline: false,\n"
                   "  stragglers: {spread: 0.2, chance: 5 %, factor: 4, pause: 100 ms,\n"
                   "    slow: 1, slow_factor: 3, speeds: [1, 2, 0.5]}}\n");
@@ -42,7 +42,7 @@ static void a_job_is_read_whole(void **state)
     assert_near(job->cluster.node.flops_16, 2e12, 0);
     assert_true(isnan(job->cluster.node.flops_64));
     assert_near(job->cluster.node.link.bandwidth_bytes_per_s, 50e9, 0);
-    assert_near(job->cluster.network.bandwidth_bytes_per_s, 1.25e9, 0);
+    assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 1.25e9, 0);
     assert_near(job->cluster.node.price_per_s, 0.001, 1e-15);
     assert_near(job->cluster.max_nodes, 8, 0);
     assert_false(job->cluster.roofline);
@@ -90,37 +90,72 @@ static void catalog_machines_can_be_changed(void **state)
 {
     struct hm_job *job =
         parse_job("compute: 1/n\ncommunicate: none\n"
-                  "cluster: {machine: m5.4xlarge, network: 100gbe, max_nodes: 4}\n");
+                  "cluster: {machine: m5.4xlarge, fabric: 100gbe, max_nodes: 4}\n");
 
     (void)state;
     assert_string_equal(job->cluster.name, "m5.4xlarge");
-    assert_string_equal(job->cluster.fabric, "100gbe");
-    assert_near(job->cluster.network.bandwidth_bytes_per_s, 12.5e9, 0);
+    assert_string_equal(job->cluster.fabric_name, "100gbe");
+    assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 12.5e9, 0);
     assert_true(job->cluster.node.flops_32 > 0);
     assert_near(job->cluster.max_nodes, 4, 0);
     hm_job_free(job);
 }
 
-static void part_of_a_network_can_be_changed(void **state)
+static void part_of_a_fabric_can_be_changed(void **state)
 {
     struct hm_job *job =
         parse_job("compute: 1/n\ncommunicate: none\n"
-                  "cluster: {machine: m5.4xlarge, network: {bandwidth: 7 Gbit/s}}\n");
-    struct hm_override sets[] = {{"cluster.network.latency=5 us"}};
-    const char *text = "compute: 1/n\ncommunicate: none\ncluster: {network: 10gbe}\n";
+                  "cluster: {machine: m5.4xlarge, fabric: {bandwidth: 7 Gbit/s}}\n");
+    struct hm_override sets[] = {{"cluster.fabric.latency=5 us"}};
+    const char *text = "compute: 1/n\ncommunicate: none\ncluster: {fabric: 10gbe}\n";
     struct hm_job *other;
 
     (void)state;
-    assert_near(job->cluster.network.bandwidth_bytes_per_s, 7e9 / 8, 0);
-    assert_true(job->cluster.network.latency_s > 0); /* The network of the machine is kept. */
+    assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 7e9 / 8, 0);
+    assert_true(job->cluster.fabric.latency_s > 0); /* The fabric of the machine is kept. */
     hm_job_free(job);
     assert_int_equal(hm_job_parse(text, strlen(text), "t", sets, 1, &other, NULL), 0);
-    assert_near(other->cluster.network.bandwidth_bytes_per_s, 1.25e9, 0);
-    assert_near(other->cluster.network.latency_s, 5e-6, 1e-15);
+    assert_near(other->cluster.fabric.bandwidth_bytes_per_s, 1.25e9, 0);
+    assert_near(other->cluster.fabric.latency_s, 5e-6, 1e-15);
     hm_job_free(other);
 }
 
-/* Each entry must be usable: speed, memory, network, a source and a date. */
+/* Earlier versions called the fabric `network`; such files and overrides must still work. */
+static void the_earlier_key_of_the_fabric_is_read(void **state)
+{
+    static const char *const texts[] = {
+        "compute: 1/n\ncommunicate: none\ncluster: {network: {bandwidth: 1 GB/s, latency: 3 us}}\n",
+        "compute: 1/n\ncommunicate: none\ncluster: {fabric: {bandwidth: 1 GB/s, latency: 3 us}}\n"};
+    struct hm_override sets[] = {{"cluster.network.latency=5 us"}, {"cluster.fabric.latency=5 us"}};
+    struct hm_job *job;
+    struct hm_cluster *cluster;
+    struct hm_override own = {"network.latency=5 us"};
+
+    (void)state;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(hm_job_parse(texts[t], strlen(texts[t]), "t", &sets[k], 1, &job, NULL),
+                             0);
+            assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 1e9, 0);
+            assert_near(job->cluster.fabric.latency_s, 5e-6, 1e-15);
+            assert_int_equal(job->cluster.note != NULL, t == 0 || k == 0);
+            hm_job_free(job);
+        }
+    assert_int_equal(hm_cluster_parse(NULL, "machine: m5.4xlarge\nfabric: 10gbe\n", 34, "t", &own,
+                                      1, &cluster, NULL),
+                     0);
+    assert_near(cluster->fabric.latency_s, 5e-6, 1e-15);
+    assert_non_null(cluster->note);
+    hm_cluster_free(cluster);
+    /* `network` beside `cluster` is the neural network and keeps its name. */
+    assert_int_equal(hm_job_parse("network: alexnet\nbatch: 8\ncluster: p4d.24xlarge\n", 48, "t",
+                                  NULL, 0, &job, NULL),
+                     0);
+    assert_null(job->cluster.note);
+    hm_job_free(job);
+}
+
+/* Each entry must be usable: speed, memory, fabric, a source and a date. */
 static void the_whole_catalog_is_sound(void **state)
 {
     struct hm_catalog *catalog;
@@ -138,8 +173,8 @@ static void the_whole_catalog_is_sound(void **state)
         double most = fmax(fmax(c->node.flops_16, c->node.flops_bf16),
                            fmax(c->node.flops_32, c->node.flops_64));
         if (!(most > 1e9 && most < 1e16) || !(c->node.efficiency > 0.05) ||
-            !(c->node.memory_bytes > 1e8) || !(c->network.bandwidth_bytes_per_s > 1e6) ||
-            !(c->network.latency_s > 0) || !c->title || !c->source || !c->date)
+            !(c->node.memory_bytes > 1e8) || !(c->fabric.bandwidth_bytes_per_s > 1e6) ||
+            !(c->fabric.latency_s > 0) || !c->title || !c->source || !c->date)
             fail_msg("%s is not complete", name);
         if (c->node.accelerators > 1 && !(c->node.link.bandwidth_bytes_per_s > 0))
             fail_msg("%s has accelerators without a link", name);
@@ -240,7 +275,8 @@ int main(void)
         cmocka_unit_test(json_jobs_are_the_same),
         cmocka_unit_test(a_network_alone_communicates_by_the_best_allreduce),
         cmocka_unit_test(catalog_machines_can_be_changed),
-        cmocka_unit_test(part_of_a_network_can_be_changed),
+        cmocka_unit_test(part_of_a_fabric_can_be_changed),
+        cmocka_unit_test(the_earlier_key_of_the_fabric_is_read),
         cmocka_unit_test(the_whole_catalog_is_sound),
         cmocka_unit_test(own_entries_hide_built_in_ones),
         cmocka_unit_test(every_layer_is_read),

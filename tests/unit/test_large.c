@@ -12,7 +12,7 @@ enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
 
 static const double GIB = 1073741824.0;
 
-/* One evaluation with everything it refers to. */
+/* One evaluation with all its inputs. */
 struct example {
     char name[32];
     struct hm_transformer network;
@@ -40,7 +40,7 @@ static void set_example(struct example *x, const double *v)
                                          .per_node = v[21],
                                          .network_bytes_per_s = v[22],
                                          .power = 1};
-    /* The oracle numbers them in this order. */
+    /* The oracle numbers the kinds of software in this order. */
     static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
                                              HM_SOFTWARE_COMPILED};
     enum hm_software software = order[(size_t)v[27]];
@@ -150,7 +150,7 @@ static void test_oracle(void **state)
 /* The worked examples of the literature review, with the digits that it prints. */
 static const struct {
     const char *name;
-    const char *figures[RESULTS]; /* In the order of the table; NULL: not printed. */
+    const char *figures[RESULTS]; /* Figures in the order of the table; NULL: not printed. */
 } published[] = {
     {"A",
      {"30.067", "23.511", ".4725", "3.0201", NULL, NULL, ".6450", ".2974", ".6727", ".0731",

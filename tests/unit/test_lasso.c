@@ -15,7 +15,7 @@ struct rows {
     size_t fold[ROWS];
 };
 
-/* ---- the plain way, in two passes over the rows ---------------------------------------------- */
+/* ---- reference implementation, in two passes over the rows ----------------------------------- */
 
 struct plain {
     double z[ROWS][HM_LASSO_MAX], y[ROWS], total, variance;
@@ -74,8 +74,8 @@ static double objective_of(const struct rows *rows, const struct plain *plain, d
     return square / 2 + penalty * size;
 }
 
-/* b is optimal if and only if each slope equals the penalty times the sign of b where b is not 0,
- * and is at most the penalty in absolute value where b is 0. */
+/* b is optimal if and only if each slope equals the penalty times the sign of b for each b that is
+ * not 0, and is at most the penalty in absolute value for each b that is 0. */
 static void assert_optimal(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b)
 {
@@ -575,7 +575,7 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
     assert_true(intercept == 0.3 && theta[0] == 0 && theta[1] == 0 && theta[2] == 0);
 }
 
-/* ---- the choice by hand ---------------------------------------------------------------------- */
+/* ---- choice of a penalty, computed by hand --------------------------------------------------- */
 
 /*
  * Rows (-1, -a) and (1, a) in each fold: what the others say of a is their mean less the penalty,
@@ -633,7 +633,7 @@ static void folds_that_stay_in(void **state)
     assert_near(choice.mean[1], 290.0 / 72, 1e-12);
     assert_near(choice.error[1], 4, 1e-12);
     assert_int_equal(choice.least, 1);
-    assert_int_equal(choice.chosen, 1); /* 9.39 is not within 8.03 */
+    assert_int_equal(choice.chosen, 1); /* 9.39 > 8.03 */
 }
 
 /* Without variation no term enters at any penalty, and the call succeeds. */

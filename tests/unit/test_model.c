@@ -93,7 +93,7 @@ static void compute_is_three_passes(void **state)
 
     (void)state;
     snprintf(text, sizeof(text),
-             "%scluster: {flops: 1 Gflop/s, efficiency: 0.5, network: {bandwidth: "
+             "%scluster: {flops: 1 Gflop/s, efficiency: 0.5, fabric: {bandwidth: "
              "1 GB/s, latency: 1 ms}}\n",
              small);
     struct hm_job *job = parse_job(text);
@@ -125,7 +125,7 @@ static void the_roofline_by_hand(void **state)
     (void)state;
     snprintf(text, sizeof(text),
              "%scluster: {flops: 1 Gflop/s, memory_bandwidth: 1 GB/s, kernel_overhead: 10 us, "
-             "network: {bandwidth: 1 GB/s}}\n",
+             "fabric: {bandwidth: 1 GB/s}}\n",
              small);
     for (int i = 0; i < 3; i++) {
         double products = 2 * layers[i][0] * b / flops;
@@ -150,7 +150,7 @@ static void kernels_start_without_a_roofline(void **state)
 
     (void)state;
     snprintf(text, sizeof(text),
-             "%scluster: {flops: 1 Gflop/s, kernel_overhead: 1 ms, network: {bandwidth: 1 GB/s}}\n",
+             "%scluster: {flops: 1 Gflop/s, kernel_overhead: 1 ms, fabric: {bandwidth: 1 GB/s}}\n",
              small);
     struct hm_job *job = parse_job(text);
     struct hm_model *model = make(job, NULL);
@@ -202,7 +202,7 @@ static void overlap_by_layers(void **state)
         snprintf(text, sizeof(text),
                  "batch: 64\noverlap: layers\nnetwork: 100-50-200-10\n"
                  "communicate: [{what: gradients, scheme: ring}]\n"
-                 "cluster: {flops: 1 Gflop/s, network: {bandwidth: %.0f B/s, latency: 10 us}}\n",
+                 "cluster: {flops: 1 Gflop/s, fabric: {bandwidth: %.0f B/s, latency: 10 us}}\n",
                  bandwidth);
         struct hm_job *job = parse_job(text);
         struct hm_model *model = make(job, NULL);
@@ -228,7 +228,7 @@ static void weak_scaling_keeps_the_local_batch(void **state)
     struct hm_variant weak = HM_VARIANT_INIT;
 
     (void)state;
-    snprintf(text, sizeof(text), "%scluster: {flops: 1 Gflop/s, network: {bandwidth: 1 GB/s}}\n",
+    snprintf(text, sizeof(text), "%scluster: {flops: 1 Gflop/s, fabric: {bandwidth: 1 GB/s}}\n",
              small);
     struct hm_job *job = parse_job(text);
     weak.weak = true;
@@ -251,7 +251,7 @@ static void variants_scale_what_they_say(void **state)
 
     (void)state;
     snprintf(text, sizeof(text),
-             "%scluster: {flops: 1 Gflop/s, network: {bandwidth: 1 GB/s, "
+             "%scluster: {flops: 1 Gflop/s, fabric: {bandwidth: 1 GB/s, "
              "latency: 1 ms}}\n",
              small);
     struct hm_job *job = parse_job(text);
@@ -313,7 +313,7 @@ static void formulas_use_the_jobs_quantities(void **state)
     struct hm_job *job =
         parse_job("batch: 10\nprecision: 64\nnetwork: 5-3\ncompute: training*batch/flops/n\n"
                   "communicate: parameters*weight/bandwidth + latency*n\n"
-                  "cluster: {flops: 2 Gflop/s, efficiency: 0.5, network: {bandwidth: 1 MB/s, "
+                  "cluster: {flops: 2 Gflop/s, efficiency: 0.5, fabric: {bandwidth: 1 MB/s, "
                   "latency: 1 ms}}\n");
     struct hm_model *model = make(job, NULL);
     struct hm_point p = at(model, 2);

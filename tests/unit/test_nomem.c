@@ -9,7 +9,7 @@ static const char text[] =
     "dataset: 1000\nnetwork: resnet-50\noverlap: layers\n"
     "memory: 1 GB + 4 B * W / n\n"
     "communicate: [{what: gradients, scheme: best}, 32 bit * W / B * log2(n)]\n"
-    "cluster: {machine: p4d.24xlarge, network: 100gbe, max_nodes: 4}\n"
+    "cluster: {machine: p4d.24xlarge, fabric: 100gbe, max_nodes: 4}\n"
     "measured: {speedup: {1: 1, 2: 1.9}}\n"
     "expect: [{what: best_n, value: 3}]\n";
 
@@ -49,7 +49,7 @@ static int platform_way(struct hm_err *err)
 {
     static const char job_text[] =
         "network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\niterations: 10\n"
-        "cluster: {flops: 1 Gflop/s, max_nodes: 6, network: 10gbe, stragglers:\n"
+        "cluster: {flops: 1 Gflop/s, max_nodes: 6, fabric: 10gbe, stragglers:\n"
         "  {spread: 0.2, chance: 5 %, factor: 3, slow: 1, slow_factor: 2, speeds: [1, 0.5]}}\n";
     static const struct hm_way ways[] = {
         {.platform = HM_PLATFORM_DRIVER},

@@ -55,7 +55,8 @@ static void plan_once(struct hm_question *question, size_t machines)
     struct hm_job *job = NULL;
     struct hm_err err = {0};
 
-    /* With weak scaling of a job that says strong, no runs are advised, which need models too. */
+    /* With weak scaling of a job that states strong scaling, no runs are advised, so no models are
+     * made for them. */
     question->weak = true;
     memset(seen, 0, sizeof(seen));
     memset(plain_models, 0, sizeof(plain_models));

@@ -12,7 +12,7 @@ static struct hm_answer *make_answer(struct hm_job **job)
     struct hm_question q = HM_QUESTION_INIT;
 
     *job = parse_job("name: a \"quoted\" name\nbatch: 4096\nnetwork: 1000-1000-10\niterations: 10\n"
-                     "cluster: {flops: 100 Gflop/s, price: $1/h, network: {bandwidth: 1 Gbit/s},\n"
+                     "cluster: {flops: 100 Gflop/s, price: $1/h, fabric: {bandwidth: 1 Gbit/s},\n"
                      "  max_nodes: 40}\n"
                      "measured: {speedup: {1: 1, 2: 1.9}}\n");
     q.deadline_s = 1e6;

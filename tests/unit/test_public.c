@@ -46,7 +46,7 @@ static void errors_have_a_place(void **state)
     assert_int_equal(hm_job_parse(text, strlen(text), "job.yaml", NULL, 0, &job, NULL), HM_E_KEY);
 }
 
-/* Runs in, a plan out: the whole of the second header. */
+/* Runs are read and fitted, and the fit is used in a plan. */
 static void runs_are_fitted(void **state)
 {
     const char *table = "n,seconds\n1,10\n2,5.5\n4,3.4\n8,2.7\n16,2.9\n";
@@ -129,30 +129,30 @@ static void jobs_are_made_in_memory(void **state)
     job->batch = 1024;
     job->iterations = 1000;
     assert_same_plan(job, "network: resnet-50\nbatch: 1024\niterations: 1000\n"
-                          "cluster: {machine: p3.2xlarge, network: 10gbe}\n");
+                          "cluster: {machine: p3.2xlarge, fabric: 10gbe}\n");
     assert_int_equal(
         hm_job_add_transfer(job, HM_PAYLOAD_GRADIENTS, HM_SCHEME_PARAMETER_SERVER, NULL), 0);
     job->communicate[0].servers = 4;
     assert_same_plan(job, "network: resnet-50\nbatch: 1024\niterations: 1000\n"
                           "communicate: [{what: gradients, scheme: parameter-server, servers: 4}]\n"
-                          "cluster: {machine: p3.2xlarge, network: 10gbe}\n");
+                          "cluster: {machine: p3.2xlarge, fabric: 10gbe}\n");
     hm_job_free(job);
 
     assert_int_equal(hm_job_new(&job, NULL), 0);
     assert_int_equal(hm_cluster_new(&cluster, NULL), 0);
     cluster->node.flops_32 = 1e12;
     cluster->node.memory_bytes = 16e9;
-    cluster->network.bandwidth_bytes_per_s = 1.25e9;
-    cluster->network.latency_s = 20 * 1e-6;
+    cluster->fabric.bandwidth_bytes_per_s = 1.25e9;
+    cluster->fabric.latency_s = 20 * 1e-6;
     assert_int_equal(hm_job_set_totals(job, 25e6, 8e9, NULL), 0);
     assert_int_equal(hm_job_set_cluster(job, cluster, NULL), 0);
-    hm_cluster_free(cluster); /* The job has a copy. */
+    hm_cluster_free(cluster); /* The job keeps a copy. */
     assert_int_equal(hm_job_set_memory(job, "8e9/n", NULL), 0);
     job->batch = 64;
     assert_same_plan(job,
                      "network: {parameters: 25e6, forward: 8 Gflop}\nbatch: 64\nmemory: 8e9/n\n"
                      "cluster: {flops: {32: 1 Tflop/s}, memory: 16 GB,\n"
-                     "  network: {bandwidth: 10 Gbit/s, latency: 20 us}}\n");
+                     "  fabric: {bandwidth: 10 Gbit/s, latency: 20 us}}\n");
     hm_job_free(job);
 }
 
@@ -160,7 +160,7 @@ static void formulas_are_evaluated(void **state)
 {
     static const struct {
         const char *text, *unit;
-        double value; /* At n = 8 and w = 3. */
+        double value; /* Value at n = 8 and w = 3. */
     } good[] = {{"w/n", NULL, 0.375},
                 {"20 ms * n + w", "s", NAN},
                 {"20 ms * n", "s", 0.16},

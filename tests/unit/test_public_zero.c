@@ -348,7 +348,7 @@ static void empty_results_are_rendered(void **state)
     hm_job_free(job);
 }
 
-/* ---- the traps of earlier versions ----------------------------------------------------------- */
+/* ---- errors of earlier versions -------------------------------------------------------------- */
 
 /* Each of these once gave "out of memory", no communication at all, or a crash. */
 static void old_traps_are_errors(void **state)
@@ -430,8 +430,8 @@ static void jobs_name_wrong_numbers(void **state)
         {"cluster.node.memory_bytes", &c->node.memory_bytes, true},
         {"cluster.node.kernel_overhead_s", &c->node.kernel_overhead_s, false},
         {"cluster.node.price_per_s", &c->node.price_per_s, true},
-        {"cluster.network.bandwidth_bytes_per_s", &c->network.bandwidth_bytes_per_s, true},
-        {"cluster.network.latency_s", &c->network.latency_s, false},
+        {"cluster.fabric.bandwidth_bytes_per_s", &c->fabric.bandwidth_bytes_per_s, true},
+        {"cluster.fabric.latency_s", &c->fabric.latency_s, false},
         {"cluster.max_nodes", &c->max_nodes, true},
         {"cluster.slowness.spread", &c->slowness.spread, false},
         {"cluster.slowness.chance", &c->slowness.chance, false},

@@ -52,7 +52,7 @@ static const char job_text[] = "name: small job\n"
                                "communicate: 1 s * n\n"
                                "iterations: 10\n"
                                "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
-                               "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+                               "fabric: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
 static const char runs_text[] = "n,seconds\n1,10\n2,6\n4,4\n8,3.2\n";
 static const char traces_text[] =
     "algorithm,m,iteration,seconds,loss\n"
@@ -532,7 +532,7 @@ static void plots_are_left_to_the_caller(void **state)
     hm_reply_free(reply);
 }
 
-/* ---- what goes together ------------------------------------------------------------------------
+/* ---- fields that require or exclude each other -------------------------------------------------
  */
 
 static void contradictions_name_their_field(void **state)
@@ -545,7 +545,7 @@ static void contradictions_name_their_field(void **state)
         {"plan", "level", "0.5", "level", HM_E_CONFLICT},
         {"plan", "staleness", "2", "staleness", HM_E_CONFLICT},
         {"fit", "on", "p4d.24xlarge", "on", HM_E_CONFLICT},
-        {"fit", "network", "10gbe", "network", HM_E_CONFLICT},
+        {"fit", "fabric", "10gbe", "fabric", HM_E_CONFLICT},
         {"fit", "set", "batch=1", "set", HM_E_CONFLICT},
         {"fit", "width", "0.5", "width", HM_E_CONFLICT},
         {"design", "target", "4", "target", HM_E_CONFLICT},

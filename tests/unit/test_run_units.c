@@ -1,13 +1,11 @@
-/*
- * What the times of runs are of: one meaning of `batch`, rates as welcome as seconds, and runs of
- * weak scaling. The same curve must give the same prediction however it is written.
- */
+/* Units of the times of runs: the meaning of `batch`, rates in place of seconds, and runs of weak
+ * scaling. The same curve must give the same prediction in every notation. */
 #include "howmany_fit.h"
 #include "random.h"
 #include "testing.h"
 
 static const char weak_job[] = "network: resnet-50\nbatch: 64\nscaling: weak\n"
-                               "cluster: {machine: p3.2xlarge, network: 25gbe}\n";
+                               "cluster: {machine: p3.2xlarge, fabric: 25gbe}\n";
 
 static struct hm_runs *parse_runs(const char *text)
 {
@@ -62,7 +60,7 @@ static void weak_runs_have_one_answer(void **state)
 static void batch_counts_all_workers(void **state)
 {
     struct hm_job *job = parse_job("network: resnet-50\nbatch: 32\nscaling: weak\n"
-                                   "cluster: {machine: p3.2xlarge, network: 25gbe}\n");
+                                   "cluster: {machine: p3.2xlarge, fabric: 25gbe}\n");
     double n = 4, times[2];
 
     (void)state;

@@ -8,12 +8,12 @@
 
 static const char office[] = "flops: {32: 200 Gflop/s, 64: 100 Gflop/s}\n"
                              "efficiency: 0.5\n"
-                             "network: {bandwidth: 1 Gbit/s, latency: 100 us}\n"
+                             "fabric: {bandwidth: 1 Gbit/s, latency: 100 us}\n"
                              "max_nodes: 64\n";
 static const char accelerated[] = "flops: 1 Tflop/s\n"
                                   "accelerators: 4\n"
                                   "link: {bandwidth: 100 GB/s, latency: 2 us}\n"
-                                  "network: {bandwidth: 10 Gbit/s, latency: 20 us}\n";
+                                  "fabric: {bandwidth: 10 Gbit/s, latency: 20 us}\n";
 
 struct made {
     char folder[64];
@@ -142,8 +142,8 @@ static void assert_refused(const char *yaml, double n, int precision, int code, 
 static void test_what_is_missing(void **state)
 {
     (void)state;
-    assert_refused("flops: 1 Gflop/s\n", 2, 64, HM_E_MISSING, "cluster.network");
-    assert_refused("network: {bandwidth: 1 Gbit/s}\n", 2, 64, HM_E_MISSING, "cluster.flops");
+    assert_refused("flops: 1 Gflop/s\n", 2, 64, HM_E_MISSING, "cluster.fabric");
+    assert_refused("fabric: {bandwidth: 1 Gbit/s}\n", 2, 64, HM_E_MISSING, "cluster.flops");
     assert_refused("flops: {16: 1 Tflop/s}\n", 1, 64, HM_E_MISSING, "cluster.flops");
     assert_refused("{flops: 1 Gflop/s, accelerators: 4}\n", 2, 64, HM_E_MISSING, "cluster.link");
     assert_refused(office, 65, 64, HM_E_RANGE, "cluster.max_nodes");

@@ -127,7 +127,7 @@ static void many_speeds(void **state)
     for (int i = 0; i < 200; i++)
         speeds[i] = 0.8 + 0.002 * i;
     assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
-    /* A few late ones beside the slowest: simulated here, worker by worker. */
+    /* The expected time of all but a few workers is compared with a simulation of each worker. */
     for (int run = 0; run < 4000; run++) {
         double last = 0;
         for (int i = 0; i < 200; i++) {

@@ -156,7 +156,7 @@ static void the_advice_is_followed(void **state)
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "lbfgs", 64, 1);
     made(&table, &run, 1);
-    /* The missing runs cannot be the best; then no run is missing. */
+    /* The candidates with missing runs cannot be the best, so no run is needed for them. */
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_REPEATS);
     for (size_t i = 3; i < 5; i++) {
         assert_true(study_plan_find(&spec, candidates[i].algorithm, candidates[i].m, &run));

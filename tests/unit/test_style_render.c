@@ -22,7 +22,7 @@ static int render_answer(enum hm_format format, const struct hm_style *style, ch
     struct hm_question question = HM_QUESTION_INIT;
     struct hm_job *job =
         parse_job("batch: 4096\nnetwork: 1000-1000-10\niterations: 10\n"
-                  "cluster: {flops: 100 Gflop/s, network: {bandwidth: 1 Gbit/s}, max_nodes: 40}\n");
+                  "cluster: {flops: 100 Gflop/s, fabric: {bandwidth: 1 Gbit/s}, max_nodes: 40}\n");
     struct hm_answer *answer = ask(job, &question);
 
     answer->notes = long_notes;

@@ -191,7 +191,7 @@ static void other_json_lines_are_read(void **state)
     hm_traces_free(traces);
 }
 
-/* ---- whose rows ----------------------------------------------------------------------------- */
+/* ---- rows and their traces ------------------------------------------------------------------ */
 
 static void rows_belong_together_by_their_key(void **state)
 {

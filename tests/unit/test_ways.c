@@ -1,13 +1,14 @@
 /* Platforms and stragglers in a plan: against closed forms. */
 #include "testing.h"
 
-/* A second on each worker, a model of 1 MB, a link of 8 MB/s and 1 ms; so Mb = 0.125 s. */
-#define LINK "network: {bandwidth: 8 MB/s, latency: 1 ms}"
+/* Each worker computes for a second; the model has 1 MB and the link 8 MB/s and 1 ms, so Mb = 0.125
+ * s. */
+#define LINK "fabric: {bandwidth: 8 MB/s, latency: 1 ms}"
 static const char weak[] = "compute: 1 s\ncommunicate: [{bytes: 1 MB, scheme: ring}]\n"
                            "scaling: weak\nbatch: 100\ncluster: {" LINK "}\n";
 static const double a = 1e-3, mb = 0.125;
 
-/* The same with hardly any communication, and eight workers that are slow now and then. */
+/* The same job with little communication, on workers that are slow with a probability of 5 %. */
 static const char rare[] =
     "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
     "scaling: weak\nbatch: 100\ncluster: {" LINK ", stragglers: {chance: 5 %, factor: 4}}\n";

@@ -40,7 +40,7 @@ static inline bool is_torture(void)
     return value && strcmp(value, "1") == 0;
 }
 
-/* Within a relative error, or both not a number. */
+/* Checks that a value is within a relative error of `wanted`, or that both are NaN. */
 #define assert_near(value, wanted, relative)                                                       \
     hm_assert_near(value, wanted, relative, #value, __LINE__)
 
@@ -55,7 +55,7 @@ static inline void hm_assert_near(double value, double wanted, double relative, 
     fail_msg("line %d: %s is %.17g, not %.17g", line, what, value, wanted);
 }
 
-/* A file of the repository, opened; the test fails without it. */
+/* Opens a file of the repository; the test fails if it does not exist. */
 static inline FILE *open_source(const char *name)
 {
     char path[1024];
@@ -68,7 +68,8 @@ static inline FILE *open_source(const char *name)
     return file;
 }
 
-/* Next line that is neither empty nor a comment, without its end; false at the end. */
+/* Reads the next line that is neither empty nor a comment, without its line break; false at the
+ * end. */
 static inline bool next_line(FILE *file, char *line, size_t room)
 {
     while (fgets(line, (int)room, file)) {
@@ -79,7 +80,8 @@ static inline bool next_line(FILE *file, char *line, size_t room)
     return false;
 }
 
-/* The name of a built-in example beside the data it may need; see HOWMANY_DATA. */
+/* Returns the name of a built-in example, in the folder of the data that it may need; see
+ * HOWMANY_DATA. */
 static inline const char *example_source(const char *name)
 {
     static char source[1024];

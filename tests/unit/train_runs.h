@@ -16,9 +16,9 @@ struct training {
     size_t loss;
     bool sparse;
     const char *algorithm;
-    struct hm_train_settings settings; /* Seed 0: 7, the seed of the oracle. */
+    struct hm_train_settings settings; /* A seed of 0 means 7, as in the oracle. */
     enum hm_reduce_scheme scheme;
-    /* eval_every 0: evaluate at the end only; limits.best: from the oracle. */
+    /* eval_every of 0 means: evaluate only at the end. limits.best comes from the oracle. */
     struct hm_train_plan plan;
     const char *resume; /* A checkpoint to resume from, or NULL. */
     bool test;          /* Use the training rows as test rows. */
@@ -132,7 +132,7 @@ static inline void run_training(struct training *t, int ranks)
     }
 }
 
-/* The same; it must succeed. */
+/* Runs the training, which must succeed. */
 static inline void train_on(struct training *t, int ranks)
 {
     run_training(t, ranks);

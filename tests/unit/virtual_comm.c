@@ -20,7 +20,7 @@ struct message_side {
     const void *data;          /* Send buffer. */
     void *into;                /* Receive buffer. */
     size_t bytes;
-    double posted_s, done_s; /* done_s: INFINITY until the other side is posted. */
+    double posted_s, done_s; /* done_s is INFINITY until the other side is posted. */
 };
 
 struct virtual_barrier {

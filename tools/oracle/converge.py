@@ -1,35 +1,38 @@
 #!/usr/bin/python3
-"""g(i, m) of examples/mnist-traces.csv.gz by scikit-learn and scipy: what is fitted, and how well it predicts.
+"""Fits the loss curve g(i, m) to examples/mnist-traces.csv.gz with scikit-learn and scipy, and tests its predictions.
 
     python3 tools/oracle/converge.py >tests/data/converge.tsv
 
 Needs numpy, scipy and scikit-learn (Debian: python3-scipy, python3-sklearn; made with 1.24.2, 1.10.1 and 1.2.1). It
-takes a minute or two. y = ln(P - P*), P* as the traces name it; a trace of more than 60 points is thinned to points that
-are evenly in ln i: after a point comes the first that is (ln last - ln first)/59 further, and the last point stays.
-Every m weighs 1, spread evenly over its traces and their points. Lines, numbers in full:
+takes a minute or two. Fits are of y = ln(P - P*), where P* is given in the traces. A trace of more than 60 points is
+thinned to points that are evenly spaced in ln i: after each kept point, the next one is the first whose ln i is larger
+by at least (ln last - ln first)/59; the last point is always kept. Each number of workers m has the weight 1, divided
+evenly among its traces and their points. Lines of the output, with numbers in full precision:
 
-    best P* depth count              P* estimated: of 90 depths below the least loss, evenly in the logarithm from a
-                                     twentieth of the last drop (of the last quarter of the trace with the least loss)
-                                     to ten times the range of losses, the one with the least
-                                     ln(sum of squares / sum of n-4)/2 + (n-4)-weighted mean of mean y, each trace of
-                                     at least 20 points fitted by 1, i, ln i, 1/i; count: such traces
-    algorithm name traces points     as thinned
+    best P* depth count              the estimated P*. 90 depths below the least loss are tried, evenly spaced in the
+                                     logarithm, from 1/20 of the last drop (in the last quarter of the trace with the
+                                     least loss) to ten times the range of losses. The best depth minimises
+                                     ln(sum of squares / sum of n-4)/2 + (n-4)-weighted mean of mean y, where each
+                                     trace of n >= 20 points is fitted by 1, i, ln i, 1/i; count: number of such traces
+    algorithm name traces points     numbers after thinning
     thinned m seed points sum_i sum_y
-    penalties most chosen least      the first of 60 that go down to 1e-4 of it; indices of the choice by the rule of
-                                     one standard error, and of the least mean
-    mean/error values                of the mean square errors of m held out one by one (never the least m), and the
-                                     standard error of that, for all penalties
-    terms error constant theta...    at the chosen penalty, root mean square in log10 of m held out; in the library's order
-    form name error objective        least weighted squares with 1e-6 |theta - start|^2, over several starts
-    chosen form                      of the least error
-    measured m spread apart          around g, and with that m held out
-    left_out m form points median rms   everything again without an m, and its traces predicted
-    inside median                    over all points of the m that have neighbours on both sides
-    ahead m points median rms        10 iterations ahead from windows of 50
+    penalties most chosen least      the largest of 60 penalties (the smallest is 1e-4 of it), and the indices of the
+                                     penalty chosen by the rule of one standard error and of the one with the least mean
+    mean/error values                for all penalties: the mean over m of the mean square error with m held out (never
+                                     the least m), and its standard error
+    terms error constant theta...    at the chosen penalty: root mean square error in log10 with m held out, and the
+                                     coefficients in the order of the library
+    form name error objective        weighted least squares plus 1e-6 |theta - start|^2, the best of several starts
+    chosen form                      the form with the least error
+    measured m spread apart          spread of y around g, and around a fit with that m held out
+    left_out m form points median rms   errors of a fit without m on the traces of m
+    inside median                    median error over all points of the m with neighbours on both sides
+    ahead m points median rms        errors of predictions 10 iterations ahead from windows of 50
     ahead_median median
 
-Lasso: lasso_path on rows times the root of their weights, standardised; its signs then give equations that numpy's
-lstsq solves on the rows, and what comes out must meet the conditions of an optimum to 1e-9.
+The Lasso is lasso_path on standardised rows, which are multiplied by the square roots of their weights. The signs of its
+solution give linear equations, which numpy's lstsq solves on the rows; the result must meet the conditions of an optimum
+to 1e-9.
 """
 import csv
 import gzip
@@ -73,7 +76,7 @@ def numbers(*values):
 
 
 def quantile_half(values):
-    """The middle of sorted values, the upper one of two."""
+    """The median of the values; the larger of the two middle ones if their number is even."""
     ordered = np.sort(values)
     return ordered[len(ordered) // 2]
 
@@ -140,7 +143,7 @@ class Points:
 # ---------------------------------------------------------------- Lasso
 
 class Lasso:
-    """Weighted, on standardised terms: penalties and solutions in the terms as they are."""
+    """The weighted Lasso on standardised terms; solutions are converted back to the original terms."""
 
     def __init__(self, x, y, w):
         self.share = w / w.sum()
@@ -156,13 +159,13 @@ class Lasso:
         self.most = np.max(np.abs(self.rows.T @ self.right))
 
     def off(self, b, penalty):
-        """By how much the conditions of an optimum are missed, beside the penalty."""
+        """The largest violation of the conditions of an optimum, relative to the penalty."""
         slopes = self.rows.T @ (self.right - self.rows @ b)
         off = np.where(b != 0, np.abs(slopes - penalty * np.sign(b)), np.maximum(np.abs(slopes) - penalty, 0))
         return np.max(off) / self.most
 
     def exact(self, b, penalty):
-        """The equations of b's signs; terms that come out with the other sign are let go, others let in."""
+        """Solves the equations for the signs of b; drops terms whose sign changes and adds terms that violate the optimum."""
         signs = np.sign(b)
         for _ in range(200):
             active = signs != 0
@@ -300,7 +303,7 @@ class FormFit:
 # ---------------------------------------------------------------- bends, spreads
 
 def line_of(p, fit, theta, m):
-    """Level and slope over ln i of what the traces of m are off by; the slope is shrunk."""
+    """Level and slope over ln i of the deviation of the traces of m from g; the slope is shrunk."""
     x, off = [], []
     for k, t in enumerate(p.traces):
         if t.m == m:
@@ -313,7 +316,7 @@ def line_of(p, fit, theta, m):
 
 
 def bend(p, fit, theta, m, without=None):
-    """The line of m: between those of its neighbours, nothing outside. `without`: an m that is not known."""
+    """The deviation line of m, interpolated between its neighbours and 0 outside; the traces of `without` are not used."""
     ms = [v for v in p.ms if v != without]
     if m in ms:
         return line_of(p, fit, theta, m)
@@ -359,7 +362,7 @@ def shapes(i, last, g):
 
 
 def ahead_of(t, y, g, window=50, ahead=10):
-    """Errors of log10 at iteration + ahead from every window."""
+    """Errors of log10(P - P*) of the predictions `ahead` iterations after each window."""
     errors = []
     designs = shapes(t.i, t.i[-1], g)
     for to in range(window, len(t.i)):

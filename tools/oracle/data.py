@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is in files of training data, counted and summed independently of src/inputs/data*.c.
+"""Counts and sums over files of training data, computed independently of src/inputs/data.
 
 Each line: where (shared: the shared data, source: this repository), file, test (1: t10k of a folder), rows,
 features, entries that are not zero, most entries of a row, sum of the values, a checksum, and the labels as

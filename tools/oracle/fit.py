@@ -13,7 +13,7 @@ On the k active columns (theta_j > 0), X the m rows, W = diag(w), C = (X'WX)^-1,
              t the 0.95 quantile of Student's t with m-k degrees of freedom, v = 1 (equal), value^2 (relative)
 
 scipy.optimize.nnls finds the active columns; their least squares problem is solved in rational arithmetic on
-the doubles x, y and w, so what is printed is rounded, not ill-conditioned. lsq_linear (bvls), the
+the doubles x, y and w, so that printed results are exact up to rounding. lsq_linear (bvls), the
 optimality conditions, and refits without each run must agree.
 """
 from fractions import Fraction
@@ -140,7 +140,7 @@ class Fit:
 
 
 def synthetic(seed, points, terms, theta, noise, errors):
-    """Times at the points from theta, with normal noise: its deviation is absolute or relative."""
+    """Times at the points according to theta, with normal noise whose deviation is in seconds or relative."""
     z = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(points))
     truth = [float(dot(row(terms, *point), theta)) for point in points]
     times = [v + noise * e if errors == "equal" else v * (1 + noise * e) for v, e in zip(truth, z)]
@@ -148,7 +148,7 @@ def synthetic(seed, points, terms, theta, noise, errors):
 
 
 def slowed(runs, index, seconds):
-    """The runs, one of them this much slower."""
+    """The runs, with `seconds` added to the run at `index`."""
     return [(n, size, y + seconds * (i == index)) for i, (n, size, y) in enumerate(runs)]
 
 

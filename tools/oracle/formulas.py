@@ -5,11 +5,11 @@ A formula is a tree, drawn at random, printed with just the parentheses it needs
 and evaluated as a tree, never from its text. Precedence, low to high:
     ?:   ||   &&   == !=   < <= > >=   + -   * /   unary - !   ^
 ^ is right associative and its right operand may be a unary minus; ?: is right associative; the rest
-associate to the left. Comparisons and logic give 1 or 0; what is not needed is not evaluated.
+associate to the left. Comparisons and logic give 1 or 0; && || and ?: evaluate only the operands they need.
 
 Values and derivatives (forward-mode dual numbers) are computed with 60 decimal digits and rounded to
-a double. A row is kept only if plain double arithmetic gives the same to 1e-13, relatively, so that
-a test may be strict. The derivatives are nan if the formula is not smooth.
+a double. A row is kept only if double arithmetic agrees to a relative 1e-13, so that
+tests can use a small tolerance. The derivatives are nan if the formula is not smooth.
 """
 import decimal
 import math
@@ -205,7 +205,7 @@ def draw(depth, kind):
         return draw_leaf(kind)
 
     def sub(op=None):
-        """An operand; one that op takes without parentheses, if a few trials find it."""
+        """A random operand; if a few trials find one, an operand that needs no parentheses."""
         for _ in range(4):
             tree = draw(depth - 1, kind)
             if op is None or LEVEL.get(tree[0], PRIMARY) >= LEVEL[op]:
@@ -238,7 +238,7 @@ def draw(depth, kind):
 
 
 def draw_logic():
-    """A condition where precedence matters, turned into a value away from zero."""
+    """A condition in which precedence matters, converted to a value that is not near zero."""
     def sub():
         return draw(rng.choice((0, 1, 2)), "logic")
 
@@ -253,7 +253,7 @@ def draw_logic():
 
 
 def tokens(tree, least=0):
-    """The tree as tokens, in parentheses if it binds less tightly than `least` (or just so)."""
+    """The tree as tokens, in parentheses if its precedence is below `least` (sometimes also if it is not)."""
     op = tree[0]
     level = LEVEL.get(op, PRIMARY)
     if op in ("number", "variable"):
@@ -301,7 +301,7 @@ def draw_point(kind):
 # ---------------------------------------------------------------- rows
 
 class Refused(Exception):
-    """The formula has no trustworthy value at the point."""
+    """Raised if the value of the formula at the point is not reliable."""
 
 
 def compute(tree, point, smooth):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of transformers: time by part and memory of a layout, from shapes and a data sheet.
 
-Written from the formulas of the literature alone and shares no code with the program. Prints the table
+It is written from the formulas of the literature and shares no code with the program. Prints the table
 tests/data/large.tsv: the seven published worked examples, and layouts drawn from a fixed generator.
 """
 from dataclasses import dataclass, field, replace
@@ -88,7 +88,7 @@ class Net:
                 + moe * self.moe_mlp(experts) + tables * self.vocab * self.hidden + self.hidden)
 
     def active(self):
-        """Without norms, and with the router's columns of the chosen experts only."""
+        """Active parameters: without norms, and with only the chosen experts and their columns of the router."""
         router = self.expert_layers() * self.hidden * (self.experts - self.topk)
         return self.parameters(self.topk, 1) - router - (2 * self.layers + 1) * self.hidden
 
@@ -264,7 +264,7 @@ def layer(j, moe):
 
 
 def layer_comm(j, moe):
-    """Seconds of TP, CP and EP that a layer shows: forward and backward of each, recomputed calls included."""
+    """Communication time of TP, CP and EP that does not overlap, forward and backward, including recomputed calls."""
     n, k, T, t = j.net, j.k, j.T, j.t
     rt = min(t, j.per_node)
     tp = 2 * collective(j, t, rt, 2 * T * n.hidden, 2) * (1 - k["ov_tp"] if j.ov_tp else 1) * (.5 if moe else 1)
@@ -309,7 +309,7 @@ def layer_params(j, moe):
 
 
 def last_stage(j, head_in_layers):
-    """Layers of the last stage when the head is weighed."""
+    """Number of layers in the last stage if the output head counts as layers."""
     L, p = j.net.layers, j.p
     best = None
     for last in range(0, L // p + 1):

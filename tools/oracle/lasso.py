@@ -6,22 +6,23 @@
 Needs numpy and scikit-learn (Debian: python3-sklearn; made with 1.2.1). Lines:
 
     problem name rows terms folds
-    row fold weight y x...                 as they are; folds count from 0
-    path penalty objective b...            objective 1/2 sum w (y - a - z b)^2 / sum w + penalty |b|_1, terms z
-                                           standardised by StandardScaler; b is 0 for a term that does not vary
+    row fold weight y x...                 values before standardising; folds count from 0
+    path penalty objective b...            the objective is 1/2 sum w (y - a - z b)^2 / sum w + penalty |b|_1 with
+                                           terms z standardised by StandardScaler; b is 0 for a term that does not vary
     cv which penalties least               a cross-validation, from penalty_max down to penalty_max * least
-    held h...                              for each fold whether it is held out in turn, or always stays in
+    held h...                              for each fold: whether it is held out in turn, or always used for the fit
     fold f mse...                          mean square error on fold f at each penalty
-    choice penalty_least penalty_chosen    of the least mean, and by the rule of one standard error
+    choice penalty_least penalty_chosen    penalty of the least mean error, and by the rule of one standard error
 
-Paths are those of lasso_path, or with weights of Lasso, on rows that are standardised here. Each solution must have a
-duality gap below 1e-10 of y's variance, by sums over the rows; and its support and signs, solved by least squares on
-the rows (numpy's lstsq, no Gram matrix), must move no coefficient by more than 1e-8 standard deviations of y.
+Paths come from lasso_path or, with weights, from Lasso, on rows that this script standardises. Two checks are made on
+each solution: its duality gap, computed from sums over the rows, must be below 1e-10 of the variance of y; and when the
+equations of its support and signs are solved by least squares on the rows (numpy's lstsq, without a Gram matrix), no
+coefficient may change by more than 1e-8 standard deviations of y.
 
-Cross-validation `folds` standardises the rows that are not held out, and takes the rows held out through the same
-means and deviations; it is lasso_path for each fold. LassoCV by itself standardises nothing. In `plain` every fold has
-mean 0 and variance 1 in each term, and as folds are alike in size so has every sum of folds; so there `lassocv` is
-plain LassoCV on the rows as they are: its mse_path_, its grid of penalties, its alpha_.
+The cross-validation `folds` runs lasso_path for each fold. It standardises the rows that are not held out, and applies the
+same means and deviations to the rows that are held out. LassoCV itself does not standardise. In the problem `plain`, each
+term has mean 0 and variance 1 in every fold and, because folds have equal sizes, in every union of folds. There the
+cross-validation `lassocv` is LassoCV on the rows without changes: its mse_path_, its penalties and its alpha_.
 """
 import warnings
 
@@ -30,7 +31,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LassoCV, lasso_path
 from sklearn.preprocessing import StandardScaler
 
-# A tolerance that is never reached would be worse: residuals drift by rounding in each of the iterations.
+# A smaller tolerance would never be reached, and rounding errors would grow with each further iteration.
 TIGHT = {"tol": 1e-12, "max_iter": 1000000}
 warnings.simplefilter("error", ConvergenceWarning)
 
@@ -40,7 +41,7 @@ def numbers(values):
 
 
 def rounded(values):
-    """Nine digits, so that the file is small and says exactly what was solved."""
+    """Rounds to nine digits, so that the file is small but contains exactly the values that were used."""
     return np.vectorize(lambda v: float(f"{v:.9g}"))(values)
 
 
@@ -52,7 +53,7 @@ def independent(rng):
 
 
 def correlated(rng):
-    """Correlations from 0.99 on, about means that are large beside the deviations."""
+    """Terms with correlations of at least 0.99, whose means are large compared with their deviations."""
     x = 1000 + rng.normal(0, 1, (60, 1)) + 0.1 * rng.normal(0, 1, (60, 10))
     return x, x[:, 0] - 2 * x[:, 3] + x[:, 7] + rng.normal(0, 0.1, 60), None, np.arange(60) % 5
 
@@ -73,7 +74,7 @@ def weighted(rng):
 
 
 def wide(rng):
-    """More terms than rows, one of which does not vary."""
+    """A problem with more terms than rows; one term is constant."""
     x = rng.normal(0, 1, (15, 24))
     x[:, 5] = 7.3
     return x, x[:, 0] * 3 - x[:, 1] * 2 + x[:, 8] + rng.normal(0, 0.3, 15), None, None
@@ -114,7 +115,7 @@ def gap_of(z, r, y, b, weights, penalty):
 
 
 def settled(z, y, b, weights, penalty):
-    """Whether the equations of b's signs, solved on the rows, have the same b."""
+    """Checks that the equations of the signs of b, solved on the rows, have the solution b."""
     active = b != 0
     if not active.any():
         return True

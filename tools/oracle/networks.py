@@ -8,7 +8,7 @@ embedding look-ups or the element-wise products of the recurrent cells. A bias c
 
 
 def positions(size, kernel, stride, border):
-    """How many places a window of this size takes; border is the total of both sides."""
+    """Number of positions of a window of this size; border is the total of both sides."""
     count = 0
     start = 0
     while start + kernel <= size + border:
@@ -45,7 +45,7 @@ class Net:
         self.w = positions(self.w, kernel, stride, 2 * pad)
 
     def dense(self, out, times=1, bias=True):
-        """A fully connected layer on everything there is, applied `times` times."""
+        """A fully connected layer on all values of the shape, applied `times` times."""
         for _ in range(out):
             self.parameters += self.h * self.w * self.c + (1 if bias else 0)
             self.madds += self.h * self.w * self.c * times

@@ -1,19 +1,19 @@
 #!/usr/bin/python3
-"""Loopy belief propagation on 10 x 10 grids, from the textbook's equations, to compare with.
+"""Loopy belief propagation on 10 x 10 grids, from the equations of textbooks, as a reference.
 
-Potentials phi_i(x), psi_ij(x, y). All directed messages at once, starting uniform:
+Potentials phi_i(x), psi_ij(x, y). All directed messages are updated at once, starting from uniform ones:
     m_ij(y) = sum_x (or max_x) phi_i(x) psi_ij(x, y) prod_{k != j} m_ki(x), scaled to sum 1,
 then m <- (1 - d) m_new + d m_old. Beliefs b_i ~ phi_i prod_k m_ki, b_ij ~ psi_ij times both
 phi times all messages but the two of the edge. Bethe's log Z (Yedidia, Freeman, Weiss 2003):
     sum_ij sum b_ij log(psi_ij/b_ij) + sum_i sum b_i (log phi_i - (1 - d_i) log b_i),
-energy and entropy each with the belief of its own factor; before messages have settled, beliefs of
-vertices and of edges do not agree, and other ways of writing it give other numbers.
-Every product is formed in full from its factors, nothing is divided out or kept from before.
+where energy and entropy use the belief of their own factor. Before the messages have converged, beliefs
+of vertices and of edges are not consistent, and equivalent formulas would give different numbers.
+Every product is computed in full from its factors, without divisions and without stored products.
 
 Rows, tab-separated: `model name rows columns`, `states` of all vertices, `unary` of all vertices one
 after another, `edge a b` and its table row by row; then for each run `run sum|max damping iterations`,
 `belief` of all vertices, `change` of the last iteration (the largest of any entry of any message),
-and with sum `logz`. Numbers that are inputs are written so that they read back as they are.
+and with sum `logz`. Inputs are printed with enough digits to be read back exactly.
 """
 import numpy as np
 
@@ -48,7 +48,7 @@ def binary(rng):
 
 
 def potts(rng):
-    """Four states; one value on the diagonal of psi, another beside it."""
+    """Four states; psi has one value on its diagonal and another value elsewhere."""
     unary = [np.exp(rng.normal(0, 0.5, 4)) for _ in range(SIZE * SIZE)]
     tables = {}
     for edge in grid_edges():

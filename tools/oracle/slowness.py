@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""How long n uneven and unsteady workers take: `kind n late staleness seconds extra spread chance factor
+"""Times of n workers with different and varying speeds. Columns: `kind n late staleness seconds extra spread chance factor
 pause slow slow_factor speeds value within`.
 
 order: the expected (n - late)-th smallest of n draws, by adaptive quadrature of the Poisson-binomial
-       distribution of how many are not done, worker by worker.
+       distribution of the number of unfinished workers.
 stale: the mean time of an iteration with x_i(c) = max(x_i(c-1), max_j x_j(c-1-s)) + d_i(c) + extra, from long
-       runs with numpy's generator; `within` is four standard errors of eight runs, and 1 % for ours.
+       runs with numpy's generator; `within` is the tolerance: four standard errors of eight runs, plus 1 % for the
+       simulation of howmany.
 
 A worker takes seconds * F * exp(spread Z) * (factor if slow) + (pause if slow); F is 1 over its speed, times
 slow_factor on the last `slow` workers.
@@ -50,7 +51,7 @@ def order(n, late, seconds, spread, chance, factor, pause, f):
 
 
 def exact_order(n, late, seconds, chance, factor, pause, f):
-    """Without spread, by all combinations of slow and not slow: the reference for steps."""
+    """The expected time without spread, from all combinations of slow and normal workers."""
     total = 0.0
     for mask in range(2 ** n):
         bits = np.array([(mask >> i) & 1 for i in range(n)], bool)

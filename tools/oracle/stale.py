@@ -1,21 +1,25 @@
 #!/usr/bin/python3
-"""What staleness costs in examples/stale-traces.csv.gz, by scipy: least squares that share no code with ours.
+"""Fits the cost of staleness to examples/stale-traces.csv.gz with scipy, as a reference that shares no code with howmany.
 
     howmany converge examples/stale-traces.csv.gz --save fit.json >/dev/null
     python3 tools/oracle/stale.py fit.json >tests/data/stale.tsv
 
-Needs numpy and scipy (Debian: python3-scipy; made with 1.24.2 and 1.10.1). g is taken as it was stored, since converge.py
-is the oracle of that: here its terms and forms are evaluated by Python. With y = ln(P - P*), the shape of an m is g plus
-a line over ln i through what g misses of the fresh traces of m (its slope shrunk by 10 in the sum of squares), plus what
-is then left, smoothed by a Gaussian kernel of width 0.2 in ln i, cut off at four widths, with 0.02 points of 0 added.
-Below the first iteration of any fresh trace the shape is level. A stale trace is the shape at ln i - ln c,
+Needs numpy and scipy (Debian: python3-scipy; made with 1.24.2 and 1.10.1). The loss curve g
+comes from the stored fit, because converge.py is the reference for it; Python evaluates its terms and forms. A fresh trace
+is one without staleness. With y = ln(P - P*), the shape of y on m workers is the sum of g; of a line over ln i, fitted to
+the deviations of the fresh traces of m from g (10 is added to the sum of squares, which shrinks the slope); and of the
+remaining deviations, smoothed by a Gaussian kernel of width 0.2 in ln i that ends at four widths, with 0.02 points of
+value 0 added. Before the first iteration of all fresh traces the shape is constant. A stale trace is the shape at
+ln i - ln c,
 
     ln c = level + growth s^exponent + power ln m,
 
-each staleness on each m weighing 1, spread evenly over its traces and their points; with 1e-6 theta^2 added. Lines:
+Each pair of staleness and m has the weight 1, divided evenly among its traces and their points, and 1e-6 theta^2 is
+added. Lines of the output:
 
     fit algorithm ssp|async traces level growth power exponent error without held_out
-    way algorithm ssp|async uses exponent held_out          for each that is considered, uses as in "lg-"
+    way algorithm ssp|async uses exponent held_out          each model that is considered; `uses` has a letter for each
+                                                            coefficient (level, growth, power) or "-", such as "lg-"
 """
 import csv
 import gzip
@@ -32,7 +36,7 @@ LEAST, MOST = -2.8, 5.5
 
 
 def terms(text, i, m):
-    return eval(text.replace("^", "**"), {"i": i, "m": m, "ln": np.log, "sqrt": np.sqrt})  # of our own file
+    return eval(text.replace("^", "**"), {"i": i, "m": m, "ln": np.log, "sqrt": np.sqrt})  # the formulas come from a file that howmany wrote
 
 
 def g_of(a):

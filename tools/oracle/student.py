@@ -46,7 +46,7 @@ def log_beta(a, b):
 
 
 def beta_tail(x, y, a, b):
-    """I(x; a, b) with y = 1 - x given apart."""
+    """I(x; a, b); y = 1 - x is given separately to keep its precision."""
     if x * (a + b + 2) > a + 1:
         return 1 - beta_tail(y, x, b, a)
     term = total = Decimal(1)

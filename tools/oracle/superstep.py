@@ -47,7 +47,7 @@ def speech(n):
 
 
 def alexnet(n):
-    """As the table gives it: s(25) = 6.07576. See the note printed at the end of the table."""
+    """With the values of the table: s(25) = 6.07576. See the note at the end of the output."""
     return 6 * 832e6 * 1024 / (0.5 * 4e12 * n) + two_trees(60e6, 56e9, n)
 
 
@@ -93,7 +93,7 @@ for name, speedup, measured, reference in (("fig2", strong(fig2), MEASURED_FIG2,
 
 
 def alexnet_as_printed(n):
-    """What does give the literature's s(25) = 19.7921: a multiply-add as one flop, and the CPU of fig2."""
+    """The assumptions that give s(25) = 19.7921 of the literature: a multiply-add is one flop, and the CPU is that of fig2."""
     return 3 * 832e6 * 1024 / (0.8 * 105.6e9 * n) + two_trees(60e6, 56e9, n)
 
 

@@ -57,7 +57,7 @@ export function facts(job: string): Facts {
   };
   found.name = valueOf(top, 'name');
   found.machine = valueOf(own, 'machine') ?? /^cluster:\s*([\w.-]+)\s*$/m.exec(cluster)?.[1];
-  found.fabric = /network:\s*([\w.-]+)/.exec(own)?.[1];
+  found.fabric = /(?:fabric|network):\s*([\w.-]+)/.exec(own)?.[1];
   set('batch', top);
   set('bandwidth', own);
   set('latency', own);

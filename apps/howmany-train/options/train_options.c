@@ -164,8 +164,8 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
         {"precision", 0, "BITS",
          "precision that the speed of the simulated machines is for: 64 (default), 32 or 16",
          "64 32 16"},
-    [TRAIN_SET] = {"set", 0, "KEY=VALUE",
-                   "change a key of the cluster, such as network.latency=1ms", NULL},
+    [TRAIN_SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as fabric.latency=1ms",
+                   NULL},
     [TRAIN_SIMGRID_FILES] = {"simgrid-files", 0, "FOLDER",
                              "keep SimGrid's description of the cluster in this folder", "@file"},
     [TRAIN_LAUNCHER] =

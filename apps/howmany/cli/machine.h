@@ -13,7 +13,7 @@ struct cli_machine {
     struct hm_catalog *catalog;
 };
 
-/* Add an assignment such as network.latency=1ms; the key may begin with "cluster.". */
+/* Add an assignment such as fabric.latency=1ms; the key may begin with "cluster.". */
 int cli_machine_set(struct cli_machine *machine, const char *assignment);
 /* Load the machine or cluster file `name` and apply all assignments. */
 int cli_machine_load(struct cli_machine *machine, const char *name,

@@ -15,27 +15,31 @@
 enum { FIRST_ID = 256, HELP_ID = 255 };
 
 struct getopt_tables {
-    struct option longs[CLI_OPTIONS_MAX + 2];
+    /* An option may have two names; the help and the end of the table need one row each. */
+    struct option longs[2 * CLI_OPTIONS_MAX + 2];
     char shorts[2 * CLI_OPTIONS_MAX + 4];
 };
 
 static void make_tables(const struct cli_options *options, struct getopt_tables *t)
 {
+    struct option *at = t->longs;
     char *s = t->shorts;
 
     /* The leading ':' makes getopt distinguish a missing value from an unknown option. */
     *s++ = ':';
     for (size_t i = 0; i < options->count; i++) {
         const struct cli_option *o = &options->items[i];
-        t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
-                                      FIRST_ID + (int)i};
+        int argument = o->argument ? required_argument : no_argument;
+        *at++ = (struct option){o->name, argument, NULL, FIRST_ID + (int)i};
+        if (o->old)
+            *at++ = (struct option){o->old, argument, NULL, FIRST_ID + (int)i};
         if (o->letter) {
             *s++ = o->letter;
             if (o->argument)
                 *s++ = ':';
         }
     }
-    t->longs[options->count] = (struct option){"help", no_argument, NULL, HELP_ID};
+    *at = (struct option){"help", no_argument, NULL, HELP_ID};
     *s++ = 'h';
     *s = '\0';
 }

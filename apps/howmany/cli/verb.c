@@ -41,7 +41,8 @@ static void add_field(struct cli_options *options, const struct hm_verb *verb,
         *at = *at == '_' ? '-' : *at;
     if (k == CLI_OPTIONS_MAX || has_option(options, name))
         return;
-    options->items[k] = (struct cli_option){name, f->letter, f->argument, f->help, f->choices};
+    options->items[k] =
+        (struct cli_option){name, f->letter, f->argument, f->help, f->choices, f->old};
     options->groups[k] = f->group;
     options->operands[k] = is_operand(verb, f->name) && !f->letter;
     options->count++;
@@ -66,8 +67,8 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
             add_field(options, command->verbs[v], &command->verbs[v]->fields[i]);
     /* The time limit is not a field of the request: over HTTP, the server sets it. */
     if (options->count < CLI_OPTIONS_MAX) {
-        options->items[options->count] =
-            (struct cli_option){time_limit, 0, "TIME", "end with an error after this time", NULL};
+        options->items[options->count] = (struct cli_option){
+            time_limit, 0, "TIME", "end with an error after this time", NULL, NULL};
         options->groups[options->count] = "limits";
         options->operands[options->count++] = false;
     }

@@ -68,7 +68,7 @@ static const struct cli_option options[OPTIONS] = {
     [STALENESS] = {"staleness", 0, "S", "staleness bound of ssp (default 3)", NULL},
     [DATA] = {"data", 'd', "DIR", "a folder with MNIST (default: digits are generated)", "@file"},
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
-    [SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as network.latency=1ms",
+    [SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as fabric.latency=1ms",
              NULL},
     [RECORD] = {"record", 0, "FILE",
                 "append the traces to this table, .csv or .jsonl, or to a store, .db or "
@@ -210,7 +210,7 @@ static int load_compare_cluster(struct compare_state *s)
             : cli_machine_load(&s->cluster_job, a->simulate ? a->simulate : compare_cluster,
                                &s->cluster);
     if (rc == 0)
-        s->result.bandwidth = s->cluster->network.bandwidth_bytes_per_s;
+        s->result.bandwidth = s->cluster->fabric.bandwidth_bytes_per_s;
     return rc;
 }
 

@@ -24,7 +24,7 @@ struct serve_state {
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
         buffer_limit;
     bool quiet;
-    bool connects; /* The store is on another server. */
+    bool connects; /* The store is on another machine, so connections are needed. */
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;

@@ -1,12 +1,12 @@
 /*
- * howmany validate --answers: how well predictions from small runs hold on sources that the rule of
- * the fits was not chosen on.
+ * howmany validate --answers: the headline rule on the examples (validate_plans.c), and how well
+ * predictions from small runs hold on sources that were not used to choose the rule of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
- * for each source, the rule with the least interval score on all other sources predicts its curves.
- * The interval score of Gneiting and Raftery (2007), here of the logarithm of the time, is the
- * width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the measurement.
- * Every source has the same weight, however many curves it has.
+ * the curves of each source are predicted with the rule that has the least interval score on all
+ * other sources. The interval score of Gneiting and Raftery (2007), here of the logarithm of the
+ * time, is the width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the
+ * measurement. Every source has the same weight, however many curves it has.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "json.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_plans.h"
 
 enum { RULES_MAX = 256, SOURCES_MAX = 64, LEVELS = 5 };
 
@@ -29,10 +30,11 @@ struct rule_test {
     size_t source_count;
     size_t *source_of;          /* Source of each curve; owned. */
     double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
-    size_t chosen[SOURCES_MAX]; /* Rule that the other sources choose for each source. */
-    size_t overall;             /* Rule that all sources together choose. */
+    size_t chosen[SOURCES_MAX]; /* For each source: the best rule on all other sources. */
+    size_t overall;             /* The best rule on all sources together. */
     struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
-    double reliability[LEVELS];      /* Share of the curves inside the interval of each level. */
+    double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
+    struct validate_plans plans;     /* How often plans from the smaller halves held. */
 };
 
 static void list_rules(struct rule_test *t)
@@ -68,7 +70,7 @@ static void list_sources(struct rule_test *t)
     }
 }
 
-/* Interval score of the logarithm of the time; a large value if there is no interval. */
+/* Returns the interval score of the logarithm of the time; 10 if there is no interval. */
 static double interval_score(const struct validate_result *r, double measured)
 {
     if (!r->interval || !(r->low > 0))
@@ -78,7 +80,8 @@ static double interval_score(const struct validate_result *r, double measured)
     return fmin(high - low + 20 * miss, 10);
 }
 
-/* The rule with the least score over all sources but one; `without` may be SOURCES_MAX. */
+/* Returns the rule with the least score over all sources except `without`; SOURCES_MAX: over all
+ * sources. */
 static size_t rule_choose(const struct rule_test *t, size_t without)
 {
     size_t best = 0;
@@ -207,6 +210,7 @@ static void add_answers_text(struct hm_text *out, const struct rule_test *t)
         "%g (weak) or %g (strong) + %g of the loss\n",
         rule->steep_needs, rule->steep_weight, rule->counted_runs, rule->drift, rule->crossing,
         rule->noise, rule->noise_weight, rule->weak_turn, rule->strong_turn, rule->turn_share);
+    validate_plans_text(out, &t->plans);
 }
 
 static void put_accuracy(struct hm_json *json, const char *name, const struct accuracy *a)
@@ -235,60 +239,100 @@ static void put_rule(struct hm_json *json, const char *name, const struct hm_fit
     hm__json_close(json);
 }
 
-static void add_answers_json(struct hm_text *out, const struct rule_test *t)
+static void add_answers_json(struct hm_json *json, const struct rule_test *t)
 {
-    struct hm_json json = {.out = out};
     struct accuracy all = summarise_source(t, SOURCES_MAX);
 
-    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
-    hm__json_open(&json, "sources", HM_JSON_LIST | HM_JSON_LINES);
+    hm__json_open(json, "sources", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t s = 0; s < t->source_count; s++) {
         struct accuracy a = summarise_source(t, s);
-        hm__json_open(&json, NULL, HM_JSON_OBJECT);
-        put_accuracy(&json, t->sources[s], &a);
-        put_rule(&json, "rule", &t->rules[t->chosen[s]]);
-        hm__json_close(&json);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        put_accuracy(json, t->sources[s], &a);
+        put_rule(json, "rule", &t->rules[t->chosen[s]]);
+        hm__json_close(json);
     }
-    hm__json_close(&json);
-    hm__json_open(&json, "all", HM_JSON_OBJECT);
-    put_accuracy(&json, NULL, &all);
-    hm__json_close(&json);
-    hm__json_open(&json, "reliability", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "all", HM_JSON_OBJECT);
+    put_accuracy(json, NULL, &all);
+    hm__json_close(json);
+    hm__json_open(json, "reliability", HM_JSON_LIST);
     for (size_t k = 0; k < LEVELS; k++) {
-        hm__json_open(&json, NULL, HM_JSON_OBJECT);
-        hm__json_put_number(&json, "stated", levels[k]);
-        hm__json_put_number(&json, "holds", t->reliability[k]);
-        hm__json_close(&json);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "stated", levels[k]);
+        hm__json_put_number(json, "holds", t->reliability[k]);
+        hm__json_close(json);
     }
-    hm__json_close(&json);
-    put_rule(&json, "rule", &t->rules[t->overall]);
+    hm__json_close(json);
+    put_rule(json, "rule", &t->rules[t->overall]);
+    validate_plans_json(json, &t->plans);
+}
+
+/* Tests the rules on the curves of a folder. */
+static int test_make(struct rule_test *t, const char *data)
+{
+    int rc = validate_curves_read(&t->curves, data, "--answers");
+
+    if (rc)
+        return rc;
+    list_rules(t);
+    t->source_of = calloc(t->curves.count + 1, sizeof(*t->source_of));
+    t->scores = calloc(t->rule_count * t->curves.count + 1, sizeof(*t->scores));
+    t->results = calloc(t->curves.count + 1, sizeof(*t->results));
+    const struct hm_fit_rule **rules = calloc(t->curves.count + 1, sizeof(*rules));
+    if (t->source_of && t->scores && t->results && rules) {
+        list_sources(t);
+        test_run(t);
+        for (size_t i = 0; i < t->curves.count; i++)
+            rules[i] = &t->rules[t->chosen[t->source_of[i]]];
+        validate_plans_make(&t->curves, rules, &t->plans);
+    } else {
+        rc = cli_complain("out of memory");
+    }
+    free(rules);
+    return rc;
+}
+
+static void add_all_json(struct hm_text *out, const struct validate_headlines *headlines,
+                         const struct rule_test *t)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    validate_headlines_json(&json, headlines);
+    if (t)
+        add_answers_json(&json, t);
     hm__json_close(&json);
     hm__text_add(out, "\n");
 }
 
-int validate_answers(const char *data, bool json)
+static void add_all_text(struct hm_text *out, const struct validate_headlines *headlines,
+                         const struct rule_test *t)
+{
+    validate_headlines_text(out, headlines);
+    hm__text_add(out, "\n");
+    if (t)
+        add_answers_text(out, t);
+    else
+        hm__text_add(out, "the accuracy on published curves needs their folder: --data DIR\n");
+}
+
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
+                     const char *const *files, size_t file_count)
 {
     struct rule_test t = {.rule_count = 0};
+    struct validate_headlines headlines;
     struct hm_text out = {0};
-    int rc = validate_curves_read(&t.curves, data, "--answers");
+    int rc = validate_headlines_make(catalog, data, files, file_count, &headlines);
 
+    if (rc == 0 && data)
+        rc = test_make(&t, data);
     if (rc == 0) {
-        list_rules(&t);
-        t.source_of = calloc(t.curves.count + 1, sizeof(*t.source_of));
-        t.scores = calloc(t.rule_count * t.curves.count + 1, sizeof(*t.scores));
-        t.results = calloc(t.curves.count + 1, sizeof(*t.results));
-        if (!t.source_of || !t.scores || !t.results)
-            rc = cli_complain("out of memory");
-    }
-    if (rc == 0) {
-        list_sources(&t);
-        test_run(&t);
-        if (json)
-            add_answers_json(&out, &t);
-        else
-            add_answers_text(&out, &t);
+        (json ? add_all_json : add_all_text)(&out, &headlines, data ? &t : NULL);
         rc = cli_put_text(&out);
     }
+    for (size_t i = 0; rc == 0 && i < headlines.count; i++)
+        if (!headlines.items[i].holds && !headlines.items[i].skipped)
+            rc = EXIT_NO_ANSWER;
     validate_curves_release(&t.curves);
     free(t.source_of);
     free(t.scores);

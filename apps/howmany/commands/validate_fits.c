@@ -207,8 +207,8 @@ static bool nodes_known(const struct validate_curve *c)
     return true;
 }
 
-/* Make a table of the runs of the smaller half of the sizes. per_unit: with seconds per unit of
- * work, for Ernest's terms; sheet: for a fit whose prior is the model of a job. */
+/* Makes a table of the runs of the smaller half of the sizes. per_unit: times are seconds per unit
+ * of work, for Ernest's terms; sheet: the table is for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
@@ -301,21 +301,27 @@ static const struct {
     {"loopy_bp_1M", "", "fig4-bp-1600k.yaml", NULL},
     {"loopy_bp_10M", "", "fig4-bp-16m.yaml", NULL},
     {"ddp_resnet50", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"ddp_resnet50_bucket1MB", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"mxnet_alexnet_p2", "512", NULL,
-     "{network: alexnet, batch: 512, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: alexnet, batch: 512, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"mxnet_inception-v3_p2", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b64_synthetic", "64", NULL,
-     "{network: inception-v3, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b32_synthetic", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b64_synthetic", "64", NULL,
-     "{network: resnet-50, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b32_synthetic", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
 };
 
 /* Returns the text of a built-in example; NULL if there is no such example. */
@@ -361,7 +367,7 @@ static struct validate_result fit_sheet(const struct validate_curve *c, const ch
     struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
-        /* A measured speedup is relative to the reference time of the fit. */
+        /* A measured speedup is relative to the reference time that the fit uses. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
         result = predict_largest(c, fit, NULL, 0, c->measured * unit);
     }

@@ -11,15 +11,15 @@
 /* A run of a published curve. */
 struct validate_point {
     double n, seconds;
-    double nodes; /* NaN: unknown. */
+    double nodes; /* Number of nodes; NaN: unknown. */
 };
 
 /* A published curve: the time over n of one job on one machine. */
 struct validate_curve {
     char workload[96], metric[48], batch[32];
-    char source[48]; /* Name of the table, which is one source. */
+    char source[48]; /* Name of the table, which counts as one source. */
     bool weak, speedup;
-    struct validate_point *points; /* Owned. */
+    struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
     double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
     double measured;           /* Median of the measured seconds at the largest n. */
@@ -31,8 +31,8 @@ struct validate_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
     bool interval; /* The prediction has an interval. */
     bool inside;   /* The interval contains the measured value. */
-    double predicted, low, high; /* Seconds; the ends of the interval are NaN if there is none. */
-    double width; /* Upper over lower end of the interval at eight times the largest n fitted. */
+    double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
+    double width; /* Ratio of the interval's ends at eight times the largest n that is fitted. */
 };
 
 enum validate_method { ERNEST, AUTO, SHEET, METHODS };
@@ -59,9 +59,12 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Print how well answers hold on sources that did not choose the rule of the fits: errors, coverage
- * and width by source, and the reliability of stated probabilities. Returns an exit code.
+ * Print the headline rule on the built-in examples and on the given job files, and, if data is
+ * given, how well answers hold on sources that did not choose the rule of the fits: errors,
+ * coverage and width by source, and the reliability of stated probabilities. Returns an exit code;
+ * it is EXIT_NO_ANSWER if the headline rule is broken.
  */
-int validate_answers(const char *data, bool json);
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
+                     const char *const *files, size_t file_count);
 
 #endif

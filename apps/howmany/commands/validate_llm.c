@@ -46,7 +46,7 @@ static void add_row(struct hm_text *out, const struct hm_large_prediction *p)
     hm__text_add(out, "\n");
 }
 
-/* Adds a share in per cent, or spaces if it is unknown. */
+/* Adds a share as a percentage, or spaces if it is unknown. */
 static void add_share(struct hm_text *out, double share)
 {
     if (isnan(share))

@@ -71,7 +71,7 @@ static const struct api_route routes[] = {
      API_VERB,
      TOKEN_READ,
      "how many workers, from the runs of the store",
-     {.verb = &hm__verb_recommend, .refused = {"job", "on", "network", "set"}}},
+     {.verb = &hm__verb_recommend, .refused = {"job", "on", "fabric", "set"}}},
     {"POST",
      "/v1/recommend",
      API_VERB,
@@ -235,8 +235,8 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The header Allow names the method of `route`, which is the
- * only route with its path. */
+/* Respond with 405 (method not allowed). The header Allow names the method of `route`, because no
+ * other route has the same path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -270,8 +270,9 @@ static bool is_listed_host(const char *hosts, const char *name, size_t length)
     return false;
 }
 
-/* Whether a host, with an optional port, names this server. With tokens, any address written in
- * numbers does: only names can be rebound to another address. */
+/* Whether a host, with an optional port, is this server. If tokens are required, every numeric
+ * address is accepted: an attacker can only redirect a host name, not an address (DNS
+ * rebinding). */
 static bool is_own_host(const struct api *a, const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -281,9 +282,8 @@ static bool is_own_host(const struct api *a, const char *host)
            is_listed_host(a->settings.hosts, host, length);
 }
 
-/* Refuse a request for another name or from the page of another server: the name of a page that a
- * browser shows may have been rebound to this address, and without tokens every client on this
- * machine may read and write. */
+/* Refuse a request whose Host or Origin is another server. Otherwise a page of that server could
+ * reach this one through DNS rebinding; without tokens, it could then read and write. */
 static bool check_host(const struct api *a, const struct http_request *r, struct http_response *out)
 {
     const char *origin = strstr(r->origin, "://");

@@ -102,7 +102,7 @@ size_t http_connections_count(struct http_connections *w)
     return atomic_load_explicit(&w->count, memory_order_relaxed);
 }
 
-/* Returns the number of connections that are not about to end. */
+/* Returns the number of connections without those that were evicted and are about to end. */
 static size_t staying_count(struct http_connections *w)
 {
     size_t count = http_connections_count(w), evicted = atomic_load(&w->evicted);

@@ -14,8 +14,8 @@ struct http_pool {
     size_t room, first, waiting;
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
-    /* Number of tasks that are running, without and with a declaration that they take long, and
-     * their limits. */
+    /* Number of running tasks that have not declared to take long, number of those that have, and
+     * the limits of both. */
     int running, slow, running_max, slow_max;
     bool (*run)(void *task);
 };
@@ -41,7 +41,7 @@ static void *worker_run(void *context)
         *(slow ? &w->slow : &w->running) -= 1;
         pthread_cond_signal(&w->more);
     }
-    /* The other threads may be waiting for this one to end its task. */
+    /* Other threads may be waiting until this one has ended its task. */
     pthread_cond_broadcast(&w->more);
     pthread_mutex_unlock(&w->lock);
     return NULL;

@@ -374,7 +374,7 @@ static void put_security(struct hm_json *json)
     hm__json_close(json);
 }
 
-/* Whether an earlier route has the same verb. */
+/* Whether an earlier route has the same verb, so that its schema is already written. */
 static bool is_repeated(const struct api_route *routes, size_t i)
 {
     for (size_t k = 0; k < i; k++)

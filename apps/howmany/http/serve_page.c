@@ -1,7 +1,7 @@
 /*
  * The web page and its files, embedded in the program. File names do not change between versions,
  * so browsers revalidate each file with its ETag and get 304 if the bytes are the same. The content
- * security policy allows only scripts, files and requests of this server.
+ * security policy allows only scripts, files and requests that stay on this server.
  */
 #include "serve_page.h"
 

@@ -104,9 +104,9 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
 static int check_links(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
-    if (nodes > 1 && !(cluster->network.bandwidth_bytes_per_s > 0))
-        return fail_missing(err, "cluster.network", "the cluster has no network",
-                            "name one with --network 10gbe, or give cluster.network");
+    if (nodes > 1 && !(cluster->fabric.bandwidth_bytes_per_s > 0))
+        return fail_missing(err, "cluster.fabric", "the cluster has no fabric",
+                            "name one with --fabric 10gbe, or give cluster.fabric");
     if (n > filled && !(cluster->node.link.bandwidth_bytes_per_s > 0))
         return fail_missing(err, "cluster.link", "several accelerators need a link between them",
                             "give link: {bandwidth: 300 GB/s, latency: 3 us}");
@@ -129,7 +129,7 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
                         const struct simgrid_platform *platform)
 {
     const struct hm_node *node = &cluster->node;
-    struct hm_link port = cluster->network;
+    struct hm_link port = cluster->fabric;
 
     /* A single node needs no network, so any bandwidth and latency can be written. */
     if (!(port.bandwidth_bytes_per_s > 0))

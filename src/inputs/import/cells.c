@@ -1,4 +1,4 @@
-/* Cells of delimited text, of cells.h. */
+/* Functions of cells.h: cells of delimited text. */
 #include "cells.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ double hm__cell_time(const char *cell)
         return NAN;
     if (used == 0 || hm__number_read(cell + used, &second) == 0)
         return NAN;
-    /* Days of the proleptic Gregorian calendar, with the year beginning in March. */
+    /* Counts days in the proleptic Gregorian calendar, with years that begin in March. */
     int y = year - (month <= 2), m = (month + 9) % 12;
     double days = 365.0 * y + floor(y / 4.0) - floor(y / 100.0) + floor(y / 400.0) +
                   floor((153.0 * m + 2) / 5) + day - 719469;

@@ -6,7 +6,7 @@
 
 enum { HM_CELLS = 1024 };
 
-/* The cells of one line, in a copy of it. */
+/* The cells of one line; they point into a copy of the line. */
 struct hm_cells {
     char *text; /* Copy of the line, cut into cells; owned. */
     size_t room;
@@ -17,18 +17,20 @@ struct hm_cells {
 /* Split a line at the delimiter; quotes around a cell are removed. False: out of memory. */
 bool hm__cells_split(struct hm_cells *cells, const struct hm_line *line, char delimiter);
 void hm__cells_release(struct hm_cells *cells);
-/* Read a whole cell as a number; NaN if it is empty or another text. */
+/* Read a whole cell as a number; NaN if the cell is empty or not a number. */
 double hm__cell_number(const char *cell);
-/* Seconds since 1970 of a time such as "2020-02-03 14:08:30.980366"; NaN if it is none. */
+/* Read a time such as "2020-02-03 14:08:30.980366" as seconds since 1970; NaN if the cell is not a
+ * time. */
 double hm__cell_time(const char *cell);
 
-/* What a column of numbers holds. */
+/* Summary of a column: the number of filled cells, the number of cells with numbers, and the first,
+ * last, smallest and largest of these numbers. */
 struct hm_series {
     double filled, numbers, first, last, least, most;
 };
 
 void hm__series_add(struct hm_series *series, const char *cell);
-/* Write the series as a fact with all its members. */
+/* Write the summary of a column as a fact with all members of the struct. */
 void hm__series_put(struct hm_json *json, const char *key, const struct hm_series *series);
 
 #endif

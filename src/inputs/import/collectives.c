@@ -1,11 +1,12 @@
 /*
- * Outputs of benchmarks of communication: nccl-tests, OSU micro-benchmarks and Intel MPI
- * Benchmarks. One file may hold several tests. Each table becomes a section with a line t = a + b *
- * bytes, fitted by least squares of the relative errors, a and b not negative. An all-reduce on n
- * ranks gives the latency a / (2(n-1)) and the time per byte b / (2(n-1)/n) of the steps of a ring.
+ * Reads the outputs of communication benchmarks: nccl-tests, OSU micro-benchmarks and Intel MPI
+ * Benchmarks. One file may hold several tests. Each table becomes a section with a straight line t
+ * = a + b * bytes, fitted by least squares of the relative errors with a, b >= 0. An all-reduce on
+ * n ranks gives the latency a / (2(n-1)) and the time per byte b / (2(n-1)/n) of the steps of a
+ * ring.
  *
- * The time is not a straight line in the size where the library changes its algorithm, so the rows
- * are kept. Rows with wrong results are not fitted.
+ * The time is not linear in the size if the library changes its algorithm, so the rows are kept
+ * too. Rows with wrong results are not fitted.
  */
 #include "collectives.h"
 
@@ -122,7 +123,8 @@ static void read_rank(struct bench *b, const struct hm_line *line)
     }
 }
 
-/* Reads a row: size, count, type, perhaps operation and root, then two times four values. */
+/* Reads a row: size, count, type, perhaps operation and root, then four values each for
+ * out-of-place and in-place operation. */
 static bool read_nccl_row(struct bench *b, const struct words *w)
 {
     double bytes = w->count >= 11 ? word_number(w->text[0]) : NAN;
@@ -271,7 +273,7 @@ static bool read_imb(struct bench *b, const struct hm_line *line)
     return true;
 }
 
-/* Reads a row of numbers, as many as there are columns. */
+/* Reads a row of numbers; it must have as many numbers as there are columns. */
 static bool read_plain_row(struct bench *b, const struct words *w)
 {
     if (!b->open || b->s.kind == BENCH_NCCL || b->s.column_count == 0 ||
@@ -313,7 +315,7 @@ static int collectives_read(struct hm_imported *im, struct hm_err *err)
         if (line.whole || w.count >= 11)
             rows += read_nccl_row(b, &w) || read_plain_row(b, &w);
         if (!line.whole && w.count > 0)
-            hm__import_cut(im); /* The last row may have lost digits. */
+            hm__import_cut(im); /* The last row may be incomplete, because it has no line break. */
     }
     finish_section(b);
     hm__json_close(&im->facts);

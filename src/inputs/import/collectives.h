@@ -1,4 +1,5 @@
-/* Tables of benchmarks of communication: what is read, and what is made of it. */
+/* Tables of communication benchmarks: the values that are read, and the function that writes their
+ * facts. */
 #ifndef HM_COLLECTIVES_H
 #define HM_COLLECTIVES_H
 
@@ -8,19 +9,19 @@ enum bench_kind { BENCH_NCCL, BENCH_OSU, BENCH_IMB };
 
 enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 
-/* A row. nccl-tests: bytes, elements, and two times microseconds and two bandwidths. Others: the
- * values of the columns. */
+/* A row. For nccl-tests: bytes and elements, then microseconds and two bandwidths for out-of-place
+ * and again for in-place operation. For other benchmarks: the values of the columns. */
 struct bench_row {
     double value[8];
     char type[12], wrong[2][16];
-    bool bad[2]; /* The result of each side is wrong. */
+    bool bad[2]; /* Whether the out-of-place and the in-place result is wrong. */
 };
 
 struct bench_section {
     enum bench_kind kind;
-    char name[64]; /* Collective, test or benchmark; "": not given. */
+    char name[64]; /* Name of the collective, test or benchmark; "" if it is not given. */
     char transport[32], version[32], device[96];
-    double ranks, processes, waiting, average; /* NaN: not given; ranks 0. */
+    double ranks, processes, waiting, average; /* If not given: ranks is 0, the others are NaN. */
     char hosts[BENCH_HOSTS][64];
     size_t host_count;
     char columns[BENCH_COLUMNS][48];
@@ -32,13 +33,14 @@ struct bench_section {
 struct bench {
     struct hm_imported *im;
     struct bench_section s;
-    bool open; /* A section was begun. */
+    bool open; /* Whether a section has begun and not ended. */
     char imb_version[64];
     size_t sections;
     double wrong;
 };
 
-/* Write the facts of the current section, and make a cluster of the first that gives one. */
+/* Write the facts of the current section. The first section that gives a latency and a bandwidth
+ * also makes a cluster. */
 void hm__bench_section(struct bench *bench);
 
 #endif

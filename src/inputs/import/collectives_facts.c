@@ -1,4 +1,5 @@
-/* Fits the tables of benchmarks of communication, and writes their facts and a cluster. */
+/* Fits straight lines to the tables of communication benchmarks, and writes their facts and a
+ * cluster. */
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +9,10 @@
  */
 
 struct line_fit {
-    double a, b; /* Seconds, and seconds per byte; NaN without rows. */
+    double a, b; /* a in seconds and b in seconds per byte; NaN without rows. */
 };
 
-/* Sums of the weighted least squares with the weights 1 / t^2. */
+/* Sums of weighted least squares; the weight of a row is 1 / t^2. */
 struct sums {
     double w, wx, wxx, wt, wxt;
 };
@@ -38,7 +39,8 @@ static struct line_fit solve_line(const struct sums *s)
     return fit;
 }
 
-/* Fits the microseconds of a column to the bytes of another; `side` skips its wrong results. */
+/* Fits the microseconds in column `time` to the bytes in column 0. `side` is 0 for out-of-place and
+ * 1 for in-place operation, whose wrong results are skipped; -1: no row is skipped. */
 static struct line_fit fit_column(const struct bench_section *s, size_t time, int side)
 {
     struct sums sums = {0};
@@ -67,14 +69,14 @@ static void put_fit(struct bench *b, const char *key, struct line_fit fit)
     hm__json_close(j);
 }
 
-/* Describes the network of the cluster by the first table that gives its two numbers. */
+/* Writes the network of the cluster, from the first table that gives a latency and a bandwidth. */
 static void put_cluster(struct bench *b, double alpha, double beta, const char *from)
 {
     if (b->im->document.length > 0 || !(beta > 0))
         return;
     b->im->document_kind = "cluster";
     hm__text_addf(&b->im->document, "# From %s.\n%s:\n  bandwidth: ", from,
-                  b->s.host_count == 1 ? "link" : "network");
+                  b->s.host_count == 1 ? "link" : "fabric");
     hm__json_number(&b->im->document, 1 / beta);
     hm__text_add(&b->im->document, " byte/s\n  latency: ");
     hm__json_number(&b->im->document, alpha);
@@ -84,7 +86,8 @@ static void put_cluster(struct bench *b, double alpha, double beta, const char *
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Adds rows for fits of the time over n and bytes; a name is kept once. */
+/* Adds rows to the table of runs, for fits of the time over n and bytes. The name is copied only
+ * once. */
 static void add_runs(struct bench *b, size_t time, double n, const char *name)
 {
     const char *copy = hm__arena_strdup(b->im->arena, name);
@@ -98,7 +101,8 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
     }
 }
 
-/* The collectives that have this ratio of bus bandwidth to bandwidth on n ranks. */
+/* Returns the collectives whose bus bandwidth has this ratio to their bandwidth on n ranks; NULL:
+ * none. */
 static const char *by_ratio(double ratio, double n)
 {
     if (fabs(ratio - 2 * (n - 1) / n) < 0.01)
@@ -177,13 +181,14 @@ static void nccl_section(struct bench *b)
         hm__json_close(j);
     }
     b->im->needs_n |= isnan(n);
+    b->im->nodes = fmax(b->im->nodes, (double)s->host_count);
     add_runs(b, 2, n, name ? name : "unknown");
 }
 
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Returns the column whose name contains a text; -1 if there is none. */
+/* Returns the first column whose name contains `piece`; -1 if there is none. */
 static int find_column(const struct bench_section *s, const char *piece)
 {
     for (size_t i = 0; i < s->column_count; i++)

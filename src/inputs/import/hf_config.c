@@ -1,7 +1,8 @@
 /*
- * Hugging Face config.json: a network with its exact number of parameters. The keys differ between
- * families of models, and a missing key means the default of that family; hf_decoder.c and
- * hf_other.c have the families. A family that is not known is refused, never estimated.
+ * Reads config.json of Hugging Face models: a network with its exact number of parameters. The keys
+ * differ between families of models, and a missing key means the default of that family;
+ * hf_decoder.c and hf_other.c have the families. A family that is not known is refused, never
+ * estimated.
  */
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ static const char *config_text(const struct hm_value *config, const char *key)
     return v && v->kind == HM_VALUE_SCALAR && v->quoted ? v->text : NULL;
 }
 
-/* The class that the caller names, or the first of `architectures`; NULL if there is none. */
+/* Returns the class that the caller gives with `architecture=`, or the first class in the key
+ * `architectures`; NULL if there is none. */
 static const char *class_name(const struct hm_imported *im, const struct hm_value *config)
 {
     const struct hm_value *list = hm__value_get(config, "architectures");
@@ -143,7 +145,7 @@ static void add_key(struct hm_text *out, const char *key, double value)
         hm__text_addf(out, "  %s: %.0f\n", key, value);
 }
 
-/* The network of a decoder by its shape. */
+/* Writes the network of a decoder as the sizes of its layers. */
 static void write_shape(struct hm_text *out, const struct hf_count *c)
 {
     hm__text_add(out, "  kind: transformer\n");
@@ -263,7 +265,8 @@ static int fail_type(const char *type, struct hm_err *err)
     return HM_E_NAME;
 }
 
-/* Counts a configuration, or the part of it that describes the language model. */
+/* Counts the parameters of a configuration. If it has a text_config, only that part, which
+ * describes the language model, is counted. */
 static int count_config(struct hm_imported *im, const struct hm_value *config, struct hm_err *err)
 {
     const struct hm_value *text = hm__value_get(config, "text_config");

@@ -10,54 +10,56 @@
 #include "text.h"
 #include "value.h"
 
-/* The last layers of the class that the configuration names. */
+/* The output layers (head) of the class that the configuration names. */
 enum hf_head {
-    HF_HEAD_NONE,      /* The body alone. */
-    HF_HEAD_POOLER,    /* The body with its pooler, where the family has one. */
-    HF_HEAD_LM,        /* A language model. */
-    HF_HEAD_CLASSIFIER /* A classifier of sequences or images. */
+    HF_HEAD_NONE,      /* There is no head: only the body of the network is counted. */
+    HF_HEAD_POOLER,    /* The body and its pooler, if the family has one. */
+    HF_HEAD_LM,        /* The head of a language model. */
+    HF_HEAD_CLASSIFIER /* The head of a classifier of sequences or images. */
 };
 
 struct hf_count {
-    /* Given. */
-    const struct hm_value *config; /* Borrowed. */
+    /* The following members are inputs of the count. */
+    const struct hm_value *config; /* The configuration; borrowed. */
     const char *model_type;
     enum hf_head head;
-    bool decoder_only; /* An encoder-decoder family of which only the decoder is used. */
-    /* Counted. */
+    bool decoder_only; /* Only the decoder of an encoder-decoder family is counted. */
+    /* The following members are results of the count. */
     double parameters, tensors;
-    double embedding, positions;  /* Of them, input embeddings and position embeddings. */
-    double words;                 /* Input embedding of the vocabulary alone. */
-    double routed, routed_active; /* Of them, in routed experts, and those of one token. */
+    double embedding, positions;  /* Parameters in input and in position embeddings. */
+    double words;                 /* Parameters of the input embedding of the vocabulary. */
+    double routed, routed_active; /* Parameters of routed experts: all, and those of one token. */
     double products; /* Multiply-adds of one token in matrix products, without attention. */
     double extra;    /* Parameters that are stored with the model but are not part of it. */
-    /* The shape of a decoder, for the document; 0 if it does not apply. */
+    /* The sizes of a decoder, for the YAML document; 0 if a size does not apply. */
     double layers, hidden, vocabulary, ffn, heads, kv_heads, head_dim, context;
     double experts, experts_per_token, expert_ffn, shared_ffn, dense_layers;
     double q_rank, kv_rank, rope_dim, nope_dim, value_dim;
-    double key_width;        /* Sum over heads of the widths of keys and of values, in one layer. */
-    bool norm_bias, qk_norm; /* Normalisations have a bias; queries and keys are normalised. */
-    const char *bias;        /* Products with a bias: "qkv", "all", or NULL for none. */
-    bool gated, tied, plain; /* `plain`: a decoder that the members above describe completely. */
-    const char *missing;     /* A key that the count needs and the configuration does not have. */
+    double key_width;        /* Sum of the widths of keys and values over all heads of one layer. */
+    bool norm_bias, qk_norm; /* Norms have a bias; queries and keys are normalised. */
+    const char *bias;        /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
+    bool gated, tied, plain; /* `plain`: the members above describe the decoder completely. */
+    const char *missing;     /* A required key that the configuration lacks; NULL: none. */
 };
 
-/* Numbers of the configuration; `names` are alternatives separated by '|'. hm__hf_need notes a key
- * that is missing, and returns 1. */
+/* Read a number of the configuration; `names` are alternative keys separated by '|'. If no key
+ * exists, hm__hf_number returns the fallback, and hm__hf_need notes the missing key and returns
+ * 1. */
 double hm__hf_number(const struct hf_count *c, const char *names, double fallback);
 double hm__hf_need(struct hf_count *c, const char *names);
 bool hm__hf_flag(const struct hf_count *c, const char *names, bool fallback);
 
-/* Add a vector or other tensor of `size` elements, `copies` times. */
+/* Add `copies` tensors of `size` elements each, which are not weights of matrix products. */
 void hm__hf_tensor(struct hf_count *c, double size, double copies);
-/* Add a matrix product with or without a bias; its weights are multiply-adds of a token. */
+/* Add `copies` matrix products with or without a bias. Each weight is one multiply-add per
+ * token. */
 void hm__hf_linear(struct hf_count *c, double in, double out, bool bias, double copies);
 /* Add a normalisation with or without a bias. */
 void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
-/* Add an input embedding of `rows` rows. */
+/* Add an input embedding with `rows` rows of `width` values. */
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
-/* Count the families; false if they do not have model_type. */
+/* Count the parameters of a model; false if the function does not know the family model_type. */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
 /* Append the names of the families that a function knows, separated by ", ". */

@@ -9,31 +9,30 @@
 #include "text.h"
 
 enum decoder_traits {
-    TIED = 1,        /* Input and output embedding are one matrix unless the file says not. */
-    GATED = 2,       /* The feed-forward part has three matrices. */
+    TIED = 1,        /* Input and output share one embedding matrix by default. */
+    GATED = 2,       /* The feed-forward layer has three matrices instead of two. */
     NORM_BIAS = 4,   /* Normalisations have a bias. */
     NORM_NONE = 8,   /* Normalisations have no parameters. */
-    ONE_NORM = 16,   /* One normalisation in a layer instead of two. */
-    FOUR_NORMS = 32, /* Four. */
+    ONE_NORM = 16,   /* A layer has one normalisation instead of two. */
+    FOUR_NORMS = 32, /* A layer has four normalisations instead of two. */
     QKV_BIAS = 64,
     OUT_BIAS = 128,
     MLP_BIAS = 256,
     HEAD_BIAS = 512,
-    QK_NORM = 1024,        /* Normalisation of queries and keys, one head wide. */
-    QK_NORM_WIDE = 2048,   /* The same, all heads wide. */
-    FUSED_QKV = 4096,      /* One matrix for queries, keys and values. */
-    FUSED_GATE = 8192,     /* One matrix for the two first matrices of a gated part. */
-    POSITIONS = 16384,     /* Learned position embeddings. */
-    FFN_FOUR = 32768,      /* The width of the feed-forward part is 4 times the hidden size if it is
-                              not given. */
+    QK_NORM = 1024,        /* Queries and keys are normalised; all heads share the same scales. */
+    QK_NORM_WIDE = 2048,   /* Queries and keys are normalised; each head has its own scales. */
+    FUSED_QKV = 4096,      /* Queries, keys and values are computed by one matrix. */
+    FUSED_GATE = 8192,     /* The first two feed-forward matrices are stored as one. */
+    POSITIONS = 16384,     /* Position embeddings are learned. */
+    FFN_FOUR = 32768,      /* The feed-forward width is 4 times the hidden size by default. */
     ATTENTION_KEY = 65536, /* `attention_bias` adds biases to all four attention matrices. */
-    QKV_KEY = 131072,      /* `use_qkv_bias|add_qkv_bias|qkv_bias` adds biases to three. */
+    QKV_KEY = 131072,      /* A key such as `qkv_bias` adds biases to three of these matrices. */
 };
 
 struct decoder_family {
     const char *names; /* Values of model_type, separated by spaces. */
     unsigned traits;
-    double head_dim; /* Width of a head if the file does not give it; 0: hidden / heads. */
+    double head_dim; /* Width of a head if it is not given; 0: hidden size / heads. */
 };
 
 enum { EVERY_BIAS = NORM_BIAS | QKV_BIAS | OUT_BIAS | MLP_BIAS };
@@ -107,7 +106,7 @@ void hm__hf_decoder_names(struct hm_text *out)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* The traits of a family, with the biases that the file switches on or off. */
+/* Returns the traits of a family, with the biases that the configuration switches on or off. */
 static unsigned effective_traits(const struct hf_count *c, const struct decoder_family *f)
 {
     unsigned traits = f->traits;
@@ -129,7 +128,7 @@ static unsigned effective_traits(const struct hf_count *c, const struct decoder_
     return traits;
 }
 
-/* DeepSeek's attention, whose keys and values are products of a small latent vector. */
+/* Adds DeepSeek's attention, whose keys and values are computed from a small latent vector. */
 static void add_latent_attention(struct hf_count *c, double layers)
 {
     bool bias = hm__hf_flag(c, "attention_bias", false);
@@ -185,7 +184,7 @@ static void add_attention(struct hf_count *c, unsigned traits, double layers)
     hm__hf_linear(c, query, c->hidden, traits & OUT_BIAS, layers);
     add_qk_norms(c, traits, layers);
     if (is_type(c, "gpt_oss"))
-        hm__hf_tensor(c, c->heads, layers); /* One sink for each head. */
+        hm__hf_tensor(c, c->heads, layers); /* Each head has one attention sink. */
 }
 
 /* ---- feed-forward parts ---------------------------------------------------------------------- */
@@ -201,10 +200,8 @@ static void add_ffn(struct hf_count *c, unsigned traits, double width, double la
     hm__hf_linear(c, width, c->hidden, bias, layers);
 }
 
-/*
- * Routed experts: `tensors` tensors for all experts of a layer, or for each expert if `each`. Their
- * biases are given as elements of one expert.
- */
+/* Adds routed experts, stored as `tensors` tensors for all experts of a layer or, if `each` is
+ * true, for each expert. `biases` is the number of bias elements of one expert. */
 static void add_experts(struct hf_count *c, double layers, double biases, double tensors, bool each)
 {
     double weights = 3 * c->hidden * c->expert_ffn, all = weights + biases;
@@ -221,7 +218,7 @@ static void add_router(struct hf_count *c, bool bias, double layers)
     hm__hf_linear(c, c->hidden, c->experts, bias, layers);
 }
 
-/* A shared expert, which every token uses. */
+/* Adds a shared expert, which processes every token. */
 static void add_shared(struct hf_count *c, double width, double layers)
 {
     c->shared_ffn = width;
@@ -229,7 +226,7 @@ static void add_shared(struct hf_count *c, double width, double layers)
     hm__hf_linear(c, width, c->hidden, false, layers);
 }
 
-/* Number of layers with experts; the others are dense. */
+/* Returns the number of layers with experts; the other layers are dense. */
 static double expert_layers(struct hf_count *c)
 {
     if (is_type(c, "deepseek_v2 deepseek_v3")) {
@@ -281,7 +278,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
         if (shared > 0)
             add_shared(c, shared * c->expert_ffn, layers);
         if (method && method->text && strcmp(method->text, "noaux_tc") == 0)
-            hm__hf_tensor(c, c->experts, layers); /* A correction for each expert. */
+            hm__hf_tensor(c, c->experts, layers); /* The router corrects each expert. */
     } else if (is_type(c, "llama4_text")) {
         add_shared(c, c->expert_ffn, layers);
     } else if (is_type(c, "qwen2_moe")) {
@@ -290,7 +287,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
     }
 }
 
-/* JetMoE chooses experts for the queries as well as for the feed-forward part. */
+/* JetMoE also chooses experts for its attention, not only for the feed-forward layer. */
 static void add_jetmoe(struct hf_count *c)
 {
     double width = hm__hf_need(c, "kv_channels") * c->kv_heads;
@@ -312,7 +309,8 @@ static void add_jetmoe(struct hf_count *c)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* DeepSeek's layers that predict further tokens; stored with the model, but not part of it. */
+/* Returns the parameters of DeepSeek's layers that predict further tokens. They are stored with the
+ * model, but are not part of it. */
 static double next_token_layers(const struct hf_count *c)
 {
     double count = hm__hf_number(c, "num_nextn_predict_layers", 0);
@@ -321,7 +319,7 @@ static double next_token_layers(const struct hf_count *c)
         return 0;
     struct hf_count one = *c;
     one.parameters = 0;
-    one.layers = 1 + c->dense_layers; /* One layer with experts; dense layers are taken off. */
+    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted below. */
     add_attention(&one, GATED, 1);
     hm__hf_norm(&one, one.hidden, false, 2);
     add_mixture(&one, GATED);

@@ -13,12 +13,12 @@
 
 struct hf_log {
     struct hm_imported *im;
-    double world, zero, micro, batch, accumulation; /* NaN: not given. */
+    double world, zero, micro, batch, accumulation; /* Settings of the run; NaN: not given. */
     double summaries, runtime, samples_per_s, steps_per_s;
     double losses, lines;
 };
 
-/* Reads a value of DeepSpeed's configuration: the name, dots or blanks, a number. */
+/* Reads a setting that DeepSpeed prints: the name, dots or blanks, a number. */
 static void read_setting(const struct hm_line *line, const char *name, double *value)
 {
     const char *at = isnan(*value) ? hm__find(line->text, line->length, name) : NULL;
@@ -73,7 +73,7 @@ static void put_facts(const struct hf_log *l)
     hm__json_put_number(j, "loss_lines", l->losses);
 }
 
-/* The mean step of the whole training, with the batch, is one run. */
+/* Adds one run: the mean time of a step over the whole training, with the batch. */
 static void put_run(struct hf_log *l)
 {
     double n = hm__import_n(l->im, l->world);

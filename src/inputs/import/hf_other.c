@@ -1,6 +1,6 @@
 /*
- * Families of the Hugging Face library that are not plain decoders: encoders, encoder-decoders,
- * state-space and vision models, as its source builds them.
+ * Counts parameters of those families of the Hugging Face library that are not plain decoders:
+ * encoders, encoder-decoders, state-space and vision models, as its source builds them.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,8 @@ static bool is_one_of(const struct hf_count *c, const char *name)
 
 /* ---- encoders like BERT ---------------------------------------------------------------------- */
 
-/* One attention block with four matrices and biases, a normalisation after it. */
+/* Adds layers of BERT: attention with four matrices, a feed-forward layer, and a normalisation
+ * after each of both; all have biases. */
 static void add_bert_layers(struct hf_count *c, double layers)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 4 * layers);
@@ -37,7 +38,7 @@ static void read_bert(struct hf_count *c)
     c->tied = hm__hf_flag(c, "tie_word_embeddings", true);
 }
 
-/* The embeddings of words, positions and token types, and their normalisation. */
+/* Adds the embeddings of words, positions and token types, and their normalisation. */
 static void add_bert_embeddings(struct hf_count *c, double width)
 {
     double types = is_one_of(c, "distilbert") ? 0 : hm__hf_number(c, "type_vocab_size", 2);
@@ -52,7 +53,8 @@ static void add_bert_embeddings(struct hf_count *c, double width)
     hm__hf_norm(c, width, true, 1);
 }
 
-/* A language-model head: a product, a normalisation, the tied embedding and a bias of its own. */
+/* Adds a language-model head: a matrix product, a normalisation, the output embedding and a bias of
+ * its own. */
 static void add_bert_head(struct hf_count *c, double width, bool pooler)
 {
     if (c->head == HF_HEAD_LM) {
@@ -122,10 +124,10 @@ static void count_mobilebert(struct hf_count *c)
     hm__hf_linear(c, width * (hm__hf_flag(c, "trigram_input", true) ? 3 : 1), c->hidden, true, 1);
     hm__hf_norm(c, c->hidden, true, 1);
     hm__hf_linear(c, c->hidden, narrow, true,
-                  2 * n); /* Into the bottleneck: input and attention. */
+                  2 * n); /* Products into the bottleneck, for input and attention. */
     hm__hf_norm(c, narrow, true, 2 * n);
-    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Queries and keys. */
-    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Values. */
+    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Matrices of queries and keys. */
+    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Matrix of values. */
     hm__hf_linear(c, narrow, narrow, true, n);
     hm__hf_norm(c, narrow, true, n);
     hm__hf_linear(c, narrow, c->ffn, true, stacks * n);
@@ -154,7 +156,7 @@ static void count_xlnet(struct hf_count *c)
     double inner = c->heads * c->head_dim, n = c->layers;
 
     hm__hf_words(c, c->vocabulary, c->hidden);
-    hm__hf_tensor(c, c->hidden, 1); /* The embedding of a mask. */
+    hm__hf_tensor(c, c->hidden, 1); /* The embedding of the mask token. */
     hm__hf_linear(c, c->hidden, inner, false, 5 * n);
     hm__hf_tensor(c, inner, 3 * n);
     hm__hf_tensor(c, 2 * inner, n);
@@ -214,7 +216,7 @@ static void count_t5(struct hf_count *c)
         c->products += c->hidden * c->vocabulary;
 }
 
-/* Attention blocks of BART and Whisper; keys of Whisper have no bias. */
+/* Adds attention blocks of BART or Whisper; the keys of Whisper have no bias. */
 static void add_bart_attention(struct hf_count *c, double blocks, bool key_bias)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 3 * blocks);
@@ -262,7 +264,8 @@ static void add_tied_head(struct hf_count *c)
 
 static void count_bart(struct hf_count *c)
 {
-    /* BART keeps two more positions and normalises embeddings; Pegasus ends with a norm. */
+    /* BART has two additional rows of positions and normalises its embeddings; Pegasus has a final
+     * normalisation. */
     double more = is_one_of(c, "bart") || is_one_of(c, "mbart") ? 2 : 0;
     double stacks = c->decoder_only ? 1 : 2;
     double norms = is_one_of(c, "mbart") ? 2 : 1;
@@ -355,7 +358,7 @@ static void count_recurrent_gemma(struct hf_count *c)
     hm__hf_linear(c, hm__hf_number(c, "conv1d_width", 4), width, true, recurrent);
     hm__hf_tensor(c, width, recurrent);
     hm__hf_linear(c, width / c->heads, width, true,
-                  2 * recurrent); /* Gates, one block for a head. */
+                  2 * recurrent); /* The two gates have one block for each head. */
     hm__hf_linear(c, c->hidden, query, false, attention);
     hm__hf_linear(c, c->hidden, c->kv_heads * c->head_dim, false, 2 * attention);
     hm__hf_linear(c, query, c->hidden, true, attention);
@@ -383,7 +386,7 @@ static double label_count(const struct hf_count *c)
     return labels && labels->count > 0 ? (double)labels->count : hm__hf_number(c, "num_labels", 2);
 }
 
-/* ViT and DINOv2: patches, a token for the class, layers of BERT's shape. */
+/* Counts ViT and DINOv2: patches, a class token, and layers like those of BERT. */
 static void count_vit(struct hf_count *c)
 {
     bool dino = is_one_of(c, "dinov2");
@@ -406,7 +409,7 @@ static void count_vit(struct hf_count *c)
     hm__hf_linear(c, c->ffn, c->hidden, true, n);
     hm__hf_norm(c, c->hidden, true, 2 * n + 1);
     if (dino)
-        hm__hf_tensor(c, c->hidden, 2 * n); /* The scales of the two branches. */
+        hm__hf_tensor(c, c->hidden, 2 * n); /* Scales of the two branches of a layer. */
     c->key_width = 2 * c->hidden;
     c->context = patches + 1;
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)

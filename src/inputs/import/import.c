@@ -1,4 +1,5 @@
-/* Recognising and reading one file of another tool, and the helpers of readers. See import.h. */
+/* Recognises and reads one file of another tool; also helper functions for readers. See
+ * import.h. */
 #include "import.h"
 
 #include <ctype.h>
@@ -26,7 +27,7 @@ const char *hm__importer_name(const void *context, size_t i)
     return hm__importers[i] ? hm__importers[i]->name : NULL;
 }
 
-/* ---- what readers say ----------------------------------------------------------------------- */
+/* ---- messages of readers -------------------------------------------------------------------- */
 
 static void add_item(struct hm_imported *im, enum hm_import_fate fate, double count,
                      const char *format, va_list arguments)
@@ -202,7 +203,7 @@ double hm__number_after(const char *text, size_t length, const char *label)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Lists the formats that come nearest, for a file that no reader recognises. */
+/* Reports a file that no reader recognises; the hint lists the most similar formats. */
 static int fail_unknown(const char *name, const struct hm_import_head *head, struct hm_err *err)
 {
     struct hm_text names = {0};
@@ -224,7 +225,7 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     return HM_E_TYPE;
 }
 
-/* The least score with which a format is chosen. */
+/* The smallest score with which a format is chosen. */
 enum { SCORE_LEAST = 50 };
 
 static const struct hm_importer *choose_format(const struct hm_import_head *head)
@@ -242,7 +243,7 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
     return best;
 }
 
-/* Opens the contents. A folder that is one log is opened at its first file. */
+/* Opens the contents. If a folder holds one log in several files, the first file is opened. */
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
 {
@@ -279,7 +280,7 @@ int hm__compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Shows the first bytes of the stream. */
+/* Copies the first bytes of the stream into `head` without consuming them. */
 static int see_head(struct hm_imported *im, struct hm_import_head *head, struct hm_err *err)
 {
     size_t length = hm__stream_peek(&im->in, HEAD_BYTES);
@@ -309,7 +310,7 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
     im->facts.out = &im->facts_text;
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
-    /* The end of a compressed file shows whether it is whole. */
+    /* A compressed file must be read to its end to find out whether it is complete. */
     while (rc == 0 && im->codec && hm__stream_refill(&im->in))
         ;
     if (rc == 0 && im->in.rc)

@@ -1,7 +1,7 @@
 /*
- * Folders. A rolling event log of Spark is a folder with files events_N_ID, which are one log in
- * the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as `eventlog`.
- * Any other folder means all files in it.
+ * Imports of folders. A rolling event log of Spark is a folder with files events_N_ID, which are
+ * one log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
+ * `eventlog`. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -23,7 +23,8 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The place of a file in its log: the number after "events_", or a large one for `eventlog`. */
+/* Returns the position of a file in its log: the number after "events_", 1 for `eventlog`, which
+ * comes last, and 0 for dated files. */
 static long part_number(const char *name)
 {
     if (strncmp(name, "events_", 7) == 0)
@@ -87,7 +88,7 @@ static int plain_filter(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Whether a folder is one log in several files. */
+/* Whether a folder holds one log in several files. */
 static bool is_log_folder(const char *path)
 {
     struct dirent **names = NULL;

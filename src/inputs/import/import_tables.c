@@ -19,7 +19,7 @@ void hm__import_columns(struct hm_import_table *t, const char *columns)
     }
 }
 
-/* Length of the name of a column, which ends at a comma. */
+/* Returns the length of the name of column k; the name ends at a comma. */
 static size_t column_length(const struct hm_import_table *t, size_t k)
 {
     return strcspn(t->columns[k], ",");
@@ -87,8 +87,8 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
     return 0;
 }
 
-/* Makes maps of the rows of a table, without the cells that are unknown. `run` is a further cell of
- * each row; NULL: none. */
+/* Converts the rows of a table to maps. Unknown cells are left out. If `run` is not NULL, each map
+ * has it as a further member. */
 static int make_rows(const struct hm_import_table *t, const char *run, struct hm_arena *arena,
                      struct hm_value *rows, struct hm_err *err)
 {
@@ -126,7 +126,7 @@ static int make_rows(const struct hm_import_table *t, const char *run, struct hm
     return 0;
 }
 
-/* Makes an empty list with room for `count` rows. */
+/* Makes a list of `count` empty rows. */
 static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root,
                      struct hm_err *err)
 {

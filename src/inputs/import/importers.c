@@ -1,5 +1,5 @@
-/* The table of formats. A reader that is more certain than others wins; their order has no effect.
- */
+/* The table of formats. The reader with the highest score is chosen, whatever its place in the
+ * table. */
 #include "importers.h"
 
 const struct hm_importer *const hm__importers[] = {&hm__importer_hf_config,

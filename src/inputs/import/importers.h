@@ -1,4 +1,4 @@
-/* The readers of all formats, one in each file of this folder. */
+/* Declares the readers of all formats; each has its own source file in this folder. */
 #ifndef HM_IMPORTERS_H
 #define HM_IMPORTERS_H
 

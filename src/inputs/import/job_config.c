@@ -1,7 +1,7 @@
 /*
  * Configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto", which
- * the launcher decides; then it stays "auto". The batch is micro-batch x accumulation x n, so that
- * n follows if the file states the other three.
+ * means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
+ * accumulation x n, so n is known if the file states the other three numbers.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* ---- DeepSpeed --------------------------------------------------------------------------------
  */
 
-/* The stage of ZeRO, which may be `true` for stage 1; NaN: not given. */
+/* Returns the stage of ZeRO; the value `true` means stage 1. NaN: not given. */
 static double zero_stage(const struct hm_value *root)
 {
     const struct hm_value *zero = hm__value_get(root, "zero_optimization");
@@ -24,7 +24,7 @@ static double zero_stage(const struct hm_value *root)
     return hm__value_number(zero, "stage");
 }
 
-/* The device to which a state is moved; NULL: none. */
+/* Returns the device to which a part of the training state is offloaded; NULL: none. */
 static const char *offload_device(const struct hm_value *root, const char *path)
 {
     const char *device = hm__value_text(hm__value_path(root, path));
@@ -59,7 +59,7 @@ static void put_autos(struct hm_imported *im, const struct hm_value *root)
     hm__json_close(&im->facts);
 }
 
-/* A job with the batch, for plans that give the rest. */
+/* Writes a job with the batch, the precision and the optimizer; users must add the network. */
 static void put_job(struct hm_imported *im, double batch, const char *optimizer, bool half)
 {
     struct hm_text *out = &im->document;

@@ -3,9 +3,10 @@
  *
  *     iteration  I/ N | consumed samples: S | elapsed time per iteration (ms): T | … | lm loss: L |
  *
- * Above them may be the number of ranks and the arguments. One file may hold several runs, whose
- * counters start again. The first iteration of a run includes setting up, so it is not a run of the
- * table. An iteration that the loss scaling skipped has no loss.
+ * The number of ranks and the arguments may come before these lines. One file may hold several
+ * training runs; each restarts the iteration counter. The first iteration of a training run
+ * includes its start-up, so it is left out of the table. An iteration that was skipped because of
+ * loss scaling has no loss.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,12 +18,12 @@
 
 enum { SHOWN = 1000, SAMPLES_SHOWN = 1000 };
 
-/* One line of an iteration; NaN where it says nothing. */
+/* The values of one line about an iteration; NaN: the line does not give the value. */
 struct iteration {
     double number, of, ms, loss, batch, samples, tflops, skipped;
 };
 
-/* Arguments that are of interest, in the order of the facts. */
+/* Arguments of the training script that become facts, in the order of the facts. */
 enum argument {
     LAYERS,
     HIDDEN,
@@ -41,15 +42,16 @@ static const char *const argument_names[ARGUMENTS] = {
 
 struct megatron {
     struct hm_imported *im;
-    double world, data, tensor, pipeline; /* NaN: not given. */
+    /* Number of ranks and degrees of data, tensor and pipeline parallelism; NaN: not given. */
+    double world, data, tensor, pipeline;
     double arguments[ARGUMENTS];
     struct iteration shown[SHOWN];
     double speeds[SAMPLES_SHOWN]; /* Samples per second that DeepSpeed prints. */
     size_t speed_count;
-    double *ms; /* Times of all iterations after the first; owned. */
+    double *ms; /* Milliseconds of all iterations except the first; owned. */
     size_t ms_count, ms_room;
     size_t count, runs, lines;
-    double last; /* Number of the last iteration; NaN: none. */
+    double last; /* Number of the last iteration that was read; NaN: none. */
     double without_loss;
 };
 
@@ -139,7 +141,7 @@ static void read_iteration(struct megatron *m, const struct hm_line *line, struc
     add_iteration(m, it);
 }
 
-/* Reads an argument such as "  num_layers ......... 64"; the name follows a space. */
+/* Reads an argument such as "  num_layers ......... 64"; there must be a space before the name. */
 static void read_arguments(struct megatron *m, const struct hm_line *line)
 {
     if (!hm__find(line->text, line->length, " ..."))
@@ -224,7 +226,7 @@ static void put_facts(struct megatron *m)
     hm__json_put_number(j, "median_ms_after_first", median_of(m->ms, m->ms_count));
 }
 
-/* The network that the arguments describe, if all of its sizes are known. */
+/* Writes the network that the arguments describe, if all of its sizes are known. */
 static void put_network(struct megatron *m)
 {
     const double *a = m->arguments;
@@ -248,7 +250,7 @@ static int megatron_lines(struct megatron *m)
         struct iteration it;
         m->lines++;
         if (!line.whole && !hm__find(line.text, line.length, "iterations:"))
-            hm__import_cut(m->im); /* The last line has no end. */
+            hm__import_cut(m->im); /* The last line is incomplete, because it has no line break. */
         if (hm__find(line.text, line.length, "elapsed time per iteration") &&
             read_counter(&line, &it)) {
             read_iteration(m, &line, &it);

@@ -1,6 +1,6 @@
 /*
- * Tables of losses: metrics.csv of Lightning, the CSVLogger of Keras, and exports of Weights &
- * Biases. Few of them have a time, and none has the number of workers.
+ * Reads tables of losses: metrics.csv of Lightning, the CSVLogger of Keras, and exports of Weights
+ * & Biases. Few of them have a time, and none has the number of workers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,15 +10,15 @@
 #include "err.h"
 #include "importers.h"
 
-/* A table while it is read. */
+/* The state of the reader of one table. */
 struct metrics {
     struct hm_imported *im;
     struct hm_cells head, row;
-    struct hm_series *series; /* One for each column; owned. */
+    struct hm_series *series; /* One summary for each column; owned. */
     char delimiter;
     double rows, short_rows, n;
-    int step, epoch, time, runtime; /* Columns; -1: none. */
-    int loss;                       /* The column that becomes a trace; -1: none. */
+    int step, epoch, time, runtime; /* Indices of columns; -1: there is no such column. */
+    int loss;                       /* Index of the column that becomes a trace; -1: none. */
 };
 
 static int find_cell(const struct hm_cells *head, const char *name)
@@ -29,7 +29,7 @@ static int find_cell(const struct hm_cells *head, const char *name)
     return -1;
 }
 
-/* The delimiter of a header: the one of ',', ';' and '|' that appears most often. */
+/* Returns the delimiter of a header: ',', ';' or '|', whichever appears most often. */
 static char find_delimiter(const char *text, size_t length)
 {
     static const char candidates[] = ",;|";
@@ -53,7 +53,8 @@ static bool is_loss(const char *name)
     return strstr(name, "loss") != NULL || strstr(name, "Loss") != NULL;
 }
 
-/* The loss of the training: a column named so, else the first loss that is not of a validation. */
+/* Returns the column of the training loss: one with a usual name, otherwise the first loss that is
+ * not a validation loss; -1: none. */
 static int choose_loss(const struct hm_cells *head)
 {
     static const char *const best[] = {"loss", "train_loss", "train/loss", "train_loss_step",
@@ -149,7 +150,8 @@ static void say_rows(struct metrics *m)
 /* ---- Lightning --------------------------------------------------------------------------------
  */
 
-/* First and last points of a loss: epoch, step, value. */
+/* Number of points of a loss, the first and the last of them (epoch, step, value), and the least
+ * value. */
 struct loss_points {
     double count, first[3], last[3], least;
 };
@@ -190,7 +192,8 @@ static void add_losses(struct metrics *m, struct loss_points *points, double *la
         points[i].least = fmin(points[i].least, value);
     }
     double loss = row_number(m, m->loss), iteration = (isnan(step) ? epoch : step) + 1;
-    /* Without steps, a row is an epoch, and the times between rows are those of epochs. */
+    /* Without a column of steps, each row is an epoch, and the time between two rows is that of one
+     * epoch. */
     double seconds = m->step < 0 ? time - *last_time : NAN;
     if (!isnan(time))
         *last_time = time;
@@ -254,7 +257,7 @@ static int lightning_read(struct hm_imported *im, struct hm_err *err)
     return rc;
 }
 
-/* Looks at the header of a table: 0, or how many of its columns suit. */
+/* Whether the header of a table has a column with this name. */
 static bool has_column(const struct hm_import_head *head, const char *name)
 {
     const char *end = memchr(head->text, '\n', head->length);
@@ -271,14 +274,15 @@ static bool has_column(const struct hm_import_head *head, const char *name)
     return false;
 }
 
-/* Whether the header has a column that tables of howmany have. */
+/* Whether the header has a column that howmany itself writes, so the file is not one of another
+ * tool. */
 static bool is_own_table(const struct hm_import_head *head)
 {
     return has_column(head, "n") || has_column(head, "m") || has_column(head, "workers") ||
            has_column(head, "iteration") || has_column(head, "seconds");
 }
 
-/* Whether a column of the header has a name that ends with a piece, such as "train_loss". */
+/* Whether the header has a delimiter and contains `piece`, such as "loss" in "train_loss". */
 static bool has_metric(const struct hm_import_head *head, const char *piece)
 {
     const char *end = memchr(head->text, '\n', head->length);
@@ -365,7 +369,7 @@ const struct hm_importer hm__importer_keras_csv = {
 /* ---- Weights & Biases -------------------------------------------------------------------------
  */
 
-/* Adds the points of a row: each column "NAME - metric" is a run of its own. */
+/* Adds the points of a row to the traces. Each column "NAME - metric" is a separate run. */
 static void add_wandb(struct metrics *m, int step)
 {
     double iteration = row_number(m, step);
@@ -385,7 +389,7 @@ static void add_wandb(struct metrics *m, int step)
     }
 }
 
-/* Columns that hold the range of another one. */
+/* Counts the columns that hold the minimum or maximum of another column. */
 static double count_ranges(const struct metrics *m)
 {
     double count = 0;

@@ -1,5 +1,5 @@
 /*
- * Results of MLPerf training, in three generations:
+ * Reads results of MLPerf training, in the three generations of its log format:
  *
  *     :::MLPv0.5.0 BENCHMARK SECONDS (file:line) key: json
  *     :::MLL SECONDS key: {"value": …, "metadata": {…}}
@@ -35,15 +35,18 @@ enum { KEPT = sizeof(kept) / sizeof(kept[0]), KEPT_BATCH = 4, KEPT_SAMPLES = 5, 
 struct mllog {
     struct hm_imported *im;
     double lines, bad, other;
-    struct hm_value values[KEPT]; /* Copies in the arena; NULL kind: not given. */
+    /* First value of each key in `kept`, in the arena; a key that was not found has the kind
+     * null. */
+    struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
     const char *status;
-    double blocks, epochs; /* Those that ended. */
-    double (*evals)[3];    /* Milliseconds, epoch or samples, value; EVALS elements in the arena. */
+    double blocks, epochs; /* Numbers of blocks and epochs that ended. */
+    /* Time in ms, epoch or samples, and value of evaluations; in the arena. */
+    double (*evals)[3];
     size_t eval_count;
 };
 
-/* One line; the tree lives in an arena of its own. */
+/* The values of one line; they are in an arena that is freed after the line. */
 struct mllog_entry {
     char key[64];
     double ms;
@@ -92,7 +95,7 @@ static const char *old_line(const char *p, const char *end, bool oldest, struct 
     return p < end && *p == ':' ? p + 1 : end;
 }
 
-/* Parses a line that has the token; false if it is not valid. */
+/* Parses a line that contains the token; false if the line is not valid. */
 static bool parse_line(const struct hm_line *line, const char *token, struct hm_arena *arena,
                        struct mllog_entry *e)
 {
@@ -228,7 +231,7 @@ static struct hm_value *read_sibling(struct hm_imported *im, const char *path)
     return root;
 }
 
-/* Copies the part of a path before its last `count` slashes; false if it has fewer. */
+/* Copies the part of a path before its last `count` slashes; false if it has fewer slashes. */
 static bool path_above(const char *path, int count, char *out, size_t room)
 {
     snprintf(out, room, "%s", path);
@@ -251,7 +254,7 @@ static struct hm_value *find_system(struct hm_imported *im)
     snprintf(path, sizeof(path), "%.*s.system.json",
              dot ? (int)(dot - im->name) : (int)strlen(im->name), im->name);
     struct hm_value *root = read_sibling(im, path);
-    /* results/SYSTEM/BENCHMARK/result_0.txt has its system in systems/SYSTEM.json. */
+    /* The system of results/SYSTEM/BENCHMARK/result_0.txt is described in systems/SYSTEM.json. */
     if (root || !path_above(im->name, 2, base, sizeof(base)) ||
         !path_above(base, 2, folder, sizeof(folder)))
         return root;
@@ -260,7 +263,8 @@ static struct hm_value *find_system(struct hm_imported *im)
     return read_sibling(im, path);
 }
 
-/* Numbers of systems are numbers or texts; NaN if they are others, such as "N/A". */
+/* Reads a number in the description of a system, which may be written as a text; NaN if it is not a
+ * number, such as "N/A". */
 static double system_number(const struct hm_value *system, const char *key)
 {
     const char *text = hm__value_text(hm__value_get(system, key));

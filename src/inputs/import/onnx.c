@@ -1,6 +1,6 @@
 /*
- * ONNX models: protocol buffers of a graph. Weights are skipped without being read; only constants
- * of at most 64 elements are kept, because shapes depend on them.
+ * Reads ONNX models, which are graphs stored as protocol buffers. Weights are skipped without being
+ * read; only constants of at most 64 elements are kept, because shapes depend on them.
  *
  *     Model { ir_version = 1, producer = 2, graph = 7, opset = 8 { domain = 1, version = 2 } }
  *     Graph { node = 1, initializer = 5, input = 11, output = 12, value_info = 13 }
@@ -9,8 +9,8 @@
  *     Tensor { dims = 1, type = 2, float_data = 4, int32_data = 5, int64_data = 7, name = 8,
  *              raw_data = 9, external_data = 13, location = 14 }
  *
- * Graphs inside attributes (loops, branches) are counted, and the names that they use count as
- * used; their multiply-adds are not counted.
+ * For graphs inside attributes (loops, branches), only their number is kept and their names are
+ * marked as used; their multiply-adds are not counted.
  */
 #include "onnx.h"
 
@@ -78,8 +78,8 @@ static size_t add_value(struct onnx *o, const char *name)
     return o->value_count++;
 }
 
-/* Returns the index of the value with the name, which is added if there is none; SIZE_MAX if there
- * is no room. */
+/* Returns the index of the value with this name, which is added if it is new; SIZE_MAX if there is
+ * no room. */
 static size_t find_value(struct onnx *o, const char *name)
 {
     if (2 * (o->value_count + 1) > o->slot_count && !grow_slots(o)) {
@@ -118,13 +118,13 @@ const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, co
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* A tensor while it is read. */
+/* The fields of a tensor message that were read so far. */
 struct tensor {
     char name[NAME_ROOM];
     double dims[ONNX_RANK], data[ONNX_DATA];
     size_t rank, count;
     int type;
-    bool external, deep; /* `deep`: it has more dimensions than are kept. */
+    bool external, deep; /* `deep`: the tensor has more dimensions than are kept. */
     unsigned char raw[8 * ONNX_DATA];
     size_t raw_length;
 };
@@ -143,7 +143,7 @@ static void add_datum(struct tensor *t, double value)
         t->data[t->count++] = value;
 }
 
-/* Reads a field of numbers that is packed or repeated. */
+/* Reads a field of numbers, which may be packed or repeated. */
 static void read_numbers(struct hm_wire *w, const struct hm_wire_field *f, struct tensor *t,
                          void (*add)(struct tensor *t, uint64_t value))
 {
@@ -163,7 +163,7 @@ static void add_integer(struct tensor *t, uint64_t value)
     add_datum(t, (double)(int64_t)value);
 }
 
-/* Decodes the bytes of a small constant. */
+/* Decodes the raw bytes of a small constant. */
 static void decode_raw(struct tensor *t)
 {
     size_t width = t->type == ONNX_INT64                            ? 8
@@ -205,7 +205,7 @@ static void read_tensor(struct hm_wire w, struct tensor *t)
     decode_raw(t);
 }
 
-/* Gives a value the shape and the contents of a tensor. */
+/* Copies the shape and the contents of a tensor to a value. */
 static void set_tensor(struct onnx *o, size_t index, const struct tensor *t)
 {
     double elements = 1;
@@ -275,7 +275,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
     }
 }
 
-/* The ends of a node and its attributes while it is read. */
+/* Inputs, outputs and attributes of a node that were read so far. */
 struct node_parts {
     size_t ends[2][NODE_ENDS];
     size_t counts[2];
@@ -362,7 +362,8 @@ static void read_node(struct onnx *o, struct hm_wire w, int depth)
 /* ---- the graph --------------------------------------------------------------------------------
  */
 
-/* Returns the size that is assumed for a symbol: the given one, else 1. */
+/* Returns the size that is assumed for a symbolic dimension: the number that the caller gave,
+ * otherwise 1. */
 static double symbol_size(struct onnx *o, const char *name)
 {
     double given = hm__import_given(o->im, name), size = given >= 1 ? given : 1;
@@ -377,10 +378,10 @@ static double symbol_size(struct onnx *o, const char *name)
     return size;
 }
 
-/* The dimensions of an input or output as the file states them. */
+/* The dimensions of an input or output as the file gives them. */
 struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
-    double dims[ONNX_RANK]; /* NaN: a symbol, or not known. */
+    double dims[ONNX_RANK]; /* NaN: the dimension is a symbol, or unknown. */
     int rank, type;
 };
 
@@ -401,7 +402,7 @@ static void read_dimension(struct hm_wire w, struct stated *s)
     s->rank++;
 }
 
-/* Reads a type of tensors: its element type and its shape. */
+/* Reads the type of a tensor: its element type and its shape. */
 static void read_type(struct hm_wire w, struct stated *s)
 {
     struct hm_wire_field f, g;
@@ -436,7 +437,8 @@ static void read_stated(struct hm_wire w, struct stated *s)
     }
 }
 
-/* Keeps an input: its sizes, with symbols replaced, and the sizes as they are stated. */
+/* Adds an input of the graph: its shape with symbols replaced by numbers, and its shape as the file
+ * gives it. */
 static void keep_input(struct onnx *o, const struct stated *s)
 {
     size_t index = find_value(o, s->name);
@@ -552,7 +554,7 @@ static int onnx_recognise(const struct hm_import_head *head)
 {
     size_t length = head->length < 4096 ? head->length : 4096;
 
-    /* The version of the format comes first; then there is a producer or a graph. */
+    /* A file begins with the version of the format, followed by the producer or the graph. */
     if (head->length < 8 || head->text[0] != 0x08 || head->text[1] < 1 || head->text[1] > 20)
         return 0;
     return head->text[2] == 0x12 || head->text[2] == 0x3a || head->text[2] == 0x42 ||

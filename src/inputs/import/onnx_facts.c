@@ -1,4 +1,5 @@
-/* Counts of an ONNX graph: parameters, multiply-adds, operators; and the network of its totals. */
+/* Counts the parameters, multiply-adds and operators of an ONNX graph, and writes a network with
+ * their totals. */
 #include "onnx.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
-/* What the values of a graph hold. */
+/* Counts over the values of a graph: elements, bytes and numbers of values of each kind. */
 struct tally {
     double initializers, external, elements, bytes, floats, filled, quantised, unused, statistics;
     double constants;
@@ -137,7 +138,7 @@ static void put_ops(struct onnx *o)
     hm__free(ops);
 }
 
-/* Writes the multiply-adds by operator; returns their sum, NaN if some are not known. */
+/* Writes the multiply-adds of each operator; returns their sum, or NaN if some are not known. */
 static double put_macs(struct onnx *o)
 {
     static const char *const ops[] = {"Conv",          "ConvTranspose", "Gemm", "MatMul",

@@ -1,14 +1,14 @@
 /*
- * Shapes of the values of an ONNX graph, from the shapes of its inputs. Sizes that the graph itself
- * computes (Shape, Gather, Concat, … before a Reshape) are evaluated for constants of at most 64
- * elements.
+ * Infers the shapes of the values of an ONNX graph from the shapes of its inputs. Sizes that the
+ * graph itself computes (Shape, Gather, Concat, … before a Reshape) are evaluated for constants of
+ * at most 64 elements.
  */
 #include <math.h>
 #include <string.h>
 
 #include "onnx.h"
 
-/* One node while its outputs are inferred. */
+/* The node whose output shapes are being inferred. */
 struct step {
     struct onnx *o;
     const struct onnx_node *node;
@@ -36,7 +36,8 @@ static double int_attribute(const struct step *s, const char *name, double fallb
     return a && !isnan(a->i) ? a->i : fallback;
 }
 
-/* Element i of a list of integers; the fallback if it is not there. */
+/* Returns element i of an attribute that is a list of integers; `fallback` if there is no such
+ * element. */
 static double list_item(const struct onnx_attribute *a, size_t i, double fallback)
 {
     return a && i < a->int_count ? a->ints[i] : fallback;
@@ -113,7 +114,7 @@ static void evaluate_pair(const struct step *s)
                                       b->data[b->count == 1 ? 0 : i]);
 }
 
-/* The shape of the result of broadcasting all inputs. */
+/* Sets the shape that results from broadcasting all inputs. */
 static bool broadcast_shapes(const struct step *s, double *dims, int *ret_rank)
 {
     int rank = 0;
@@ -365,7 +366,8 @@ static bool infer_concat(const struct step *s)
     return true;
 }
 
-/* Item i of a list that is an input or, in old versions, an attribute; NaN if it is not there. */
+/* Returns item i of a list, which is an input or, in old versions of ONNX, an attribute; NaN if
+ * there is no such item. */
 static double axis_item(const struct step *s, size_t input, const char *name, size_t i)
 {
     const struct onnx_value *in = input_of(s, input);
@@ -410,7 +412,7 @@ static bool infer_slice(const struct step *s)
     return true;
 }
 
-/* Whether an axis is one of those that Squeeze or Unsqueeze names. */
+/* Whether a Squeeze or Unsqueeze node lists this axis. */
 static bool is_named(const struct step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {
@@ -620,7 +622,8 @@ static bool infer_reduce(const struct step *s)
     return set_shape(output_of(s, 0), dims, rank);
 }
 
-/* Recurrent cells: the sequence, its directions, the batch and the hidden state. */
+/* Sets the shapes of the outputs of a recurrent cell, from the sequence, the directions, the batch
+ * and the hidden size. */
 static bool infer_recurrent(const struct step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *w = input_of(s, 1);
@@ -700,7 +703,7 @@ static bool infer_node(const struct step *s)
     return false;
 }
 
-/* Whether all inputs of a node were made already. */
+/* Whether the shapes of all inputs of a node have been processed. */
 static bool is_ready(const struct onnx *o, const struct onnx_node *node)
 {
     for (size_t i = 0; i < node->input_count; i++)
@@ -713,7 +716,8 @@ bool hm__onnx_infer(struct onnx *o)
 {
     bool in_order = true, progress = true;
 
-    /* Nodes need not be in order, so that several passes may be needed; a cycle ends them. */
+    /* Nodes may be in any order, so several passes may be needed. The passes end when nothing
+     * changes, for example because of a cycle. */
     for (int pass = 0; pass < 100 && progress; pass++) {
         progress = false;
         for (size_t i = 0; i < o->node_count; i++) {

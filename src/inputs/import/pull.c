@@ -1,4 +1,4 @@
-/* The incremental JSON reader of pull.h. */
+/* The incremental JSON reader; see pull.h. */
 #include "pull.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static enum hm_pull_token pull_fail(struct hm_pull *p, enum hm_pull_token token)
     return token;
 }
 
-/* Returns the next byte that is not white space without reading it, or -1. */
+/* Returns the next byte that is not white space, without consuming it; -1 at the end of the
+ * stream. */
 static int see_token(struct hm_pull *p)
 {
     struct hm_stream *in = p->in;
@@ -82,7 +83,8 @@ static void keep_code_point(struct hm_pull *p, unsigned code)
     keep_bytes(p, bytes, count);
 }
 
-/* Reads four hexadecimal digits; -1 at the end of the stream, -2 if they are others. */
+/* Reads four hexadecimal digits; returns -1 at the end of the stream, and -2 if there are other
+ * characters. */
 static int read_hex4(struct hm_pull *p)
 {
     int code = 0;
@@ -103,7 +105,8 @@ static int read_hex4(struct hm_pull *p)
     return code;
 }
 
-/* Reads an escape after its backslash; 0, or -1 and -2 as read_hex4. */
+/* Reads an escape sequence after its backslash; returns 0, -1 at the end of the stream, or -2 if it
+ * is not valid. */
 static int read_escape(struct hm_pull *p)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -163,14 +166,14 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 
 /* ---- other values --------------------------------------------------------------------------- */
 
-/* Bytes of numbers and of words such as true. */
+/* Whether a byte may be part of a number, or of a literal such as true. */
 static bool is_word_byte(int c)
 {
     return (c >= '0' && c <= '9') || c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
            (c >= 'A' && c <= 'Z') || c == '+';
 }
 
-/* Whether a word is a number: digits with a point, an exponent and signs where they may be. */
+/* Whether a text is a number in the syntax of JSON. */
 static bool is_number(const char *text)
 {
     const char *p = text + (*text == '-');
@@ -206,7 +209,7 @@ static enum hm_pull_token read_word(struct hm_pull *p)
         keep_bytes(p, in->buffer + start, in->at - start);
     }
     p->text[p->length] = '\0';
-    /* A number at the end of the stream may be cut; only a container can tell. */
+    /* Inside a container, a number at the end of the stream may be incomplete. */
     if (c < 0 && p->depth > 0)
         return pull_fail(p, HM_PULL_CUT);
     if (is_number(p->text))
@@ -317,7 +320,8 @@ static bool skip_text(struct hm_stream *in)
     }
 }
 
-/* Bytes that matter while a container is skipped. */
+/* Classes of bytes that matter while a container is skipped: 1 quote, 2 opening and 3 closing
+ * bracket. */
 static const unsigned char skip_kinds[256] = {
     ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};
 
@@ -431,7 +435,7 @@ struct tree_builder {
 
 static int build_value(struct tree_builder *b, enum hm_pull_token token, struct hm_value *value);
 
-/* Reads the members of a container until its end, or until the stream ends. */
+/* Reads the members of a container until the container or the stream ends. */
 static int build_members(struct tree_builder *b, struct hm_value *value)
 {
     struct hm_value *items = NULL;

@@ -26,47 +26,45 @@ enum hm_pull_token {
     HM_PULL_BAD, /* The text is not JSON, or is nested too deeply. */
 };
 
-/* Most levels of nesting, and most bytes of a text or a number that are kept. */
+/* Largest nesting depth, and largest number of bytes that are kept of a text or a number. */
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 64 * 1024 };
 
 struct hm_pull {
-    struct hm_stream *in; /* Borrowed. */
-    char *text;           /* The key, text or number of the last token, ended with NUL; owned. */
-    size_t length;        /* Bytes of `text`. */
-    bool clipped;         /* The text is longer than its buffer; `text` has its beginning. */
+    struct hm_stream *in; /* The stream that is read; borrowed. */
+    char *text;           /* The key, text or number of the last token, followed by NUL; owned. */
+    size_t length;        /* Number of bytes in `text`. */
+    bool clipped;         /* The token was longer than the buffer; `text` holds its beginning. */
     size_t depth;
-    bool lists[HM_PULL_DEPTH]; /* Whether each open container is a list. */
-    bool filled;               /* The innermost container has a member already. */
-    bool keyed;                /* A key was read, and its value follows. */
+    bool lists[HM_PULL_DEPTH]; /* Whether each open container is a list (otherwise an object). */
+    bool filled;               /* At least one member of the innermost container was read. */
+    bool keyed;                /* A key was read, so its value must follow. */
     bool failed; /* HM_PULL_CUT or HM_PULL_BAD was returned, and no further token can be read. */
 };
 
 int hm__pull_init(struct hm_pull *pull, struct hm_stream *in, struct hm_err *err);
 void hm__pull_release(struct hm_pull *pull);
 enum hm_pull_token hm__pull_next(struct hm_pull *pull);
-/* Skip the next value, whatever it is. False: the stream ends before its end, or it is not JSON. */
+/* Skip the next value of any kind. Returns false if the stream ends inside the value, or if the
+ * text is not JSON. */
 bool hm__pull_skip(struct hm_pull *pull);
-/*
- * Skip the rest of the innermost container, of which a token was read already. False as above.
- */
+/* Skip the rest of the innermost container; at least one of its tokens must have been read. Returns
+ * false in the same cases as hm__pull_skip. */
 bool hm__pull_leave(struct hm_pull *pull);
-/*
- * Enter the next value if it is an object or a list; otherwise skip it and return false. In an
- * object, hm__pull_key then reads each key and returns false at the end of the object, whose values
- * must be read or skipped.
- */
+/* If the next value is a container of the given kind, enter it; otherwise skip it and return false.
+ * In an object, hm__pull_key then reads each key and returns false at the end of the object; after
+ * each key, its value must be read or skipped. */
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
 bool hm__pull_is(const struct hm_pull *pull, const char *text);
-/* Read the next value as a number; NaN if it is another value. Texts of digits are accepted. */
+/* Read the next value as a number; NaN if it is not a number. Texts of digits are accepted. */
 double hm__pull_number(struct hm_pull *pull);
-/* Read the next value as a text in the arena; NULL if it is another value. */
+/* Read the next value as a text, which is copied to the arena; NULL if it is not a text. */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
-/* Forget the state, for example to read another document after an error. */
+/* Reset the state, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);
 
-/* Read the next value as a tree, of at most 200,000 values. *ret_whole is false if the stream ended
- * before the end of the value; the tree then has the members that were complete. */
+/* Read the next value as a tree of at most 200,000 values. *ret_whole is false if the stream ended
+ * inside the value; the tree then holds the members that were complete. */
 int hm__pull_tree(struct hm_pull *pull, struct hm_arena *arena, const char *source,
                   struct hm_value **ret_tree, bool *ret_whole, struct hm_err *err);
 

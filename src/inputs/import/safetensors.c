@@ -1,10 +1,10 @@
 /*
- * Weight files: the header of a .safetensors file, and the index of a model in several files
+ * Reads the header of a .safetensors file, or the index of a model that is stored in several files
  * (model.safetensors.index.json, pytorch_model.bin.index.json). Weights are never read.
  *
- * An index states only the bytes of all tensors. The number of parameters follows from the width of
- * one of them, which the config.json beside it gives, and may include buffers and tied weights that
- * are stored twice.
+ * An index states only the total bytes of all tensors. The number of parameters is computed from
+ * the bytes of one parameter, which follow from the config.json in the same folder; it may include
+ * buffers and tied weights that are stored twice.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,14 +21,14 @@
 enum { DTYPES = 24 };
 
 struct header_state {
-    struct { /* Elements of each type, in the order of their first tensor. */
+    struct { /* Number of elements of each data type, in order of first occurrence. */
         char name[16];
         double elements;
     } types[DTYPES];
     size_t type_count;
     double tensors, elements, data_end, largest;
-    char *largest_name; /* In the arena; NULL before the first tensor. */
-    double wrong;       /* Tensors whose shape and bytes disagree. */
+    char *largest_name; /* Name of the data type, in the arena; NULL before the first tensor. */
+    double wrong;       /* Number of tensors whose shape contradicts their number of bytes. */
     struct hm_text metadata;
 };
 
@@ -101,7 +101,7 @@ static void read_tensor(struct hm_pull *p, struct header_state *s, struct hm_imp
     }
 }
 
-/* Reads the map of texts under __metadata__, which may be null. */
+/* Reads the map of texts in the member __metadata__, which may be null. */
 static void read_metadata(struct hm_pull *p, struct header_state *s, struct hm_arena *arena)
 {
     struct hm_json json = {.out = &s->metadata};
@@ -139,7 +139,7 @@ static void header_facts(struct hm_imported *im, const struct header_state *s, d
     hm__json_put_text(j, "largest", s->largest_name);
 }
 
-/* Reads the JSON of the header, of at most `length` bytes. */
+/* Reads the JSON of the header, which has at most `length` bytes. */
 static int read_header(struct hm_imported *im, struct header_state *s, uint64_t length,
                        struct hm_err *err)
 {
@@ -176,7 +176,7 @@ static uint64_t read_length(const char *text)
     return length;
 }
 
-/* The largest header that the library itself accepts. */
+/* The largest header that the safetensors library accepts. */
 enum { HEADER_MOST = 100000000 };
 
 static int safetensors_read(struct hm_imported *im, struct hm_err *err)
@@ -234,13 +234,14 @@ const struct hm_importer hm__importer_safetensors = {
 enum { SHARDS = 4096, BUFFERS_SHOWN = 3 };
 
 struct index_state {
-    double bytes, stated_parameters; /* NaN: not given. */
+    /* Total bytes and number of parameters, as the index states them; NaN: not given. */
+    double bytes, stated_parameters;
     bool bytes_float;
     double tensors, quantisation;
-    uint64_t shards[SHARDS]; /* Hashes of the names of files. */
+    uint64_t shards[SHARDS]; /* Hashes of the names of the weight files. */
     size_t shard_count;
-    double layers;        /* One more than the largest number of a layer. */
-    const char **buffers; /* Names of tensors that are not parameters; in the arena. */
+    double layers;        /* One more than the largest layer number in the names of tensors. */
+    const char **buffers; /* Names of tensors that are not parameters, in the arena. */
     size_t buffer_count, buffer_room;
 };
 
@@ -264,7 +265,7 @@ static void count_shard(struct index_state *s, const char *name)
         s->shards[s->shard_count++] = hash;
 }
 
-/* Returns the number of the layer in a name such as "model.layers.12.mlp"; -1 if there is none. */
+/* Returns the layer number in a name such as "model.layers.12.mlp"; -1 if there is none. */
 static double layer_of(const char *name)
 {
     for (const char *p = name; (p = strchr(p, '.')); p++) {
@@ -283,7 +284,8 @@ static bool ends_with(const char *text, const char *end)
     return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Whether a tensor is a buffer: a mask, a table of rotations, a running statistic. */
+/* Whether a tensor is a buffer, such as a mask, a table of rotary frequencies or of position
+ * numbers. */
 static bool is_buffer(const char *name)
 {
     return ends_with(name, "inv_freq") || ends_with(name, "masked_bias") ||
@@ -347,7 +349,8 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
     }
 }
 
-/* Returns the bytes of a parameter that the config.json beside the file names; NaN: unknown. */
+/* Returns the bytes of one parameter, from the data type in the config.json of the same folder;
+ * NaN: unknown. */
 static double sibling_width(const struct hm_imported *im)
 {
     char path[512], text[64 * 1024];
@@ -371,7 +374,7 @@ static double sibling_width(const struct hm_imported *im)
                                                                                : NAN;
 }
 
-/* Orders the shown buffers by name, as the names in an index need not be in order. */
+/* Sorts the listed buffers by name, because an index may list them in any order. */
 static void sort_first(const char **names, size_t count)
 {
     for (size_t i = 0; i < count && i < BUFFERS_SHOWN; i++)

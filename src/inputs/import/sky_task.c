@@ -1,7 +1,7 @@
 /*
- * Task files of SkyPilot: YAML, several documents for a pipeline, of which the first may hold only
- * its name. Accelerators are a text "A100:8", a map {A100: 8}, or a set or a list of alternatives;
- * n is the number of nodes times the number of accelerators.
+ * Reads task files of SkyPilot, which are YAML. A pipeline has several documents; the first of them
+ * may hold only the name of the pipeline. Accelerators are a text "A100:8", a map {A100: 8}, or a
+ * set or list of alternatives; n is the number of nodes times the number of accelerators.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "importers.h"
 #include "whole.h"
 
-/* Writes one accelerator "NAME:COUNT" as the member NAME: "COUNT"; returns the count. */
+/* Writes an accelerator "NAME:COUNT" as the JSON member NAME: "COUNT"; returns the count. */
 static double put_accelerator(struct hm_json *j, const char *text, const char *count)
 {
     char name[64];
@@ -24,7 +24,8 @@ static double put_accelerator(struct hm_json *j, const char *text, const char *c
     return hm__number_read(count, &value) > 0 ? value : NAN;
 }
 
-/* Writes the accelerators of a task; returns their number on a node, NaN if it depends. */
+/* Writes the accelerators of a task; returns their number per node, or NaN if there are none or
+ * several alternatives. */
 static double put_accelerators(struct hm_imported *im, const struct hm_value *value)
 {
     struct hm_json *j = &im->facts;
@@ -53,7 +54,7 @@ static double put_accelerators(struct hm_imported *im, const struct hm_value *va
     return count;
 }
 
-/* Writes the accelerators that alternatives of the resources name. */
+/* Writes the accelerators of all alternative resources of a task. */
 static void put_alternatives(struct hm_imported *im, const struct hm_value *resources)
 {
     const struct hm_value *list = hm__value_get(resources, "any_of");
@@ -76,7 +77,7 @@ static void put_text(struct hm_imported *im, const char *key, const struct hm_va
     hm__json_put_text(&im->facts, key, hm__value_text(value));
 }
 
-/* The cloud, which newer files name as the first part of `infra`. */
+/* Writes the name of the cloud; in newer files it is the first part of `infra`. */
 static void put_cloud(struct hm_imported *im, const struct hm_value *resources)
 {
     const char *infra = hm__value_text(hm__value_get(resources, "infra"));
@@ -126,7 +127,7 @@ static const char *document_end(const char *p, const char *end)
     return end;
 }
 
-/* Whether a document holds nothing but a name, and so names the pipeline of the others. */
+/* Whether a document has only a name, which is then the name of the pipeline. */
 static bool is_only_name(const struct hm_value *task)
 {
     return task->count == 1 && hm__value_get(task, "name");

@@ -23,7 +23,7 @@
 struct machine {
     /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
     const char *name, *accelerator;
-    const char *region; /* Region that the price applies to; in the arena. */
+    const char *region; /* Region to which the price applies; in the arena. */
     /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */
     double accelerators, vcpus, memory_gib;
     double price; /* Dollars per hour; negative if unknown. */
@@ -175,6 +175,11 @@ static void put_value(struct hm_text *out, const struct hm_value *value)
 {
     bool map = value->kind == HM_VALUE_MAP;
 
+    if (value->kind == HM_VALUE_SCALAR && !value->quoted &&
+        (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
+        hm__text_add(out, value->text); /* In quotes it would be a text. */
+        return;
+    }
     if (value->kind != HM_VALUE_MAP && value->kind != HM_VALUE_LIST) {
         put_text(out, value->kind == HM_VALUE_SCALAR ? value->text : "");
         return;
@@ -238,7 +243,7 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
     /* The price list does not describe the network. */
     if (accelerator && whole)
-        hm__text_add(out, "    network: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
+        hm__text_add(out, "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
                           "    assumed: network\n");
 }
 

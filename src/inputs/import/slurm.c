@@ -1,7 +1,8 @@
 /*
- * Accounting of Slurm: the output of `sacct -P`, with `|` between the cells. Rows with a dot in
- * their identifier are steps: their largest memory belongs to the job, whose own row has time and
- * state. A file without a header (`-n`) needs the names: --set columns=JobID,Elapsed,…
+ * Reads accounting data of Slurm: the output of `sacct -P`, with `|` between the cells. Rows with a
+ * dot in their identifier are steps of a job. The memory of a job is the largest memory of its
+ * steps; its time and state are in its own row. A file without a header (`-n`) needs the names:
+ * --set columns=JobID,Elapsed,…
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct slurm {
     size_t state_count;
 };
 
-/* A job of which the row was read; its steps follow. */
+/* A job whose own row was read; the rows of its steps follow. */
 struct job {
     char id[64], state[32], exit[16], partition[64];
     double elapsed, nodes, cpus, gpus, energy, cpu_time, limit, rss;
@@ -90,7 +91,8 @@ static double memory_bytes(const char *text)
     return suffix ? value * pow(1024, (double)(suffix - suffixes + 1)) : value;
 }
 
-/* The GPUs of "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4": typed and untyped are the same. */
+/* Returns the number of GPUs in a text such as "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4".
+ * Entries with and without a type describe the same GPUs. */
 static double gpus_of(const char *tres)
 {
     double untyped = NAN, typed = NAN, value;
@@ -123,7 +125,8 @@ static void count_state(struct slurm *s, const char *state)
     s->states[i].count++;
 }
 
-/* Workers of a job: GPUs if it has them, else nodes, else processors. */
+/* Returns the number of workers of a job: its GPUs if it has any, else its nodes, else its
+ * processors. */
 static double job_workers(const struct job *job)
 {
     return job->gpus > 0 ? job->gpus : job->nodes > 0 ? job->nodes : job->cpus;
@@ -179,7 +182,7 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     *job = (struct job){.open = true};
     copy_cell(job->id, sizeof(job->id), id);
     copy_cell(job->state, sizeof(job->state), cell_of(s, "State"));
-    job->state[strcspn(job->state, " ")] = '\0'; /* "CANCELLED by UID". */
+    job->state[strcspn(job->state, " ")] = '\0'; /* Drops the user from "CANCELLED by UID". */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
     job->elapsed = isnan(raw) ? read_duration(cell_of(s, "Elapsed")) : raw;
@@ -218,7 +221,7 @@ static void read_row(struct slurm *s, struct job *job)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* Takes the names of the columns that the caller gave; false if there are none. */
+/* Takes the column names that the caller gave; false if there are none. */
 static bool given_columns(struct slurm *s)
 {
     for (size_t i = 0; i < s->im->set_count; i++) {
@@ -314,7 +317,8 @@ static int slurm_recognise(const struct hm_import_head *head)
         return 0;
     if (hm__find(head->text, length, "JobID"))
         return 95;
-    /* Without a header, a row begins with the number of a job and has many cells. */
+    /* A table without a header is recognised by a job number at the start of a row with many
+     * cells. */
     return bars >= 10 && head->text[0] >= '1' && head->text[0] <= '9' ? 60 : 0;
 }
 

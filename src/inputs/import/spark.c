@@ -1,7 +1,7 @@
 /*
- * Event logs of Spark: one JSON object on each line, plain or compressed, in one file or in a
- * folder of files. Executors come and go, jobs consist of stages, stages of tasks. Jobs that repeat
- * with the same stages are the iterations of a machine-learning job.
+ * Reads event logs of Spark: one JSON object on each line, plain or compressed, in one file or in a
+ * folder of files. Executors are added and removed; a job consists of stages, and a stage of tasks.
+ * Jobs that repeat with the same stages are the iterations of a machine-learning job.
  *
  * Times are milliseconds, except CPU time and the time of writing shuffles, which are nanoseconds.
  * Only tasks that succeeded are summed. User names, host names and settings are not read.
@@ -16,10 +16,11 @@
 #include "importers.h"
 #include "pull.h"
 
-/* Most jobs, stages and executors that are kept. */
+/* Largest number of jobs, stages and executors that are kept. */
 enum { SPARK_MOST = 50000 };
 
-/* Makes room for one more element of an array; NULL: too many, or out of memory. */
+/* Makes room for one more element; returns NULL if there are too many elements or memory runs
+ * out. */
 static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -107,7 +108,7 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
         struct spark_executor *e = &s->executors[i];
         if (strcmp(e->id, id) != 0)
             continue;
-        /* An executor that is decommissioned is removed again when it exits. */
+        /* A decommissioned executor has a second event when it exits; it is counted only once. */
         if (isnan(e->removed))
             count_executors(s, -1, -e->cores);
         e->removed = time;
@@ -118,14 +119,14 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
 /* ---- stages and tasks -------------------------------------------------------------------------
  */
 
-/* What a "Stage Info" says. */
+/* The members of a "Stage Info" object that are used. */
 struct stage_info {
     double id, attempt, tasks, submitted, completed;
     const char *name;
     bool failed;
 };
 
-/* Reads a "Stage Info" of which the opening brace was read. */
+/* Reads a "Stage Info" object, after its opening brace. */
 static struct stage_info read_stage_info(struct spark *s, struct hm_pull *p)
 {
     struct stage_info info = {NAN, 0, NAN, NAN, NAN, NULL, false};
@@ -219,7 +220,7 @@ static void read_metrics(struct hm_pull *p, const char *group, double sums[SPARK
     }
 }
 
-/* What a task says about itself. */
+/* The members of a task event that are used. */
 struct task {
     double stage, attempt, launch, finish, sums[SPARK_SUMS];
     bool ok, speculative;
@@ -291,7 +292,7 @@ static void read_task(struct spark *s, struct hm_pull *p)
 /* ---- jobs -------------------------------------------------------------------------------------
  */
 
-/* Removes the place in the source: "count at Pi.scala:39" becomes "count". */
+/* Removes the position in the source code from a name: "count at Pi.scala:39" becomes "count". */
 static const char *short_name(struct spark *s, const char *name)
 {
     const char *at = NULL;
@@ -425,7 +426,7 @@ static void read_simple(struct spark *s, struct hm_pull *p, bool end)
     s->complete |= end && !p->failed;
 }
 
-/* Reads the rest of an event, whose name is the text of the last token. */
+/* Reads the rest of an event; the name of the event is the text of the last token. */
 static void read_event(struct spark *s, struct hm_pull *p)
 {
     const char *name = p->text;
@@ -489,7 +490,7 @@ static void read_lines(struct spark *s, struct hm_pull *p)
                 hm__pull_leave(p);
         }
         if (p->failed && hm__stream_see(&s->im->in) < 0) {
-            hm__import_cut(s->im); /* The last line has no end. */
+            hm__import_cut(s->im); /* The last line is incomplete. */
             return;
         }
         s->lines++;

@@ -1,4 +1,4 @@
-/* What is collected from a Spark event log, and the facts that are made of it. */
+/* The data that are collected from a Spark event log, and the function that writes the facts. */
 #ifndef HM_SPARK_H
 #define HM_SPARK_H
 
@@ -26,26 +26,26 @@ enum spark_sum {
 
 struct spark_stage {
     double id, attempt, tasks;
-    const char *name;            /* In the arena; NULL: not given. */
-    double submitted, completed; /* Milliseconds; NaN: not given. */
+    const char *name;            /* Name of the stage, in the arena; NULL: not given. */
+    double submitted, completed; /* Times in milliseconds since 1970; NaN: not given. */
     bool ended, failed;
     double ok, not_ok, speculative;
-    double sums[SPARK_SUMS]; /* Over the tasks that succeeded. */
-    double longest_ms;       /* The longest of them. */
+    double sums[SPARK_SUMS]; /* Sums over the tasks that succeeded. */
+    double longest_ms;       /* Duration of the longest task that succeeded. */
 };
 
 struct spark_job {
-    double id, submitted, ended; /* Milliseconds; NaN: not given. */
-    const char *result;          /* In the arena; NULL: not ended. */
-    double *stages;              /* Identifiers, as the log lists them; in the arena. */
-    const char **names;          /* Their names without the place in the source; in the arena. */
+    double id, submitted, ended; /* Times in milliseconds since 1970; NaN: not given. */
+    const char *result;          /* Result of the job, in the arena; NULL: the job has not ended. */
+    double *stages;              /* Identifiers of the stages, as in the log; in the arena. */
+    const char **names;          /* Names of the stages without source positions; in the arena. */
     size_t stage_count;
-    double executors, cores; /* The larger of those at the start and at the end. */
-    bool grouped;            /* The job belongs to a group that was written already. */
+    double executors, cores; /* The larger of the values at start and end. */
+    bool grouped;            /* The job belongs to a group that has been written. */
 };
 
 struct spark_executor {
-    const char *id; /* In the arena. */
+    const char *id; /* Identifier of the executor, in the arena. */
     double cores, added, removed;
 };
 
@@ -57,14 +57,14 @@ struct spark {
     bool complete;
     struct spark_executor *executors;
     size_t executor_count, executor_room;
-    double now_executors, now_cores; /* Those that run at this place of the log. */
+    double now_executors, now_cores; /* Numbers at the current position in the log. */
     struct spark_job *jobs;
     size_t job_count, job_room;
     struct spark_stage *stages;
     size_t stage_count, stage_room;
 };
 
-/* Write the facts, the runs of repeated jobs, and a job for plans. */
+/* Write the facts, the runs of repeated jobs, and a job for `howmany plan`. */
 void hm__spark_finish(struct spark *spark);
 
 #endif

@@ -1,4 +1,5 @@
-/* The facts of a Spark event log, the runs of repeated jobs, and a job for plans. */
+/* Writes the facts of a Spark event log, the runs of repeated jobs, and a job for `howmany
+ * plan`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static const char *const sum_names[SPARK_SUMS] = {"task_wall_ms",
                                                   "shuffle_write_ns",
                                                   "spill_disk_bytes"};
 
-/* A number of executors and cores that begins to hold at a time. */
+/* Numbers of executors and cores from a certain time on. */
 struct executor_change {
     double time, executors, cores;
     size_t order;
@@ -37,7 +38,7 @@ static int compare_changes(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Makes the series of executors and cores over time; returns its length. */
+/* Lists the numbers of executors and cores over time; returns the length of the list. */
 static size_t make_series(const struct spark *s, struct executor_change *changes)
 {
     size_t count = 0;
@@ -129,7 +130,7 @@ static void put_jobs(const struct spark *s)
     hm__json_close(j);
 }
 
-/* The longest task relative to the mean; NaN without tasks. */
+/* Returns the duration of the longest task divided by the mean duration; NaN without tasks. */
 static double stage_skew(const struct spark_stage *st)
 {
     return st->ok > 0 && st->sums[SPARK_TASK_WALL_MS] > 0
@@ -201,7 +202,7 @@ static bool same_names(const struct spark_job *a, const struct spark_job *b)
     return true;
 }
 
-/* What one job did, over its stages that ran. */
+/* Sums over the stages of a job that ran. */
 struct job_work {
     double tasks, run_s, input, shuffle, skew;
 };
@@ -243,7 +244,8 @@ static void add_run(struct spark *s, const struct spark_job *job, const char *na
     hm__import_row(s->im, &s->im->runs, cells);
 }
 
-/* A job whose iteration computes what the tasks computed and has a rest that does not shrink. */
+/* Writes a job for `howmany plan`: the run time of the tasks is divided among the workers, and the
+ * rest of the median time is constant. */
 static void put_plan(struct spark *s, const struct spark_job *job, const char *name, double median)
 {
     struct job_work w = work_of(s, job);
@@ -267,7 +269,7 @@ static void put_plan(struct spark *s, const struct spark_job *job, const char *n
                   fmax(32, 4 * executors));
 }
 
-/* Writes the group of the jobs with the names of `first`. */
+/* Writes the group of all jobs that have the same stage names as job `first`. */
 static void put_group(struct spark *s, size_t first, size_t count, double *seconds)
 {
     struct hm_json *j = &s->im->facts;
@@ -302,7 +304,8 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
     put_plan(s, job, label ? label : "job", median);
 }
 
-/* Names of this many jobs are compared with each other; a log of more is not an iterative run. */
+/* Jobs are grouped only if the log has at most this many; logs with more jobs are not iterative
+ * runs. */
 enum { GROUP_MOST = 5000 };
 
 static void put_groups(struct spark *s)

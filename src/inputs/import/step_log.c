@@ -1,13 +1,13 @@
 /*
- * Training logs with one line for each step: torchtitan, nanotron and nanoGPT. They differ in the
- * labels of the values, which are in one table.
+ * Reads training logs with one line for each step: torchtitan, nanotron and nanoGPT. They differ in
+ * the labels of the values, which are in one table.
  *
  *     torchtitan  step: 20  loss: 3.4  memory: …  tps: 6,785  (tflops: …)  mfu: 39.73%
  *     nanotron    iteration: 5 / 15 | … | time_per_iteration_ms: 4.71K | … | lm_loss: 5.27
  *     nanoGPT     iter 100: loss 3.21, time 135.20ms, mfu 30.1%
  *
- * torchtitan's tps is the tokens per second of one device, so that its seconds need the tokens of a
- * device in a step, such as tokens=8192 in the field `set`.
+ * The tps of torchtitan is the number of tokens per second of one device. To convert it to seconds,
+ * the reader needs the tokens of one device in a step, such as tokens=8192 in the field `set`.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct step_format {
     const char *format, *step, *loss;
     const char *ms;       /* Label of the milliseconds of a step; NULL: none. */
     const char *rate;     /* Label of a rate in tokens per second; NULL: none. */
-    const char *other_ms; /* Another label of the milliseconds; NULL: none. */
+    const char *other_ms; /* Alternative label of the milliseconds of a step; NULL: none. */
 };
 
 /* Copies a line without the escape sequences of terminals. */
@@ -104,7 +104,7 @@ static int read_steps(struct hm_imported *im, const struct step_format *f)
             hm__import_row(im, &im->traces, trace);
         const struct hm_import_cell run[] = {hm__cell(n), hm__cell(seconds)};
         if (!isnan(seconds) && !isnan(last) && step > last)
-            hm__import_row(im, &im->runs, run); /* The first step includes setting up. */
+            hm__import_row(im, &im->runs, run); /* The first step includes start-up. */
         last = step;
     }
     hm__json_close(&im->facts);

@@ -1,4 +1,4 @@
-/* The buffered stream of stream.h. */
+/* The buffered stream; see stream.h. */
 #include "stream.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 int hm__stream_init(struct hm_stream *s, struct hm_source *source, struct hm_err *err)
 {
     *s = (struct hm_stream){.source = source, .err = err};
-    s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1); /* Not zeroed: it is filled first. */
+    s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1); /* The buffer need not be zeroed. */
     if (s->buffer)
         return 0;
     hm__source_close(source);
@@ -24,7 +24,7 @@ void hm__stream_release(struct hm_stream *s)
     *s = (struct hm_stream){0};
 }
 
-/* Reads more bytes behind those in the buffer, which has room for them. */
+/* Appends bytes of the source to the buffer, which must have free space. */
 static bool stream_grow(struct hm_stream *s)
 {
     struct hm_err err = {0};
@@ -36,7 +36,7 @@ static bool stream_grow(struct hm_stream *s)
         hm__source_read(s->source, s->buffer + s->length, HM_STREAM_ROOM - s->length, &got, &err);
     s->length += rc ? 0 : got;
     s->ended = rc != 0 || got == 0;
-    /* Data that were decoded before a damaged or missing part are used. */
+    /* If decoding fails after some data, the data are used and the stream counts as truncated. */
     if (rc == HM_E_IO && s->before + s->length > 0 && hm__source_codec(s->source))
         s->cut = true;
     else if (rc)

@@ -1,7 +1,7 @@
 /*
- * TensorBoard event files: records of a length, a checksum of it, a protocol buffer (Event) and a
- * checksum of that. Scalars are in `simple_value` or in a tensor of one element. A scalar whose
- * name contains "loss" becomes a trace.
+ * Reads TensorBoard event files. A record has a length, a checksum of the length, a protocol buffer
+ * (Event) and a checksum of this buffer. Scalars are in `simple_value` or in a tensor of one
+ * element. A scalar whose name contains "loss" becomes a trace.
  *
  *     Event { wall_time = 1, step = 2, file_version = 3, summary = 5 { value = 1 } }
  *     Value { tag = 1, simple_value = 2, tensor = 8 }
@@ -18,18 +18,18 @@
 enum { TAGS = 4096, TAG_NAME = 256 };
 
 struct tag {
-    const char *name; /* In the arena. */
+    const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
-    bool simple, tensor;      /* How the values were stored. */
-    bool rises;               /* Each step is larger than the one before. */
-    double first[3], last[3]; /* Step, wall time and value. */
+    bool simple, tensor;      /* Values are stored in this form; both may be true. */
+    bool rises;               /* The steps are strictly ascending. */
+    double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
     double least;
     bool is_loss;
 };
 
 struct board {
     struct hm_imported *im;
-    struct tag *tags; /* TAGS elements in the arena. */
+    struct tag *tags; /* Array of TAGS elements, in the arena. */
     size_t count;
     char version[64];
     double records, bad_sums, other, long_records;
@@ -39,7 +39,7 @@ struct board {
 
 /* ---- checksums ------------------------------------------------------------------------------- */
 
-/* CRC-32C of a block, bit by bit through a table of 16 entries. */
+/* Returns the CRC-32C of a block; the table of 16 entries is used for four bits at a time. */
 static uint32_t checksum_of(const unsigned char *data, size_t length)
 {
     static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
@@ -83,7 +83,8 @@ static struct tag *find_tag(struct board *b, const char *name)
     return &b->tags[b->count++];
 }
 
-/* Adds the point to the table of traces; seconds are those of one step since the last point. */
+/* Adds a point to the table of traces; its seconds are the mean time of a step since the previous
+ * point. */
 static void add_trace(struct board *b, const struct tag *t, double step, double time, double value)
 {
     double steps = step - t->last[0];
@@ -201,7 +202,7 @@ static void read_event(struct board *b, uint64_t length)
     b->last_time = isnan(time) ? b->last_time : time;
 }
 
-/* Reads one record; false at the end of the file, which may be inside a record. */
+/* Reads one record; false at the end of the file, even if the last record is incomplete. */
 static bool read_record(struct board *b)
 {
     struct hm_stream *in = &b->im->in;
@@ -215,7 +216,7 @@ static bool read_record(struct board *b)
     const unsigned char *head = (const unsigned char *)in->buffer + in->at;
     uint64_t length = read_stored32(head) | (uint64_t)read_stored32(head + 4) << 32;
     if (masked_checksum(head, 8) != read_stored32(head + 8)) {
-        /* Without its length, the next record cannot be found. */
+        /* If the length is damaged, the next record cannot be found. */
         b->bad_sums++;
         hm__import_cut(b->im);
         return false;
@@ -293,7 +294,7 @@ static void board_facts(const struct board *b)
     hm__json_close(j);
 }
 
-/* The time of a step is a run, from the loss with the most points. */
+/* Adds one run: the time of a step, from the loss with the most points. */
 static void board_run(struct board *b)
 {
     const struct tag *best = NULL;

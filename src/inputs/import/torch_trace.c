@@ -1,7 +1,8 @@
 /*
- * Traces of the PyTorch profiler (kineto) and other Chrome traces: what the device computed, what
- * it communicated, and how both overlap. Times are microseconds with up to three decimals; they are
- * kept as whole nanoseconds, because a double of 1e12 would lose them.
+ * Reads traces of the PyTorch profiler (kineto) and other Chrome traces, and measures how long the
+ * device computes and communicates, and how much both overlap. Times are microseconds with up to
+ * three decimals; they are kept as whole nanoseconds, because a double near 1e12 would lose the
+ * decimals.
  *
  * Steps are the annotations "ProfilerStep#k" of the host; the device has copies of them, which are
  * not counted. A kernel communicates if its name contains nccl or rccl. Names of events are not
@@ -21,15 +22,16 @@ const char *const hm__trace_families[TRACE_FAMILIES] = {
     "matrix products", "convolutions", "attention", "normalisation and softmax",
     "elementwise",     "optimizer",    "other"};
 
-/* One event while it is read. */
+/* The members of one event that are used. */
 struct event {
     char phase, category[32], name[256];
-    int64_t ts, dur; /* Nanoseconds; -1: not given. */
+    int64_t ts, dur; /* Start and duration in nanoseconds; -1: not given. */
     char collective[40], dtype[24];
-    double elements, group_size; /* NaN: not given. */
+    double elements, group_size; /* Sizes of message and process group; NaN: not given. */
 };
 
-/* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if they are not. */
+/* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if the text is not a
+ * number. */
 static int64_t read_ns(const char *text)
 {
     int64_t whole = 0, part = 0;
@@ -64,7 +66,7 @@ static void copy_lower(char *to, size_t room, const char *from)
     to[i] = '\0';
 }
 
-/* Copies a text of which the length is known, at most room - 1 bytes. */
+/* Copies a text of known length, at most room - 1 bytes. */
 static void copy_text(char *to, size_t room, const struct hm_pull *p)
 {
     size_t length = p->length < room - 1 ? p->length : room - 1;
@@ -73,7 +75,7 @@ static void copy_text(char *to, size_t room, const struct hm_pull *p)
     to[length] = '\0';
 }
 
-/* The kind of a kernel, whose name is in lower case. */
+/* Returns the kind of a kernel from its name, which must be in lower case. */
 static int family_of(const char *name)
 {
     static const struct {

@@ -1,10 +1,10 @@
-/* Events of a profiler trace as they are collected, and the facts that are made of them. */
+/* The data that are collected from a profiler trace, and the function that writes the facts. */
 #ifndef HM_TORCH_TRACE_H
 #define HM_TORCH_TRACE_H
 
 #include "import.h"
 
-/* What a device does in an interval. */
+/* Kinds of work of a device. */
 enum trace_work { TRACE_COMPUTE, TRACE_COMM, TRACE_COPY, TRACE_SET, TRACE_WORKS };
 
 /* An interval in nanoseconds. */
@@ -13,7 +13,7 @@ struct trace_interval {
 };
 
 struct trace_list {
-    struct trace_interval *items; /* Owned. */
+    struct trace_interval *items; /* The intervals; owned. */
     size_t count, room;
 };
 
@@ -28,10 +28,10 @@ struct trace_step {
     struct trace_interval at;
 };
 
-/* Kernels of one kind of collective. */
+/* Totals over the kernels of one kind of collective. */
 struct trace_collective {
     char name[40], dtype[24];
-    double group_size; /* NaN: not given. */
+    double group_size; /* Number of ranks of the process group; NaN: not given. */
     double kernels, elements;
     int64_t ns;
 };
@@ -42,16 +42,16 @@ struct trace {
     char unit[16], backend[24], device[96];
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
-    double families[TRACE_FAMILIES]; /* Nanoseconds of kernels by kind. */
-    struct trace_step *steps;        /* TRACE_STEPS elements; owned. */
+    double families[TRACE_FAMILIES]; /* Total nanoseconds of each kind of kernel. */
+    struct trace_step *steps;        /* Array of TRACE_STEPS elements; owned. */
     size_t step_count;
-    struct trace_collective *collectives; /* TRACE_COLLECTIVES elements; owned. */
+    struct trace_collective *collectives; /* Array of TRACE_COLLECTIVES elements; owned. */
     size_t collective_count;
 };
 
-/* Add an interval; false: out of memory. */
+/* Append an interval; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Write the facts, the items and the run. */
+/* Write the facts, the messages and the run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

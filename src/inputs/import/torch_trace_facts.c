@@ -1,4 +1,4 @@
-/* Unions and intersections of intervals of a profiler trace, and its facts. */
+/* Computes unions and intersections of the intervals of a profiler trace, and writes its facts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static int compare_starts(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Appends the intervals of `from` that start within `within`, or all of them if it is NULL. */
+/* Appends the intervals of `from` that start inside the interval `within`; if it is NULL, appends
+ * all. */
 static bool take_intervals(struct trace_list *to, const struct trace_list *from,
                            const struct trace_interval *within)
 {
@@ -40,7 +41,7 @@ static bool take_intervals(struct trace_list *to, const struct trace_list *from,
     return true;
 }
 
-/* Sorts the intervals and merges those that touch; returns the length of the union. */
+/* Sorts intervals and merges those that touch or overlap; returns the total length. */
 static int64_t merge_intervals(struct trace_list *l)
 {
     int64_t length = 0;
@@ -62,7 +63,7 @@ static int64_t merge_intervals(struct trace_list *l)
     return length;
 }
 
-/* Length of the intersection of two merged lists. */
+/* Returns the length of the intersection of two merged lists. */
 static int64_t overlap_length(const struct trace_list *a, const struct trace_list *b)
 {
     int64_t length = 0;
@@ -81,7 +82,7 @@ static int64_t overlap_length(const struct trace_list *a, const struct trace_lis
     return length;
 }
 
-/* The device over the whole trace, or over one step. */
+/* Kernels and nanoseconds of the device in the whole trace, or in one step. */
 struct device_time {
     double kernels;
     int64_t compute, comm, both, busy;
@@ -270,7 +271,7 @@ static void put_head(struct trace *t)
     hm__json_put_number(j, "cpu_ops", t->cpu_ops);
 }
 
-/* The steps are runs on as many workers as the trace names, or on one if it names no others. */
+/* Adds the steps to the table of runs, with the number of workers that the trace gives. */
 static void put_runs(struct trace *t, const struct device_time *all)
 {
     double n = hm__import_n(t->im, t->world);

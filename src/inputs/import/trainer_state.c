@@ -1,8 +1,8 @@
 /*
- * trainer_state.json of the Hugging Face trainer: the losses of training and of evaluations by
- * step. There is no time in it, except the time of the whole training in the summary, which is
- * written when the training ends; of a resumed run it is that of the last part. The number of
- * workers is not in it either.
+ * Reads trainer_state.json of the Hugging Face trainer: the losses of training and of evaluations
+ * by step. The only time in the file is that of the whole training, in the summary that is written
+ * at the end; in a resumed run, it covers only the part after the last resume. The file does not
+ * contain the number of workers.
  */
 #include <math.h>
 #include <string.h>
@@ -17,12 +17,12 @@ struct state {
     double n;
     double global_step, max_steps, epoch, epochs, batch, logging, flop; /* NaN: not given. */
     double runtime, samples_per_s, steps_per_s;
-    struct hm_text train, evals; /* Lists of points as JSON. */
+    struct hm_text train, evals; /* JSON texts with the points of training and of evaluations. */
     struct hm_json train_json, evals_json;
     double entries, points, eval_count, no_loss, first[2], last[2], least;
 };
 
-/* One entry of log_history; NaN where it says nothing. */
+/* The values of one entry of log_history; NaN: the entry does not give the value. */
 struct history_entry {
     double step, loss, eval_loss, eval_runtime, runtime, samples_per_s, steps_per_s;
     bool has_loss;
@@ -82,7 +82,7 @@ static void read_history(struct state *s, struct hm_pull *p)
                 hm__pull_skip(p);
         }
         if (p->failed)
-            return; /* The entry is not complete. */
+            return; /* The entry is incomplete. */
         add_entry(s, &e);
     }
 }

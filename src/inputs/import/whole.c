@@ -1,4 +1,4 @@
-/* Small files as trees, of whole.h. */
+/* Reads small files as trees; see whole.h. */
 #include "whole.h"
 
 #include <stdio.h>

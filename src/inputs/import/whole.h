@@ -1,20 +1,21 @@
-/* Reading a whole small file as a tree, and writing values of trees as facts. */
+/* Reads a whole small file as a tree, and writes values of trees as facts. */
 #ifndef HM_WHOLE_H
 #define HM_WHOLE_H
 
 #include "import.h"
 #include "value.h"
 
-/* Read all that is left of the stream, at most HM_VALUE_BYTES; the text is in the arena. */
+/* Read the rest of the stream, at most HM_VALUE_BYTES; the text is in the arena. */
 int hm__whole_text(struct hm_imported *im, char **ret_text, size_t *ret_length, struct hm_err *err);
-/* Read JSON or YAML as a tree; NULL if the file is cut short, which is then marked. */
+/* Read JSON or YAML as a tree. If the file is truncated, the tree is NULL and the result is marked
+ * as partial. */
 int hm__whole_json(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
 int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
-/* Write a value as a fact with its own type: text, number, true, false or null. */
+/* Write a value as a fact and keep its type: text, number, true, false or null. */
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
-/* Follow keys separated by '.'; NULL if there is no such value. */
+/* Find a value by a path of keys separated by '.'; NULL if there is no such value. */
 const struct hm_value *hm__value_path(const struct hm_value *root, const char *path);
-/* The text of a scalar; NULL if the value is none. */
+/* Returns the text of a scalar; NULL if the value is not a scalar. */
 const char *hm__value_text(const struct hm_value *value);
 
 #endif

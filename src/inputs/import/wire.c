@@ -1,4 +1,4 @@
-/* The reader of protocol buffers of wire.h. */
+/* The reader of protocol buffers; see wire.h. */
 #include "wire.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Reads the wire format of protocol buffers from a stream: fields with a number and a type, and
- * messages inside fields. What a reader does not consume of a field is skipped, without being read
- * where the file can seek.
+ * messages inside fields. The parts of a field that the caller does not read are skipped; if the
+ * file can seek, they are not read at all.
  */
 #ifndef HM_WIRE_H
 #define HM_WIRE_H
@@ -15,33 +15,35 @@ enum hm_wire_type {
     HM_WIRE_FIXED32 = 5
 };
 
-/* A message while it is read. */
+/* The message that is being read. */
 struct hm_wire {
-    struct hm_stream *in; /* Borrowed. */
+    struct hm_stream *in; /* The stream that is read; borrowed. */
     uint64_t end;         /* Offset in the stream at which the message ends. */
     uint64_t next;        /* Offset of the next field. */
     bool bad;             /* The message is damaged. */
-    bool cut;             /* The stream ends before the message. */
+    bool cut;             /* The stream ends inside the message. */
 };
 
 struct hm_wire_field {
     unsigned number;
     enum hm_wire_type type;
-    uint64_t value; /* Value of a varint or a fixed number; bytes of a field of bytes. */
+    uint64_t value; /* The number; for a field of bytes, the number of bytes. */
 };
 
-/* Begin a message of `length` bytes at the position of the stream. */
+/* Begin to read a message of `length` bytes at the current position of the stream. */
 void hm__wire_begin(struct hm_wire *wire, struct hm_stream *in, uint64_t length);
-/* Read the next field; false at the end of the message, or if it is damaged or cut. */
+/* Read the next field; false at the end of the message, or if the message is damaged or
+ * truncated. */
 bool hm__wire_next(struct hm_wire *wire, struct hm_wire_field *ret_field);
-/* Begin the message in a field of bytes, which was just read. */
+/* Begin to read the message inside a field of bytes, which must be the last field that was read. */
 struct hm_wire hm__wire_enter(struct hm_wire *wire, const struct hm_wire_field *field);
-/* Copy a field of bytes as a text of at most room - 1 bytes. */
+/* Copy a field of bytes to `text` as at most room - 1 bytes and a NUL. */
 void hm__wire_text(struct hm_wire *wire, const struct hm_wire_field *field, char *text,
                    size_t room);
-/* Read a varint inside a packed field; false at the end. */
+/* Read a varint inside a packed field; false at the end of the field. */
 bool hm__wire_varint(struct hm_wire *wire, uint64_t *ret_value);
-/* The values of fixed fields as floating-point numbers. */
+/* Convert the value of a field of type FIXED64 (hm__wire_double) or FIXED32 (hm__wire_float) to a
+ * double. */
 double hm__wire_double(uint64_t value);
 double hm__wire_float(uint64_t value);
 

@@ -80,8 +80,11 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
 
     if (!entries)
         return hm__fail_nomem(err);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
+        if (kind == HM_CATALOG_MACHINE) /* The key had another name in earlier versions. */
+            hm__value_rename(&section->items[i], "network", "fabric");
+    }
     for (size_t i = 0; i < old; i++)
         if (!hm__value_get(section, catalog->entries[kind][i].name))
             entries[used++] = catalog->entries[kind][i];
@@ -370,7 +373,7 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     if (arena)
         hm__reader_enter(&reader, name);
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
-    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+    if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
         cluster->max_nodes = 1; /* A bare accelerator has no network. */
     if (rc) {

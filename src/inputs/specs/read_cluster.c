@@ -1,5 +1,5 @@
 /*
- * Reads a cluster: a map with the keys of a machine of the catalog, the network between the
+ * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
  * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
  * and change some of its keys. docs/job.md describes the keys.
  */
@@ -12,6 +12,10 @@
 #include "readers.h"
 
 #define AT(member) offsetof(struct hm_cluster, member)
+
+/* Words for enum hm_generation. */
+static const char *const generations[] = {"unknown", "volta",     "ampere", "ada",
+                                          "hopper",  "blackwell", NULL};
 
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
@@ -42,6 +46,11 @@ static const struct hm_field cluster_fields[] = {
      .max = 1e6,
      .whole = true,
      .doc = "multiprocessors of one worker"},
+    {.name = "generation",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(node.generation),
+     .choices = generations,
+     .doc = "generation of a GPU"},
     {.name = "matrix_efficiency",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.matrix_efficiency),
@@ -73,7 +82,7 @@ static const struct hm_field cluster_fields[] = {
      .whole = true,
      .doc = "workers in one node"},
     {.name = "link", .kind = HM_FIELD_OTHER, .doc = "bandwidth and latency inside a node"},
-    {.name = "network",
+    {.name = "fabric",
      .kind = HM_FIELD_OTHER,
      .doc = "bandwidth and latency between nodes, or the name of a fabric"},
     {.name = "price",
@@ -93,6 +102,9 @@ static const struct hm_field cluster_fields[] = {
      .offset = AT(roofline),
      .doc = "whether memory bandwidth and kernel overhead count"},
     {.name = "stragglers", .kind = HM_FIELD_OTHER, .doc = "how uneven and unsteady workers are"},
+    {.name = "measured",
+     .kind = HM_FIELD_OTHER,
+     .doc = "figures of howmany calibrate, which replace those of data sheets"},
 };
 
 const struct hm_field *hm__cluster_fields(size_t *count)
@@ -150,9 +162,10 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         FLOPS("16", flops_16),     FLOPS("32", flops_32),     FLOPS("64", flops_64),
         FLOPS("fp16", flops_16),   FLOPS("fp32", flops_32),   FLOPS("fp64", flops_64),
         FLOPS("bf16", flops_bf16), FLOPS("tf32", flops_tf32), FLOPS("fp8", flops_fp8),
+        FLOPS("fp4", flops_fp4),
     };
     node->flops_16 = node->flops_32 = node->flops_64 = NAN;
-    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = NAN;
+    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = node->flops_fp4 = NAN;
     if (value->kind == HM_VALUE_MAP) {
         int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
         if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
@@ -165,8 +178,8 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     return rc;
 }
 
-/* Reads `network` of a cluster: the name of a fabric, or keys that change the network of the
- * machine or of a fabric. */
+/* Reads `fabric` of a cluster: the name of a fabric, or keys that change the fabric of the
+ * machine or of the catalog. */
 static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_cluster *cluster)
 {
@@ -174,33 +187,33 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
         value->kind == HM_VALUE_SCALAR ? value : hm__value_get(value, "name");
     const struct hm_catalog *catalog;
 
-    cluster->fabric = NULL;
+    cluster->fabric_name = NULL;
     /* A rate, such as 3200 Gbit/s, keeps the latency of the machine. */
     if (value->kind == HM_VALUE_SCALAR && strchr(value->text, '/'))
-        return hm__read_field(reader, value, &link_fields[0], &cluster->network);
+        return hm__read_field(reader, value, &link_fields[0], &cluster->fabric);
     if (name) {
         int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a fabric");
         if (rc == 0)
             rc = hm__reader_catalog(reader, &catalog);
         if (rc == 0)
-            rc = hm_catalog_fabric(catalog, name->text, &cluster->network, reader->err);
+            rc = hm_catalog_fabric(catalog, name->text, &cluster->fabric, reader->err);
         if (rc)
             return hm__reader_place(reader, name, rc);
-        cluster->fabric = hm__arena_strdup(reader->arena, name->text);
-        if (!cluster->fabric)
+        cluster->fabric_name = hm__arena_strdup(reader->arena, name->text);
+        if (!cluster->fabric_name)
             return hm__fail_nomem(reader->err);
     }
-    return name == value ? 0 : hm__read_link(reader, value, &cluster->network);
+    return name == value ? 0 : hm__read_link(reader, value, &cluster->fabric);
 }
 
 /* Reads the keys whose values are not single quantities. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
-    static const char *const keys[] = {"flops", "link", "network", "stragglers"};
+    static const char *const keys[] = {"flops", "link", "fabric", "stragglers", "measured"};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < 4; i++) {
+    for (size_t i = 0; rc == 0 && i < 5; i++) {
         const struct hm_value *value = hm__value_get(map, keys[i]);
         if (!value)
             continue;
@@ -208,7 +221,8 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
         rc = i == 0   ? read_flops(reader, value, &cluster->node)
              : i == 1 ? hm__read_link(reader, value, &cluster->node.link)
              : i == 2 ? read_fabric(reader, value, cluster)
-                      : hm__read_stragglers(reader, value, &cluster->slowness);
+             : i == 3 ? hm__read_stragglers(reader, value, &cluster->slowness)
+                      : hm__read_calibration(reader, value, &cluster->node.measured);
         hm__reader_leave(reader, mark);
     }
     cluster->slowness.per_node = cluster->node.accelerators;
@@ -232,8 +246,8 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
     rc = hm__read_machine(reader, entry, value->text, cluster);
-    /* A bare accelerator has no network: it is one node until a network is given. */
-    if (rc == 0 && !(cluster->network.bandwidth_bytes_per_s > 0) &&
+    /* A bare accelerator has no fabric: it is one node until a fabric is given. */
+    if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text))
         cluster->max_nodes = 1;
     return rc;
@@ -280,6 +294,14 @@ static int read_card(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
+/* A machine that was measured alone has no network: it is one node until a network is given. */
+static void limit_alone(const struct hm_value *map, struct hm_cluster *cluster)
+{
+    if (hm__value_get(map, "measured") && isnan(cluster->max_nodes) &&
+        !(cluster->fabric.bandwidth_bytes_per_s > 0))
+        cluster->max_nodes = 1;
+}
+
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster)
 {
@@ -292,7 +314,10 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
         return rc;
     /* Skip the first field, `machine`: a machine cannot start from another machine. */
     rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 /* Returns the set of keys of enum hm_cluster_key that a map contains. */
@@ -303,7 +328,7 @@ static unsigned given_keys(const struct hm_value *map)
         enum hm_cluster_key key;
     } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},
                 {"price", HM_CLUSTER_PRICE},
-                {"network", HM_CLUSTER_NETWORK},
+                {"fabric", HM_CLUSTER_FABRIC},
                 {"efficiency", HM_CLUSTER_EFFICIENCY},
                 {"stragglers", HM_CLUSTER_STRAGGLERS}};
     unsigned given = 0;
@@ -326,7 +351,7 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         size_t mark = hm__reader_enter(reader, "machine");
         rc = read_base(reader, machine, cluster);
         hm__reader_leave(reader, mark);
-        if (hm__value_get(value, "network") && !(cluster->network.bandwidth_bytes_per_s > 0))
+        if (hm__value_get(value, "fabric") && !(cluster->fabric.bandwidth_bytes_per_s > 0))
             cluster->max_nodes = NAN;
     }
     if (rc == 0)
@@ -339,7 +364,10 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "processors"))
         cluster->node.processors = NAN;
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
@@ -349,11 +377,14 @@ int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spe
     struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
     struct hm_reader reader = {
         .arena = arena, .catalog = catalog, .err = err, .closed = spec->closed};
+    struct hm_spec cluster_spec = *spec;
     struct hm_value *root;
+    bool old = false;
     int rc = cluster ? 0 : hm__fail_nomem(err);
 
+    cluster_spec.is_cluster = true;
     if (rc == 0)
-        rc = hm__read_tree(arena, spec, &root, err);
+        rc = hm__read_tree(arena, &cluster_spec, &root, &old, err);
     if (rc == 0)
         rc = hm__read_cluster(&reader, root, cluster);
     hm__reader_release(&reader);
@@ -362,6 +393,7 @@ int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spe
         return rc;
     }
     cluster->memory = arena;
+    cluster->note = old ? HM_OLD_FABRIC : NULL;
     *ret_cluster = cluster;
     return 0;
 }

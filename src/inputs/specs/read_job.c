@@ -62,6 +62,9 @@ static const struct hm_field job_fields[] = {
      .max = 1e15,
      .whole = true,
      .doc = "samples in the data set"},
+    {.name = "tokens",
+     .kind = HM_FIELD_OTHER,
+     .doc = "tokens of the whole job, such as 300B, for a network whose samples are sequences"},
     {.name = "precision",
      .kind = HM_FIELD_OTHER,
      .doc = "fp64, fp32, tf32, bf16, fp16 or fp8, or the bits of a parameter"},
@@ -436,6 +439,32 @@ static int read_job_weights(struct job_reader *r, const struct hm_value *value)
     return hm__read_weights(&r->base, value, r->job);
 }
 
+/* Sets the number of samples of the whole job from a number of tokens. */
+static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
+{
+    const struct hm_network *network = r->job->network;
+    const bool sequences = network && network->input.kind == HM_SHAPE_SEQUENCE;
+    enum hm_amount_unit unit;
+    double tokens;
+    int rc = hm__read_amount(&r->base, value, &tokens, &unit);
+
+    if (rc)
+        return rc;
+    if (!sequences || unit == HM_AMOUNT_SEQUENCES || hm__is_given(r->job->iterations) ||
+        hm__is_given(r->job->epochs)) {
+        hm__reader_fail(&r->base, value, HM_E_CONFLICT, "%s",
+                        !sequences ? "the samples of the job are not sequences of tokens"
+                        : unit == HM_AMOUNT_SEQUENCES
+                            ? "this counts tokens, not sequences"
+                            : "tokens, iterations and epochs are not given alone");
+        hm__err_hint(r->base.err, sequences ? "give one of them" : "give epochs and dataset");
+        return HM_E_CONFLICT;
+    }
+    r->job->dataset = ceil(tokens / network->input.height);
+    r->job->epochs = 1;
+    return 0;
+}
+
 /* Reads the keys that are not single values. `where` is read first, because formulas use its
  * names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
@@ -448,6 +477,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"memory", read_memory},
                  {"communicate", read_communicate},
                  {"network", read_job_network},
+                 {"tokens", read_job_tokens},
                  {"graph", read_graph},
                  {"overlap", read_overlap},
                  {"cluster", read_job_cluster},
@@ -544,8 +574,20 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     return hm__job_assume_allreduce(job, r->base.err);
 }
 
+/* Returns an assignment, with the key `network` of a cluster replaced by its new name `fabric`. */
+static const char *renamed_path(struct hm_arena *arena, bool is_cluster, const char *assignment)
+{
+    const char *old_path = is_cluster ? "network" : "cluster.network";
+    size_t length = strlen(old_path);
+
+    if (strncmp(assignment, old_path, length) != 0 ||
+        (assignment[length] != '.' && assignment[length] != '='))
+        return assignment;
+    return hm__arena_printf(arena, "%sfabric%s", is_cluster ? "" : "cluster.", assignment + length);
+}
+
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
-                  struct hm_err *err)
+                  bool *ret_old, struct hm_err *err)
 {
     struct hm_value *root = spec->tree;
     const char *source = spec->source;
@@ -568,8 +610,15 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         hm__err_at(err, source, root->line);
         return HM_E_TYPE;
     }
-    for (size_t i = 0; rc == 0 && i < spec->override_count; i++)
-        rc = hm__value_override(arena, root, spec->overrides[i].text, err);
+    if (rc == 0)
+        *ret_old = hm__value_rename(spec->is_cluster ? root : hm__value_get(root, "cluster"),
+                                    "network", "fabric");
+    for (size_t i = 0; rc == 0 && i < spec->override_count; i++) {
+        const char *given = spec->overrides[i].text;
+        const char *text = renamed_path(arena, spec->is_cluster, given);
+        rc = text ? hm__value_override(arena, root, text, err) : hm__fail_nomem(err);
+        *ret_old |= text != given;
+    }
     if (rc == 0)
         *ret_root = root;
     return rc;
@@ -618,6 +667,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     struct hm_arena *arena = hm__arena_new();
     struct job_reader r = {.base = {.catalog = catalog, .err = err, .closed = spec->closed}};
     struct hm_value *root;
+    bool old = false;
     int rc = 0;
 
     r.base.arena = arena;
@@ -628,11 +678,13 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     }
     hm__job_init(r.job, arena);
     r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
-    rc = hm__read_tree(arena, spec, &root, err);
+    rc = hm__read_tree(arena, spec, &root, &old, err);
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
     if (rc == 0)
         rc = hm__is_large_job(&r.base, root) ? read_large(&r, root) : read_ordinary(&r, root);
+    if (rc == 0 && old)
+        r.job->cluster.note = HM_OLD_FABRIC;
     if (rc == 0 && spec->source && !(r.job->source = hm__arena_strdup(arena, spec->source)))
         rc = hm__fail_nomem(err);
     hm__reader_release(&r.base);

@@ -18,13 +18,13 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define AT(member) offsetof(struct large_keys, member)
 
-/* Everything that the keys say, before defaults are applied. */
+/* The values of all keys, before defaults are applied. */
 struct large_keys {
     struct hm_large_job job;
     const char *name, *description;
     double iterations, epochs;
     int precision, weights, optimizer, attention, software, recompute;
-    int sequence_parallel, shard_in_node; /* -1: not given. */
+    int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
     double zero_stage;
     bool distributed_optimizer, checkpointing, offload;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
@@ -42,7 +42,8 @@ static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 
-/* Optimizers: bytes of their state per parameter, beside a copy of the weights in 32 bits. */
+/* Names of optimizers, and the bytes of their state per parameter, without the copy of the weights
+ * in 32 bits. */
 static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
                                          "adam-8bit", "lion", "muon", NULL};
 static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
@@ -189,12 +190,8 @@ static const struct hm_field detail_fields[] = {
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-/* What an amount counts. */
-enum amount_unit { AMOUNT_PLAIN, AMOUNT_TOKENS, AMOUNT_SEQUENCES };
-
-/* Reads a number such as "4M tokens", "512 sequences", "15T" or "8192". */
-static int read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
-                       enum amount_unit *ret_unit)
+int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
+                    enum hm_amount_unit *ret_unit)
 {
     static const char letters[] = "kKMGBT";
     static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
@@ -215,11 +212,11 @@ static int read_amount(struct hm_reader *reader, const struct hm_value *value, d
     }
     while (*rest == ' ')
         rest++;
-    *ret_unit = AMOUNT_PLAIN;
+    *ret_unit = HM_AMOUNT_PLAIN;
     if (strcmp(rest, "tokens") == 0 || strcmp(rest, "token") == 0)
-        *ret_unit = AMOUNT_TOKENS;
+        *ret_unit = HM_AMOUNT_TOKENS;
     else if (strcmp(rest, "sequences") == 0 || strcmp(rest, "samples") == 0)
-        *ret_unit = AMOUNT_SEQUENCES;
+        *ret_unit = HM_AMOUNT_SEQUENCES;
     else if (*rest)
         read = false;
     if (!read || !(number >= 1) || number > 1e18) {
@@ -285,7 +282,7 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
 {
     static const char *const names[] = {"sequence", "seq_length", "seq_len", NULL};
     const struct hm_value *value;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
     int rc = find_key(reader, root, names, &value);
 
     if (rc)
@@ -293,8 +290,8 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
-    rc = read_amount(reader, value, &keys->job.work.sequence, &unit);
-    if (rc == 0 && strchr(value->text, 'k')) /* 8k tokens of a sequence are 8,192. */
+    rc = hm__read_amount(reader, value, &keys->job.work.sequence, &unit);
+    if (rc == 0 && strchr(value->text, 'k')) /* In a sequence, 8k tokens means 8,192. */
         keys->job.work.sequence *= 1.024;
     hm__reader_leave(reader, mark);
     return rc;
@@ -305,7 +302,7 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
 {
     static const char *const names[] = {"batch", "global_batch_size", "train_batch_size", NULL};
     const struct hm_value *value;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
     double amount;
     int rc = find_key(reader, root, names, &value);
 
@@ -314,8 +311,8 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "batch", "512 sequences, or 4M tokens");
     size_t mark = hm__reader_enter(reader, "batch");
-    rc = read_amount(reader, value, &amount, &unit);
-    if (rc == 0 && unit == AMOUNT_TOKENS)
+    rc = hm__read_amount(reader, value, &amount, &unit);
+    if (rc == 0 && unit == HM_AMOUNT_TOKENS)
         amount = round_batch(amount / keys->job.work.sequence);
     if (rc == 0 && amount != floor(amount))
         rc = hm__reader_fail(reader, value, HM_E_RANGE, "%g sequences are not a whole number",
@@ -333,7 +330,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     const struct hm_value *dataset = hm__value_get(root, "dataset");
     double step = keys->job.work.batch * keys->job.work.sequence, amount;
     int given = (tokens != NULL) + (keys->iterations > 0) + (keys->epochs > 0), rc;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
 
     if (given > 1) {
         hm__reader_fail(reader, root, HM_E_CONFLICT,
@@ -345,7 +342,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
         keys->job.tokens = keys->iterations * step;
     if (tokens) {
         size_t mark = hm__reader_enter(reader, "tokens");
-        rc = read_amount(reader, tokens, &keys->job.tokens, &unit);
+        rc = hm__read_amount(reader, tokens, &keys->job.tokens, &unit);
         hm__reader_leave(reader, mark);
         return rc;
     }
@@ -354,10 +351,10 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     if (!dataset)
         return fail_missing(reader, root, "dataset", "tokens of the data set, such as 10B tokens");
     size_t mark = hm__reader_enter(reader, "dataset");
-    rc = read_amount(reader, dataset, &amount, &unit);
+    rc = hm__read_amount(reader, dataset, &amount, &unit);
     if (rc == 0)
         keys->job.tokens =
-            keys->epochs * amount * (unit == AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
+            keys->epochs * amount * (unit == HM_AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
     hm__reader_leave(reader, mark);
     return rc;
 }
@@ -413,7 +410,7 @@ static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* Whether a word of yes_no means true. */
+/* Whether an index into yes_no means true. */
 static bool is_yes(int word)
 {
     return word == 1 || word == 3 || word == 5;
@@ -427,7 +424,8 @@ static bool flag_or(int word, bool fallback)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-/* Share of the parameters that low-rank adapters of all linear maps train. */
+/* Returns the share of the parameters that are trained if all linear maps have low-rank
+ * adapters. */
 static double lora_share(const struct hm_transformer *x, double rank)
 {
     double qkv = x->head_dim * (x->heads + 2 * x->kv_heads), out = x->head_dim * x->heads;
@@ -480,7 +478,7 @@ static void set_defaults(struct large_keys *keys)
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
     bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
-    /* Unfused attention in 16-bit floats is software from before 2022, which overlaps nothing. */
+    /* Tuned software with unfused attention dates from before 2022; it has no overlap. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
 

@@ -326,13 +326,14 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
                                  .overrides = overrides,
                                  .override_count = count};
     struct hm_value *root;
+    bool old;
     int rc = spec ? 0 : hm__fail_nomem(err);
 
     if (rc == 0)
         *spec = (struct hm_study_spec){
             .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = NAN, .memory = arena};
     if (rc == 0)
-        rc = hm__read_tree(arena, &file, &root, err);
+        rc = hm__read_tree(arena, &file, &root, &old, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
     if (rc == 0) /* Convert the index: enum hm_goal has AUTO before the two choices. */

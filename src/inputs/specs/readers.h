@@ -6,6 +6,10 @@
 #include "schema.h"
 
 /* A specification, as text or as a tree that was parsed already. */
+/* Note of a cluster whose description has the key `network`. */
+#define HM_OLD_FABRIC                                                                              \
+    "the key network of a cluster is called fabric now; the old name is still read"
+
 struct hm_spec {
     const char *text; /* Text of the specification; borrowed, need not end with NUL. */
     size_t length;
@@ -14,6 +18,7 @@ struct hm_spec {
     struct hm_value *tree;
     const struct hm_override *overrides;
     size_t override_count;
+    bool is_cluster; /* The specification is a cluster, not a job with a cluster. */
     /* The specification is not trusted: it may not name files or ask for large graphs. */
     bool closed;
     bool timed; /* Runs give the times, so a job need not describe computing. */
@@ -25,9 +30,10 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                      struct hm_cluster **ret_cluster, struct hm_err *err);
 
-/* Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. */
+/* Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. The key
+ * `network` of a cluster, an old name, becomes `fabric`; *ret_old tells whether that happened. */
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
-                  struct hm_err *err);
+                  bool *ret_old, struct hm_err *err);
 /* Reads a whole file of at most HM_VALUE_BYTES; *ret_text is freed with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
@@ -55,6 +61,9 @@ int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct
 /* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. */
 int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
                         struct hm_slowness *slowness);
+/* Reads `measured` of a machine: figures that were measured on it. */
+int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
+                         struct hm_calibration *calibration);
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);

@@ -37,9 +37,9 @@ static int find_cluster(const struct hm_catalog *catalog, const char *machine, c
     int rc = hm_catalog_machine(catalog, machine, &cluster, err);
 
     if (rc == 0 && fabric) {
-        rc = hm_catalog_fabric(catalog, fabric, &cluster->network, err);
+        rc = hm_catalog_fabric(catalog, fabric, &cluster->fabric, err);
         /* The name is borrowed here and copied when the caller copies the cluster. */
-        cluster->fabric = fabric;
+        cluster->fabric_name = fabric;
     }
     if (rc)
         hm_cluster_free(cluster);

@@ -28,10 +28,10 @@ struct hm_source {
     char path[256];
     unsigned char *raw; /* Bytes of the file that are not decoded yet; owned. */
     size_t raw_at, raw_length;
-    bool started, raw_ended; /* The codec was chosen; the file has no further bytes. */
+    bool started, raw_ended; /* `started`: the codec was chosen; `raw_ended`: the file has ended. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* As in struct hm_unpack_step. */
+    bool between, ended; /* Same meaning as in struct hm_unpack_step. */
     uint64_t consumed, produced;
 };
 
@@ -103,7 +103,7 @@ const char *hm__source_codec(const struct hm_source *s)
     return s->codec ? s->codec->name : NULL;
 }
 
-/* Reads bytes of the file as they are; *ret_length is 0 at the end. */
+/* Reads bytes of the file without decoding them; *ret_length is 0 at the end. */
 static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)
 {

@@ -140,6 +140,16 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
                 : hm__yaml_parse(arena, text, length, source, ret_value, err);
 }
 
+bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new_key)
+{
+    if (!hm__value_get(map, old_key) || hm__value_get(map, new_key))
+        return false;
+    for (size_t i = 0; i < map->count; i++)
+        if (strcmp(map->keys[i], old_key) == 0)
+            map->keys[i] = new_key;
+    return true;
+}
+
 /* Adds an entry without a value to a map that is already in the arena. */
 static struct hm_value *add_entry(struct hm_arena *arena, struct hm_value *map, const char *key,
                                   struct hm_err *err)
@@ -159,14 +169,15 @@ fail:
 }
 
 /* Replaces a scalar by a map, because an override sets a key inside it. `cluster: x` is short for
- * {machine: x} and `network: x` for {name: x}; other scalars are dropped. */
+ * {machine: x}, `fabric: x` and `network: x` for {name: x}; other scalars are dropped. */
 static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const char *key,
                           struct hm_err *err)
 {
     struct hm_value name = *here;
-    const char *inner = strcmp(key, "cluster") == 0   ? "machine"
-                        : strcmp(key, "network") == 0 ? "name"
-                                                      : NULL;
+    const char *inner = strcmp(key, "cluster") == 0 ? "machine" : NULL;
+
+    if (strcmp(key, "network") == 0 || strcmp(key, "fabric") == 0)
+        inner = "name";
 
     *here = (struct hm_value){.kind = HM_VALUE_MAP, .line = name.line, .source = "set"};
     if (name.kind != HM_VALUE_SCALAR || !inner)

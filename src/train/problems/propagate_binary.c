@@ -63,10 +63,12 @@ struct binary_kernel {
     struct vertex *vertices; /* Products of own vertices, then of ghosts. */
     double *unary;           /* phi(1)/phi(0) of own vertices. */
     double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
-    /* Own vertices that are not tame, whose product might overflow or underflow. */
+    /* Own vertices of very high degree (wild vertices), whose product might overflow or
+     * underflow. */
     struct wild *wilds;
     size_t wild_count;
-    /* For each wild vertex, the messages into it as 2 * edge + end, in the order of the edges. */
+    /* For each wild vertex, the messages that it receives, in the order of the edges. A message is
+     * given as 2 * edge + end. */
     size_t *slots;
     int now; /* Index (0 or 1) of the current product in struct vertex. */
 };
