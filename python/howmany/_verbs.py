@@ -120,7 +120,6 @@ class Point(Record):
     mfu: transformers: model flop over the peak with 16 bits
     hfu: transformers: as mfu, with recomputation
     goodput: transformers: share of the time that failures leave
-    memory_limit_bytes: transformers: memory that a job may use
     layout: transformers: the layout
     memory: transformers: memory by part
     parts: transformers: the step by part
@@ -155,7 +154,6 @@ class Point(Record):
     mfu: Optional[float]
     hfu: Optional[float]
     goodput: Optional[float]
-    memory_limit_bytes: Optional[float]
     layout: Optional[Layout]
     memory: Optional[LayoutMemory]
     parts: Optional[LayoutParts]
@@ -642,6 +640,7 @@ class Fit(Answer):
     relative: times are relative to one worker
     unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
+    with_startup: runs used whose seconds include their start-up
     failed_count: runs that failed
     configuration_count: different configurations
     n_min: least n of the runs
@@ -665,6 +664,7 @@ class Fit(Answer):
     relative: bool
     unit: str
     run_count: float
+    with_startup: float
     failed_count: float
     configuration_count: float
     n_min: Optional[float]
@@ -1523,6 +1523,11 @@ def plan(
     on: Optional[Machines] = None,
     fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
+    batch: Optional[str] = None,
+    sequence: Optional[str] = None,
+    tokens: Optional[str] = None,
+    epochs: Optional[str] = None,
+    iterations: Optional[str] = None,
     scheme: Optional[Choices] = None,
     platform: Optional[Choices] = None,
     consistency: Optional[Choices] = None,
@@ -1563,6 +1568,11 @@ def plan(
         on: machines of the catalog, or cluster files, to run on; several are ranked
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
+        batch: samples of one iteration
+        sequence: tokens of a sequence
+        tokens: tokens of the whole job, such as 300B
+        epochs: passes over the data set
+        iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
             job's communication; several are ranked, 'all' ranks them all
