@@ -99,7 +99,7 @@ coverage:
 
 mutants:
 	@tools/setup test
-	@tools/run-mutants --write
+	@tools/run-mutants --longest 2 --sanitize --suites $(if $(SEED),--seed $(SEED)) --write
 
 dist:
 	@tools/make-dist

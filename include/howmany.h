@@ -144,12 +144,14 @@ struct hm_question {
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
                         max_n. Borrowed. */
     size_t n_count;
+    double certainty; /* Probability with which deadline and budget must be met, > 0 and at most
+                         0.99; NaN or 0: 0.9. */
 };
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \
         HM_GOAL_AUTO, HM_UNKNOWN, HM_UNKNOWN, 0, HM_UNKNOWN, 0, 0, 0, 0, false, NULL, NULL, 0,     \
-            HM_UNKNOWN, NULL, 0                                                                    \
+            HM_UNKNOWN, NULL, 0, HM_UNKNOWN                                                        \
     }
 
 /* Check every field. The error names the field, its value and the allowed range. */
@@ -192,6 +194,11 @@ struct hm_point {
     double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
                            are added when the batch of a worker does not fit in its memory; NaN: the
                            job has no network. */
+    double bound_s;     /* Seconds of one iteration that are not exceeded with the probability
+                           `certainty` of the question; time_s if the interval is unknown or the
+                           question has neither deadline nor budget. */
+    double meets;       /* Probability that the point meets deadline and budget; NaN: the question
+                           has neither, or the interval is unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -237,6 +244,24 @@ struct hm_rank {
     const char *why;       /* Reason why the candidate is not the best; NULL for the best. */
 };
 
+/* Kinds of alternatives. All meet the limits of the question. */
+enum hm_alternative_kind {
+    HM_ALTERNATIVE_CHEAPEST, /* The least cost. */
+    HM_ALTERNATIVE_BALANCED, /* The least sum of time and cost, both relative to the least. */
+    HM_ALTERNATIVE_FASTEST,  /* The fewest workers within `slack` of the least time. */
+    HM_ALTERNATIVES,
+};
+
+/* One alternative: a point and the machine that it belongs to. */
+struct hm_plan_alternative {
+    const char *machine; /* Name of the machine; NULL if the cluster has no name. */
+    double accelerators; /* Number of workers in one machine. */
+    bool gpus;           /* The workers of a machine are GPUs. */
+    double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
+    struct hm_way way;   /* The platform, if the question names platforms. */
+    struct hm_point point;
+};
+
 enum hm_status {
     HM_STATUS_OK,
     HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
@@ -273,8 +298,8 @@ struct hm_answer {
                             `faster` and `work` of the question; HM_NONE: there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
-    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; NaN if no
-                            limit is missed. */
+    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit, for a
+                            deadline or a budget at the time bound_s; NaN if no limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
                             "speedup", ...; NULL: none. */
     struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
@@ -283,9 +308,11 @@ struct hm_answer {
                                         which the goal is within 5 % of its best value; NaN:
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
-    double sure;      /* Probability that the best point is truly the best; NaN without a fit. */
-    double sure_near; /* Probability that the best point is within 5 % of the true optimum; NaN
-                         without a fit. */
+    double sure;      /* Probability that the recommended point is exactly the best; NaN without a
+                         fit. Like sure_near at most 0.99, 0.9 beyond the runs, and (k + 1) / (k + 2)
+                         with k runs. */
+    double sure_near; /* Probability that the recommended point is within `slack` of the true
+                         optimum; NaN without a fit. */
     size_t likely;    /* With a fit: index of the best point on the most likely curve. */
     double n_low, n_high; /* Interval of the best number of workers; NaN without a fit. */
     size_t *pareto;       /* Indices of the points that no other point beats in both time and cost,
@@ -323,11 +350,9 @@ struct hm_answer {
     double slack;       /* The slack that was used. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
                            there is no recommended point. */
-    size_t cheapest, balanced, fastest; /* Indices of three alternatives that meet the limits of the
-                                           question: the least cost, the least weighted sum of time
-                                           and cost (HM_GOAL_BALANCE with the library's weights),
-                                           and the recommended point of HM_GOAL_TIME; HM_NONE: no
-                                           price is known, or nothing meets the limits. */
+    struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,
+                                            indexed by enum hm_alternative_kind; NULL: no price is
+                                            known, or nothing meets the limits. */
     bool gpus;    /* The workers of a machine are GPUs, as far as its title says. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
                      with weak scaling; NaN: not given. */
@@ -339,6 +364,8 @@ struct hm_answer {
     double advised_run_s;   /* Seconds of each advised run. */
     double advised_within;  /* Half the width of the interval after these runs, relative to the
                                time; NaN: unknown. */
+    double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
+                               question has neither. */
     void *memory;           /* Owns all memory of this struct. */
 };
 

@@ -181,7 +181,7 @@ struct hm_g_parameter {
                          "c0". */
     double value; /* Value of the parameter. The value of a term is its coefficient: value * term
                      is added to ln(P - P*). */
-    double low, high; /* Interval of the value. */
+    double low, high; /* Interval of the value; NaN: unknown. */
 };
 
 /*
@@ -275,8 +275,7 @@ struct hm_convergence {
     const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
                                    struct hm_traces. */
     double best;                /* Least loss P* that can be reached. */
-    double best_low, best_high; /* Interval of the least loss P*; both ends equal `best` if P* was
-                                   given. */
+    double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
     double level; /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
@@ -411,11 +410,13 @@ struct hm_advise_question {
     double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
                            probability as in the fit of the loss curves. */
     double seed;        /* Seed of the random draws that give the intervals. */
+    double certainty;   /* Probability with which the target loss must be reached within within_s
+                           and the budget, at most 0.99; 0: 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
     {                                                                                              \
-        0, HM_UNKNOWN, 0, 0, HM_GOAL_AUTO, NULL, 0, NULL, 0, HM_UNKNOWN, false, 0, 0, 0            \
+        0, HM_UNKNOWN, 0, 0, HM_GOAL_AUTO, NULL, 0, NULL, 0, HM_UNKNOWN, false, 0, 0, 0, 0         \
     }
 
 /* Reason why a candidate is worse than the first one. */
@@ -505,11 +506,15 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with a probability of at least 0.5. */
-    double right;  /* Probability that the first candidate is the best. */
+    bool feasible; /* The first candidate reaches the target with the probability `certainty`, or,
+                      without limits, with one of at least 0.5. */
+    double right;  /* Probability that the first candidate is the best, at most 0.99, as the next
+                      two. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one. */
+    double certainty;       /* Probability with which limits had to be met; NaN: the question has no
+                               limits, or no target loss. */
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;

@@ -40,6 +40,8 @@ struct hm_column {
  * The column seconds (of one iteration) is required unless the table only lists configurations to
  * measure.
  */
+#define HM_TIMING_WHOLE "whole run" /* In a column `timing`: the seconds include the start-up. */
+
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
@@ -115,6 +117,17 @@ struct hm_fit_rule {
     double drift;        /* Relative spread that is added at twice the largest n of the runs. */
     double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
     double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
+    /*
+     * The relative noise of runs that is expected, and the number of runs that this expectation
+     * counts as; 0: the runs alone show their noise.
+     */
+    double noise, noise_weight;
+    /*
+     * The loss of efficiency at each doubling of n beyond the runs is expected to differ from that
+     * in the runs by weak_turn or strong_turn, depending on the scaling, plus turn_share times the
+     * latter. A turn of 0 means that nothing is expected.
+     */
+    double weak_turn, strong_turn, turn_share;
 };
 
 /* Returns the default rule. */
@@ -196,6 +209,7 @@ struct hm_fit {
     size_t run_count;      /* Number of runs that were used. */
     size_t failed;         /* Number of runs without a time, which were not used. */
     size_t configurations; /* Number of different configurations among the runs that were used. */
+    size_t with_startup;   /* Number of runs that were used whose seconds include the start-up. */
     struct hm_term *terms;
     size_t term_count;
     double noise;          /* Spread of single runs: relative, or in seconds if all runs have the
@@ -379,8 +393,10 @@ struct hm_recommend_question {
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
-    double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double seed;  /* Seed of the random draws that give the intervals. */
+    double level;     /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
+    double seed;      /* Seed of the random draws that give the intervals. */
+    double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
+                         means 0.9. */
 };
 
 /* One number of workers that was considered. */
@@ -396,6 +412,8 @@ struct hm_recommended {
                         recommended. */
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
+    double meets;    /* Probability of meeting the budget and the deadline; NaN: neither is given,
+                        or the interval is unknown. */
 };
 
 struct hm_recommendation {
@@ -407,9 +425,18 @@ struct hm_recommendation {
     struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
                                           last. */
     size_t candidate_count;
-    size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
-                           limits. */
-    double sure;        /* Probability that the first candidate is the best; NaN: unknown. */
+    size_t best;      /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
+                         limits. */
+    double sure;      /* Probability that the first candidate is exactly the best; NaN:
+                         unknown. */
+    double sure_near; /* Probability that the first candidate is within `slack` of the best; NaN:
+                         unknown. */
+    double slack;     /* Share by which a candidate near the best may be worse: 0.05. */
+    double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
+                             unknown. */
+    double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither
+                             is given. */
+    double deadline_s, budget; /* The limits of the question; NaN: not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
                            none. */
     size_t *rows;       /* Rows of the runs that the recommendation is based on. */

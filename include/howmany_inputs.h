@@ -352,12 +352,44 @@ struct hm_link {
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
 };
 
+/* Generation of a GPU, which decides which kernels libraries have for it. */
+enum hm_generation {
+    HM_GENERATION_UNKNOWN, /* Unknown, older or of another maker. */
+    HM_GENERATION_VOLTA,
+    HM_GENERATION_AMPERE,
+    HM_GENERATION_ADA,
+    HM_GENERATION_HOPPER,
+    HM_GENERATION_BLACKWELL, /* B200 and its relatives; not the cards for work stations. */
+    HM_GENERATION_COUNT
+};
+
+/* One figure for each number format of matrix products; 0 or NaN: not known. */
+struct hm_rates {
+    double fp64, fp32, tf32, bf16, fp16, fp8;
+};
+
+/*
+ * What was measured on a machine. The figures replace those of a data sheet and the assumptions
+ * about what software reaches. 0 or NaN: not measured.
+ */
+struct hm_calibration {
+    const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
+    double uncertainty;           /* Relative uncertainty of the figures, 0 to 1. */
+    struct hm_rates flops;        /* Flop/s that the largest matrix products of one worker reach. */
+    struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
+                                     the measured matrix products. */
+    double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double kernel_s;                     /* Seconds of one small kernel. */
+};
+
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
 struct hm_node {
+    enum hm_generation generation;
     double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
                                             and fp64; 0 or NaN: unknown. */
-    double flops_bf16, flops_tf32, flops_fp8; /* Peak flop/s in bf16, TF32 and fp8, dense; 0 or NaN:
-                                                 the worker has no such units. */
+    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
+                                      no such units. */
+    double flops_fp8, flops_fp4;   /* The same in fp8 and fp4. */
     double processors; /* Number of processors of one worker that share a matrix product:
                           multiprocessors of a GPU. If it is known, training steps of networks
                           with layers are modelled by their operations; 0 or NaN: unknown. */
@@ -377,6 +409,7 @@ struct hm_node {
     double accelerators;                 /* Number of workers in one machine: whole, 1 to 1024. */
     struct hm_link link;                 /* Link between the workers of one machine. */
     double price_per_s; /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
+    struct hm_calibration measured; /* Figures that were measured on this machine. */
 };
 
 /*
@@ -443,11 +476,12 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* The bits of a parameter decide: 64 is fp64; 32 is TF32 if the machine has it,
-                     else fp32; 16 is bf16 if the machine has it, else fp16. */
+    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is mixed precision (bf16, else fp16)
+                     where the machine has matrix units for it, else fp32; 16 is bf16 where the
+                     machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
-    HM_MATH_TF32,
+    HM_MATH_TF32, /* TF32 where the machine has it, else fp32. */
     HM_MATH_BF16,
     HM_MATH_FP16,
     HM_MATH_FP8,
@@ -513,9 +547,10 @@ struct hm_expect {
  * valid while the job is used, and hm_job_free does not free it.
  */
 struct hm_job {
-    const char *name;                 /* Name of the job; may be NULL. */
-    const char *description;          /* Description for human readers; may be NULL. */
-    const char *source;               /* File that the job was read from; may be NULL. */
+    const char *name;        /* Name of the job; may be NULL. */
+    const char *description; /* Description for human readers; may be NULL. */
+    const char *source;      /* File that the job was read from; may be NULL. */
+    const char *note;        /* Sentence about values that were assumed for the job; NULL: none. */
     struct hm_formula *compute;       /* Formula of the seconds that each worker computes in one
                                          iteration; NULL: computed from the network or the graph. */
     struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;

@@ -4,11 +4,18 @@
  * and each network of the largest source in turn, is left out, the constants are chosen on the
  * rest, and the left-out rows are predicted.
  *
- *     fit-step [report | fit | cross] [PASSES]
+ *     fit-step [report | fit | cross] [PASSES] [SOURCE]
  *
- * report prints the errors of the current constants, fit prints better constants, and cross prints
- * the errors on rows that were left out. The loss is the mean over groups (source and network) of
- * the mean of |ln(predicted/measured)|, so that large tables do not outweigh small ones.
+ * report prints the errors of the current constants, fit prints better constants. cross prints the
+ * number of each row of data/steps.csv and the seconds predicted when its source was left out, for
+ * the sources whose names begin with SOURCE; sorted by number they are the column held_out_s:
+ *
+ *     fit-step cross 6 | sort -n | cut -d' ' -f2 > held-out
+ *     (head -1 data/steps.csv; sed 1d data/steps.csv | sed 's/[^,]*$//' | paste -d '' - held-out)
+ *
+ * Rows with a platform are not fitted: no constant describes platforms. The loss is the mean over
+ * groups (source and network) of the mean of |ln(predicted/measured)|, so that large tables do not
+ * outweigh small ones.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +44,7 @@ struct fit_row {
     const struct hm_measured_step *step;
     const struct hm_measured_collective *collective;
     int group;
-    bool out;
+    bool out, platform;
     double error; /* The error is ln(predicted / measured). */
 };
 
@@ -72,7 +79,7 @@ static void row_predict(struct fit_row *r, const struct hm_constants *k)
     if (r->collective) {
         const struct hm_measured_collective *c = r->collective;
         r->error = log(hm__predict_allreduce(c->cluster, c->n, c->bytes, k) / c->seconds);
-    } else if (hm__predict_step(r->step->job, r->step->n, k, &p, &err) == 0) {
+    } else if (hm__predict_step(r->step->job, &r->step->way, r->step->n, k, &p, &err) == 0) {
         r->error = log(p.time_s / r->step->seconds);
     } else {
         fprintf(stderr, "fit-step: %s\n", err.message);
@@ -87,7 +94,7 @@ static double loss(const struct hm_constants *k)
     int counts[GROUPS] = {0}, used = 0;
 
     for (size_t i = 0; i < row_count; i++) {
-        if (rows[i].out)
+        if (rows[i].out || rows[i].platform)
             continue;
         row_predict(&rows[i], k);
         /* Errors are limited, so that a few rows that no constants explain do not dominate the
@@ -203,45 +210,43 @@ static void report(bool details)
         }
 }
 
-/* Leaves out, one after another, each source with fewer than half of the rows, and each network of
- * the other sources. */
-static void cross(int passes)
+/* Whether row b is left out together with row a: the same source, or the same network if both are
+ * of the H200, which has too many rows to be left out at once. */
+static bool left_out_with(const struct fit_row *a, const struct fit_row *b)
 {
-    static double kept[ROWS];
-    bool done[ROWS] = {0};
+    bool whole = strncmp(row_source(a), "h200", 4) != 0;
 
-    for (size_t i = 0; i < row_count; i++) {
-        if (done[i])
+    if (whole)
+        return strcmp(row_source(a), row_source(b)) == 0;
+    return b->step && strncmp(row_source(b), "h200", 4) == 0 &&
+           strcmp(a->step->network, b->step->network) == 0;
+}
+
+/* Leaves out each source in turn, chooses constants on the other rows, and predicts its rows. */
+static void cross(int passes, const char *prefix)
+{
+    static bool done[ROWS];
+
+    for (size_t i = 0; i < row_count && rows[i].step; i++) {
+        if (done[i] || strncmp(row_source(&rows[i]), prefix, strlen(prefix)) != 0)
             continue;
-        bool whole = strncmp(row_source(&rows[i]), "h200", 4) != 0;
-        size_t count = 0;
-        for (size_t k = 0; k < row_count; k++) {
-            const struct fit_row *a = &rows[i], *b = &rows[k];
-            bool same = whole ? strcmp(row_source(a), row_source(b)) == 0
-                              : b->step && strncmp(row_source(b), "h200", 4) == 0 &&
-                                    strcmp(a->step->network, b->step->network) == 0;
-            rows[k].out = same;
-            count += same;
-        }
+        for (size_t k = 0; k < row_count; k++)
+            rows[k].out = left_out_with(&rows[i], &rows[k]);
         struct hm_constants k = hm__constants;
         /* The current constants were chosen from all rows, so the search starts at other values. */
-        for (size_t j = 0; j < CONSTANTS; j++) {
+        for (size_t j = 0; j < CONSTANTS && !rows[i].platform; j++) {
             double moved = *constant_at(&k, j) * (j % 2 ? 1.25 : 0.8);
             *constant_at(&k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);
         }
-        descend(&k, passes, false);
+        if (!rows[i].platform)
+            descend(&k, passes, false);
         for (size_t j = 0; j < row_count; j++)
-            if (rows[j].out) {
+            if (rows[j].out && rows[j].step) {
                 row_predict(&rows[j], &k);
-                kept[j] = rows[j].error;
+                printf("%zu %.5g\n", j + 1, rows[j].step->seconds * exp(rows[j].error));
                 done[j] = true;
             }
-        fprintf(stderr, "left out %s %s: %zu rows\n", row_source(&rows[i]),
-                whole ? "" : rows[i].step->network, count);
-    }
-    for (size_t i = 0; i < row_count; i++) {
-        rows[i].out = false;
-        rows[i].error = kept[i];
+        fflush(stdout);
     }
 }
 
@@ -261,8 +266,10 @@ int main(int argc, char **argv)
         return 1;
     }
     for (size_t i = 0; i < steps.count && row_count < ROWS; i++)
-        rows[row_count++] = (struct fit_row){
-            .step = &steps.rows[i], .group = group_of(steps.rows[i].source, steps.rows[i].network)};
+        rows[row_count++] =
+            (struct fit_row){.step = &steps.rows[i],
+                             .group = group_of(steps.rows[i].source, steps.rows[i].network),
+                             .platform = steps.rows[i].way.platform != HM_PLATFORM_JOB};
     for (size_t i = 0; i < collectives.count && row_count < ROWS; i++)
         rows[row_count++] =
             (struct fit_row){.collective = &collectives.rows[i],
@@ -272,20 +279,12 @@ int main(int argc, char **argv)
         descend(&k, passes, true);
         for (size_t i = 0; i < CONSTANTS; i++)
             printf("%s %.4g\n", constants[i].name, *constant_at(&k, i));
-    } else if (strcmp(what, "cross") == 0) {
-        cross(passes);
     }
-    if (strcmp(what, "cross") != 0)
+    if (strcmp(what, "cross") == 0) {
+        cross(passes, argc > 3 ? argv[3] : "");
+    } else {
         printf("loss %.4f\n", loss(&k));
-    report(true);
-    for (size_t i = 0; argc > 3 && i < row_count; i++) {
-        if (rows[i].step)
-            printf("%s,%s,%s,%g,%g,%s,%.5g,%.3f\n", rows[i].step->source, rows[i].step->network,
-                   rows[i].step->machine, rows[i].step->n, rows[i].step->batch,
-                   rows[i].step->precision, rows[i].step->seconds, exp(rows[i].error));
-        else
-            printf("%s,%g,%g,%.3f\n", rows[i].collective->source, rows[i].collective->n,
-                   rows[i].collective->bytes, exp(rows[i].error));
+        report(true);
     }
     hm__measured_steps_release(&steps);
     hm__measured_collectives_release(&collectives);

@@ -37,6 +37,11 @@ void hm_mpi_abort(int code)
     _Exit(code);
 }
 
+int hm_mpi_node(struct hm_comm *comm)
+{
+    return comm->rank;
+}
+
 bool hm_mpi_is_simulated(void)
 {
     return false;

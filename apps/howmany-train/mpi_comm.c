@@ -363,6 +363,17 @@ int hm_mpi_begin(struct hm_comm *comm)
     return 0;
 }
 
+int hm_mpi_node(struct hm_comm *comm)
+{
+    MPI_Comm node;
+    int lowest = comm->rank;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, node);
+    MPI_Comm_free(&node);
+    return lowest;
+}
+
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
 {
     *ret_part = (struct hm_comm){.ops = comm->ops, .rank = comm->rank, .size = count};

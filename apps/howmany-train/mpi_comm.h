@@ -25,6 +25,9 @@ void hm_mpi_end(struct hm_comm *comm);
 _Noreturn void hm_mpi_abort(int code);
 /* Name and version of the MPI library, for the trace: "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
+/* Returns the lowest rank that can share memory with this rank, so that equal numbers mean one
+ * node. Collective over all ranks. */
+int hm_mpi_node(struct hm_comm *comm);
 /* Whether the ranks are simulated, with virtual time. */
 bool hm_mpi_is_simulated(void);
 

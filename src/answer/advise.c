@@ -12,6 +12,7 @@
 
 #include "advise_parts.h"
 #include "budget.h"
+#include "chance.h"
 #include "checks.h"
 #include "err.h"
 #include "runner.h"
@@ -20,8 +21,17 @@
 
 enum { CANDIDATES_MAX = 4096 };
 
-/* A candidate counts as reaching the goal if it reaches it with at least this probability. */
+/*
+ * Without a limit of time or money, a candidate counts as reaching the goal if it reaches it with
+ * at least this probability.
+ */
 static const double LIKELY = 0.5;
+
+/* Probability with which a candidate must reach the goal. */
+static double advice_threshold(const struct hm_advice *advice)
+{
+    return isnan(advice->certainty) ? LIKELY : advice->certainty;
+}
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
@@ -37,6 +47,9 @@ static int advise_question_check(const struct hm_advise_question *q, const struc
                             "loss, within, budget and switch_cost must be finite and 0 or more");
     if (!(q->level >= 0 && q->level < 1))
         return hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", q->level);
+    if (!(q->certainty >= 0 && q->certainty <= HM_CHANCE_MOST))
+        return hm__fail(err, HM_E_RANGE, "certainty: %g is not from 0 to %g", q->certainty,
+                        HM_CHANCE_MOST);
     if (q->loss > 0 && isfinite(q->reach))
         return hm__fail(err, HM_E_CONFLICT,
                         "loss and reach are both given: give a distance from P* or a loss");
@@ -343,9 +356,9 @@ static void candidate_init(const struct hm_advising *a, const struct hm_runner *
  * then the others, by their probability of reaching the goal.
  */
 static bool candidate_is_before(const struct hm_candidate *x, double x_expected,
-                                const struct hm_candidate *y, double y_expected)
+                                const struct hm_candidate *y, double y_expected, double threshold)
 {
-    bool x_there = x->reaches >= LIKELY, y_there = y->reaches >= LIKELY;
+    bool x_there = x->reaches >= threshold, y_there = y->reaches >= threshold;
 
     if (x_there != y_there)
         return x_there;
@@ -357,13 +370,14 @@ static bool candidate_is_before(const struct hm_candidate *x, double x_expected,
 static void advising_rank(struct hm_advising *a)
 {
     struct hm_candidate *list = a->advice->candidates;
+    const double threshold = advice_threshold(a->advice);
 
     for (size_t k = 0; k < a->count; k++) {
         struct hm_candidate own = {0};
         size_t at = k;
         candidate_init(a, &a->runners[k], &own);
         for (; at > 0 && candidate_is_before(&own, a->runners[k].expected, &list[at - 1],
-                                             a->runners[a->order[at - 1]].expected);
+                                             a->runners[a->order[at - 1]].expected, threshold);
              at--) {
             list[at] = list[at - 1];
             a->order[at] = a->order[at - 1];
@@ -372,7 +386,7 @@ static void advising_rank(struct hm_advising *a)
         a->order[at] = k;
     }
     a->advice->candidate_count = a->count;
-    a->advice->feasible = list[0].reaches >= LIKELY;
+    a->advice->feasible = list[0].reaches >= threshold;
 }
 
 static enum hm_advise_why candidate_why(const struct hm_advising *a, const struct hm_candidate *c)
@@ -385,7 +399,7 @@ static enum hm_advise_why candidate_why(const struct hm_advising *a, const struc
         return HM_WHY_BEST;
     if (!a->for_loss)
         return HM_WHY_LOSS;
-    if (c->reaches < LIKELY && a->advice->feasible)
+    if (c->reaches < advice_threshold(a->advice) && a->advice->feasible)
         return isfinite(c->time_s) ? HM_WHY_LIMIT : HM_WHY_NEVER;
     if (!isfinite(c->time_s))
         return HM_WHY_NEVER;
@@ -430,7 +444,9 @@ static void advising_count_best(struct hm_advising *a)
         if (a->runners[a->order[best]].g == first->g)
             out->right_algorithm += 1.0 / HM_G_DRAWS;
     }
-    out->right = out->candidates[0].probability;
+    out->right = fmin(out->candidates[0].probability, HM_CHANCE_MOST);
+    out->near = fmin(out->near, HM_CHANCE_MOST);
+    out->right_algorithm = fmin(out->right_algorithm, HM_CHANCE_MOST);
 }
 
 /* ---- advice ---------------------------------------------------------------------------------- */
@@ -532,7 +548,10 @@ static struct hm_advice *advice_begin(const struct hm_convergence *c,
                               .within_s = q->within_s > 0 ? q->within_s : NAN,
                               .budget = q->budget > 0 ? q->budget : NAN,
                               .goal = q->goal == HM_GOAL_COST ? HM_GOAL_COST : HM_GOAL_TIME,
-                              .level = q->level > 0 ? q->level : c->level};
+                              .level = q->level > 0 ? q->level : c->level,
+                              .certainty = NAN};
+    if (!isnan(out->loss) && (q->within_s > 0 || q->budget > 0))
+        out->certainty = hm__certainty_or_default(q->certainty);
     return out;
 }
 

@@ -12,12 +12,18 @@
 #include "err.h"
 #include "search.h"
 
+/* Factor by which the time that is kept with the asked probability exceeds the expected time. */
+static double point_late(const struct hm_point *p)
+{
+    return p->bound_s > 0 ? p->bound_s / p->time_s : 1;
+}
+
 bool hm__search_allows(const struct hm_search *s, const struct hm_point *p)
 {
     const struct hm_question *q = s->question;
 
-    return p->fits && (q->deadline_s == 0 || p->total_s <= q->deadline_s) &&
-           (isnan(q->budget) || p->cost <= q->budget);
+    return p->fits && (q->deadline_s == 0 || p->total_s * point_late(p) <= q->deadline_s) &&
+           (isnan(q->budget) || p->cost * point_late(p) <= q->budget);
 }
 
 double hm__search_value(const struct hm_search *s, const struct hm_point *p)
@@ -89,7 +95,8 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 static const double NOTHING_OVER = 1e100;
 
 /*
- * Largest ratio of time to deadline or of cost to budget; at most 1 if the point meets both limits.
+ * Largest ratio of time to deadline or of cost to budget, both as they are kept with the asked
+ * probability; at most 1 if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -97,9 +104,10 @@ static double point_excess(const struct hm_search *s, const struct hm_point *p)
     double over = 0;
 
     if (q->deadline_s > 0)
-        over = p->total_s / q->deadline_s;
+        over = p->total_s * point_late(p) / q->deadline_s;
     if (q->budget >= 0)
-        over = fmax(over, q->budget > 0 ? p->cost / q->budget : p->cost * NOTHING_OVER);
+        over = fmax(over,
+                    q->budget > 0 ? p->cost * point_late(p) / q->budget : p->cost * NOTHING_OVER);
     return over;
 }
 
@@ -234,8 +242,7 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
 }
 
 /* Sets the recommended point, and its machine-hours relative to those of the knee. */
-static void answer_recommend(struct hm_answer *a, const struct hm_search *s,
-                             const struct hm_curve *c)
+void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
     a->recommended = hm__curve_recommended(s, c, a->best);
     a->slack = hm__search_slack(s);
@@ -246,37 +253,6 @@ static void answer_recommend(struct hm_answer *a, const struct hm_search *s,
     if (a->knee != HM_NONE)
         a->knee_hours =
             p->nodes * p->total_s / (c->points[a->knee].nodes * c->points[a->knee].total_s);
-}
-
-/* Finds the three alternatives: cheapest, balanced and fastest. */
-static void answer_find_alternatives(struct hm_answer *a, const struct hm_search *s,
-                                     const struct hm_curve *c)
-{
-    struct hm_search by = *s;
-    double time_s = INFINITY, expense = INFINITY;
-
-    a->cheapest = a->balanced = a->fastest = HM_NONE;
-    if (!(s->cluster && s->cluster->node.price_per_s > 0) || a->best == HM_NONE)
-        return;
-    by.goal = HM_GOAL_COST;
-    a->cheapest = hm__curve_best(&by, c);
-    by.goal = HM_GOAL_TIME;
-    a->fastest = hm__curve_recommended(&by, c, hm__curve_best(&by, c));
-    hm__curve_least(s, c, &time_s, &expense);
-    by.goal = HM_GOAL_BALANCE;
-    by.alpha = 1 / fmax(time_s, 1e-300);
-    by.beta = 1 / fmax(expense, 1e-300);
-    a->balanced = hm__curve_best(&by, c);
-    /* The points ascend by n. The balanced choice must not have more workers than the fastest
-     * one. */
-    if (a->fastest != HM_NONE && a->balanced != HM_NONE && a->balanced > a->fastest)
-        a->balanced = a->fastest;
-}
-
-void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
-{
-    answer_recommend(a, s, c);
-    answer_find_alternatives(a, s, c);
 }
 
 /* Whether every worker gets at least one sample. Memory is not considered here. */

@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "chance.h"
 #include "err.h"
 #include "search.h"
 #include "way_time.h"
@@ -198,6 +199,8 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
         rc = point_check(s, &curve->reference, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = point_check(s, &curve->points[i], err);
+    if (rc == 0)
+        rc = hm__curve_bounds(curve, s, model, err);
     if (rc)
         hm__curve_release(curve);
     return rc;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "chance.h"
 #include "err.h"
 #include "fit.h"
 #include "search.h"
@@ -69,14 +70,11 @@ struct draw_tally {
     double played; /* Number of draws of the fit that were evaluated. */
     /*
      * Number of draws of the fit in which the chosen point is the best, and number in which its
-     * value is within 5 % of the best.
+     * value is within the slack of the best.
      */
     double best, near;
-    double count; /* Number of draws of the fit in which at least one point meets the limits. */
-    /*
-     * Best n of each draw of the fit in which at least one point meets the limits; `count` values.
-     */
-    double *chosen;
+    size_t count;   /* Number of values of `chosen`. */
+    double *chosen; /* Best n of each evaluated draw of the fit. */
 };
 
 /* Recomputes the curve with the times that one draw of the fit gives. */
@@ -95,11 +93,11 @@ static void curve_apply_draw(const struct hm_search *s, const double *x, size_t 
 
 /*
  * Loss from choosing a point of a curve: (value - least value) / least value, at most 1. It is 1 if
- * the point does not meet deadline, budget or memory.
+ * the point may not be chosen.
  */
 static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {
-    if (!hm__search_allows(s, p))
+    if (!p->fits)
         return 1;
     return fmin(hm__search_value(s, p) / fmax(least, 1e-300) - 1, 1);
 }
@@ -108,8 +106,8 @@ static void draw_tally_add(struct draw_tally *t, const struct hm_search *s,
                            const struct hm_curve *curve, size_t choice, size_t best, double least)
 {
     t->best += best == choice;
-    t->near += point_loss(s, &curve->points[choice], least) <= 0.05;
-    t->chosen[(size_t)t->count++] = curve->points[best].n;
+    t->near += point_loss(s, &curve->points[choice], least) <= hm__search_slack(s) * (1 + 1e-12);
+    t->chosen[t->count++] = curve->points[best].n;
 }
 
 /* Largest number of evaluated points, summed over all draws of the fit. */
@@ -158,20 +156,47 @@ static size_t curve_least_loss(const struct hm_search *s, const struct hm_curve 
     return best;
 }
 
-static void answer_set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
-                                 double *times)
+static void draws_range(double *times, size_t count, double level, double *ret_low,
+                        double *ret_high)
 {
-    const size_t draws = hm__fit_draw_count(fit);
+    *ret_low = hm__quantile(times, count, (1 - level) / 2);
+    *ret_high = hm__quantile(times, count, (1 + level) / 2);
+}
 
-    for (size_t i = 0; i < a->point_count; i++) {
-        if (hm__budget_spent("max_n"))
-            break;
-        struct hm_point *p = &a->points[i];
-        for (size_t d = 0; d < draws; d++)
-            times[d] = hm__fit_run_seconds(fit, x, a->point_count + 1, i, d);
-        p->low_s = fmin(hm__quantile(times, draws, (1 - fit->level) / 2), p->time_s);
-        p->high_s = fmax(hm__quantile(times, draws, (1 + fit->level) / 2), p->time_s);
+int hm__search_fit_intervals(const struct hm_search *s, const struct hm_model *model,
+                             struct hm_point *points, size_t count, double *ret_level,
+                             struct hm_err *err)
+{
+    const struct hm_fit *fit = s->question->fit;
+    const size_t draws = hm__fit_draw_count(fit);
+    double *x = NULL, *times, low, high;
+
+    *ret_level = NAN;
+    if (draws == 0)
+        return 0;
+    int rc = points_terms(s, model, points, count, &x, err);
+    if (rc)
+        return rc;
+    if (!(times = hm__calloc(2 * draws, sizeof(*times))))
+        rc = hm__fail_nomem(err);
+    for (size_t i = 0; rc == 0 && i < count && !hm__budget_spent("max_n"); i++) {
+        struct hm_point *p = &points[i];
+        /* The times of a changed job differ from those of the fit by this factor. */
+        double changed = p->time_s / hm__fit_seconds(fit, x, count, i, HM_NONE);
+        for (size_t d = 0; d < draws; d++) {
+            times[d] = changed * hm__fit_run_seconds(fit, x, count, i, d);
+            times[draws + d] = changed * hm__fit_seconds(fit, x, count, i, d);
+        }
+        /* As in hm_fit_predict, the interval of a run includes that of the mean. */
+        draws_range(times, draws, fit->level, &p->low_s, &p->high_s);
+        draws_range(times + draws, draws, fit->level, &low, &high);
+        p->low_s = fmin(fmin(p->low_s, low), p->time_s);
+        p->high_s = fmax(fmax(p->high_s, high), p->time_s);
     }
+    *ret_level = fit->level;
+    hm__free(x);
+    hm__free(times);
+    return rc;
 }
 
 static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
@@ -179,32 +204,42 @@ static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
 {
     if (t->count == 0)
         return;
-    a->sure = t->best / t->played;
-    a->sure_near = t->near / t->played;
-    a->level = fit->level;
-    a->n_low = hm__quantile(t->chosen, (size_t)t->count, (1 - fit->level) / 2);
-    a->n_high = hm__quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
+    bool beyond = a->points[a->recommended].n > fit->n_max;
+    double most = hm__chance_most(fit->run_count, beyond);
+    a->sure = fmin(t->best / t->played, most);
+    a->sure_near = fmin(t->near / t->played, most);
+    a->n_low = hm__quantile(t->chosen, t->count, (1 - fit->level) / 2);
+    a->n_high = hm__quantile(t->chosen, t->count, (1 + fit->level) / 2);
 }
 
 /*
  * Chooses the point with the smallest mean loss over the draws of the fit, and counts the draws in
- * which it is best.
+ * which the point that is recommended then is the best or within the slack of the best. Which
+ * points meet the limits is the same in all draws: those that meet them with the asked probability.
  */
 static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
                                   const struct hm_curve *curve, struct hm_curve *scratch,
                                   struct draw_tally *t, struct hm_err *err)
 {
     double *losses = hm__calloc(curve->count, sizeof(*losses));
+    struct hm_question unlimited = *s->question;
+    struct hm_search by = *s;
 
     if (!losses)
         return hm__fail_nomem(err);
+    unlimited.deadline_s = 0;
+    unlimited.budget = NAN;
+    by.question = &unlimited;
+    for (size_t i = 0; i < curve->count; i++)
+        scratch->points[i].fits = hm__search_allows(s, &curve->points[i]);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
-        draws_evaluate(s, x, scratch, HM_NONE, losses, t);
+        draws_evaluate(&by, x, scratch, HM_NONE, losses, t);
         a->likely = a->best;
         a->best = curve_least_loss(s, curve, losses);
         hm__answer_plateau(a, s, curve);
+        a->recommended = hm__curve_recommended(s, curve, a->best);
         t->played = 0;
-        draws_evaluate(s, x, scratch, a->best, losses, t);
+        draws_evaluate(&by, x, scratch, a->recommended, losses, t);
     }
     hm__free(losses);
     return 0;
@@ -234,24 +269,23 @@ int hm__answer_certainty(struct hm_answer *a, const struct hm_search *s,
     const size_t draws = fit ? hm__fit_draw_count(fit) : 0;
     struct hm_curve scratch = {0};
     struct draw_tally t = {0};
-    double *x = NULL, *times = NULL;
+    double *x = NULL;
 
     if (draws == 0)
         return 0;
-    int rc = curve_copy(curve, &scratch, err);
+    int rc = hm__search_fit_intervals(s, model, a->points, a->point_count, &a->level, err);
+    if (rc == 0)
+        rc = curve_copy(curve, &scratch, err);
     if (rc == 0)
         rc = points_terms(s, model, scratch.points, curve->count + 1, &x, err);
-    if (rc == 0 && (!(times = hm__calloc(draws, sizeof(*times))) ||
-                    !(t.chosen = hm__calloc(draws, sizeof(*t.chosen)))))
+    if (rc == 0 && !(t.chosen = hm__calloc(draws, sizeof(*t.chosen))))
         rc = hm__fail_nomem(err);
     if (rc == 0) {
-        answer_set_intervals(a, fit, x, times);
         rc = answer_choose_by_draws(a, s, x, curve, &scratch, &t, err);
         answer_set_certainty(a, fit, &t);
     }
     hm__curve_release(&scratch);
     hm__free(x);
-    hm__free(times);
     hm__free(t.chosen);
     return rc;
 }

@@ -125,6 +125,7 @@ struct large_machine {
     struct hm_large_case situation;
     struct hm_large_tops *tops; /* Best layouts for each n, `count` elements; owned. */
     size_t count;
+    bool gpus; /* The workers are called GPUs. */
 };
 
 static int machine_init(struct large_machine *m, const struct hm_large_job *job,
@@ -135,6 +136,7 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
 
     if (rc)
         return rc;
+    m->gpus = hm__cluster_has_gpus(cluster);
     m->work = job->work;
     if ((int)m->work.attention == HM_ATTENTION_AUTO)
         m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
@@ -148,56 +150,11 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
     return 0;
 }
 
-/* Whether a point fits in memory and meets the deadline and the budget, so that it may be
- * recommended. */
-static bool is_allowed(const struct hm_large_choice *c, const struct hm_large_question *q)
-{
-    return c->fits && !(c->total_s > q->deadline_s) && !(c->cost > q->budget);
-}
-
-/* Returns the value to minimise: the cost if there are a deadline and a price, otherwise the time
- * of a step. */
-static double goal_of(const struct hm_large_choice *c, const struct hm_large_question *q)
-{
-    return q->deadline_s > 0 && !isnan(c->cost) ? c->cost : c->step.time_s;
-}
-
-/* Chooses the recommended point: the smallest n whose value exceeds the best by at most the
- * slack. */
-static void choose_point(struct hm_large_answer *a, const struct hm_large_question *q)
-{
-    double best = INFINITY, fastest = INFINITY;
-
-    a->feasible = false;
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        if (c->fits && c->step.time_s < fastest) {
-            fastest = c->step.time_s;
-            a->fastest = i;
-        }
-        if (is_allowed(c, q))
-            best = fmin(best, goal_of(c, q));
-    }
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        if (is_allowed(c, q) && goal_of(c, q) <= (1 + a->slack) * best &&
-            (!a->feasible || c->n < a->points[a->best].n)) {
-            a->best = i;
-            a->feasible = true;
-        }
-    }
-    /* If no point is allowed, the largest n is shown, because it needs the least memory and
-     * time. */
-    for (size_t i = 0; !a->feasible && i < a->point_count; i++)
-        if (a->points[i].fits >= a->points[a->best].fits)
-            a->best = i;
-}
-
 /* Adds other layouts at the recommended n whose time is at most 5 % above the recommended one. */
 static void add_runners(struct hm_large_answer *a, const struct large_machine *machines,
                         const struct hm_large_job *job)
 {
-    const struct hm_large_choice *best = &a->points[a->best];
+    const struct hm_large_choice *best = &a->points[a->recommended];
     const struct large_machine *m = &machines[best->machine];
 
     for (size_t i = 0; i < m->count; i++)
@@ -235,7 +192,7 @@ static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
 static void add_hints(struct hm_large_answer *a, const struct large_machine *machines,
                       const struct hm_large_job *job)
 {
-    const struct hm_large_choice *best = &a->points[a->best];
+    const struct hm_large_choice *best = &a->points[a->recommended];
     const struct large_machine *m = &machines[best->machine];
     struct hm_large_job changed = *job;
 
@@ -273,6 +230,8 @@ static void add_points(struct hm_large_answer *a, const struct large_machine *m,
         if (!(c.n > 0))
             continue;
         c.machine = index;
+        c.per_node = m->device.per_node;
+        c.gpus = m->gpus;
         finish_choice(&m->situation, job, &c);
         a->points[a->point_count++] = c;
     }
@@ -335,7 +294,7 @@ static int plan_machines(const struct hm_large_job *job, const struct hm_large_q
     }
     if (a->point_count == 0)
         return fail_no_layout(job, machines[0].tops[0].n, err);
-    choose_point(a, q);
+    hm__large_choose(a, q);
     add_runners(a, machines, job);
     add_hints(a, machines, job);
     return 0;
@@ -362,6 +321,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
     if (rc == 0) {
         a->job = job->name;
+        a->note = job->note;
         a->network = large->network.name;
         a->parameters = hm__large_parameters(&large->network);
         a->active = hm__large_active(&large->network);

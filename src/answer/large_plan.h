@@ -11,6 +11,8 @@ struct hm_large_question {
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* The job must end within this time; then the cost is minimised. */
     double budget;     /* Largest cost of the job. */
+    double certainty;  /* Probability with which deadline and budget must be met. */
+    enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
     double slack; /* The smallest n whose time is within this share of the best is recommended. */
 };
 
@@ -19,6 +21,9 @@ struct hm_large_question {
 int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const struct hm_large_question *question,
                    struct hm_large_answer **ret_answer, struct hm_err *err);
+
+/* Choose the best, the recommended and the alternative points of an answer (large_choose.c). */
+void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_question *question);
 
 /* The best layouts for one number of workers n. */
 enum { HM_LARGE_TOP = 8 };

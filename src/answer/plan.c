@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alternatives.h"
 #include "budget.h"
+#include "chance.h"
 #include "checks.h"
 #include "err.h"
 #include "model_step.h"
@@ -41,6 +43,7 @@ struct candidate {
      */
     struct hm_model *model;
     struct hm_curve curve;
+    struct hm_trades trades; /* Times and costs of its points, for the alternatives; owned. */
 };
 
 struct plan_work {
@@ -118,6 +121,9 @@ static int candidate_evaluate(struct candidate *c, struct hm_err *err)
     c->feasible = best != HM_NONE;
     if (!c->feasible)
         return candidate_find_miss(c, err);
+    rc = hm__trades_init(&c->trades, &c->search, &c->curve, err);
+    if (rc)
+        return rc;
     c->best = c->curve.points[hm__curve_recommended(&c->search, &c->curve, best)];
     c->value = hm__search_value(&c->search, &c->curve.points[best]);
     return 0;
@@ -425,10 +431,13 @@ static int plan_evaluate(struct plan_work *p, struct hm_err *err)
             break;
         size_t pick = group_pick(p, from, to);
         struct candidate chosen = p->candidates[pick];
-        /* The curve and its model now belong to `chosen`. */
+        /* The curve, its model and the trades now belong to `chosen`. */
         p->candidates[pick].model = NULL;
-        for (size_t i = from; i < to; i++)
+        p->candidates[pick].trades = (struct hm_trades){0};
+        for (size_t i = from; i < to; i++) {
             candidate_release(&p->candidates[i]);
+            hm__trades_release(&p->candidates[i].trades);
+        }
         p->candidates[kept] = chosen;
         if (kept > 0 && compare_candidates(&p->candidates[kept], &p->candidates[best]) > 0) {
             candidate_release(&p->candidates[kept]);
@@ -518,6 +527,53 @@ static int fill_ranking(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
+/* Copies one alternative into the answer; evaluates its curve again if it was released. */
+static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t index,
+                            struct hm_plan_alternative *ret, struct hm_err *err)
+{
+    const struct hm_cluster *cluster = c->search.cluster;
+    int rc = candidate_curve(c, err);
+
+    if (rc)
+        return rc;
+    *ret = (struct hm_plan_alternative){
+        .machine = answer_copy_text(a, cluster->name),
+        .accelerators = cluster->node.accelerators,
+        .gpus = hm__cluster_has_gpus(cluster),
+        .memory_bytes = cluster->node.memory_bytes > 0 ? cluster->node.memory_bytes : NAN,
+        .way = hm__way_at(&c->search.way, &c->curve.points[index]),
+        .point = c->curve.points[index]};
+    if (!c->search.question->fit) {
+        double level = hm__sheet_intervals(&c->search, &ret->point, 1);
+        ret->point.meets = hm__point_chance(&c->search, &ret->point, level);
+    }
+    return cluster->name && !ret->machine ? hm__fail_nomem(err) : 0;
+}
+
+/* Finds the three alternatives over all candidates; the winner's points have their intervals. */
+static int fill_alternatives(struct plan_work *p, struct hm_err *err)
+{
+    struct hm_answer *a = p->answer;
+    struct hm_trade_place places[HM_ALTERNATIVES];
+    const struct hm_trades **trades = hm__calloc(p->count, sizeof(*trades));
+    int rc = trades ? 0 : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < p->count; i++)
+        trades[i] = &p->candidates[i].trades;
+    if (rc == 0 && a->best != HM_NONE && hm__trades_choose(trades, p->count, a->slack, places)) {
+        a->alternatives = hm__arena_alloc(a->memory, HM_ALTERNATIVES, sizeof(*a->alternatives));
+        rc = a->alternatives ? 0 : hm__fail_nomem(err);
+        for (size_t k = 0; rc == 0 && k < HM_ALTERNATIVES; k++) {
+            rc = fill_alternative(a, &p->candidates[places[k].candidate], places[k].index,
+                                  &a->alternatives[k], err);
+            if (rc == 0 && places[k].candidate == 0)
+                a->alternatives[k].point = a->points[places[k].index];
+        }
+    }
+    hm__free(trades);
+    return rc;
+}
+
 static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_cluster *c = s->cluster;
@@ -538,16 +594,6 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     return 0;
 }
 
-/*
- * Whether the workers of a machine are called GPUs: a machine with several accelerators, unless its
- * title names another kind of chip.
- */
-static bool cluster_has_gpus(const struct hm_cluster *c)
-{
-    return c->node.accelerators > 1 &&
-           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
-}
-
 /* Fills in the fields of the answer that come directly from the search and its curve. */
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
@@ -557,10 +603,10 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
     a->beyond_n = a->beyond_speedup = NAN;
     a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
-    a->slack = a->knee_hours = a->advised_run_s = a->advised_within = NAN;
-    a->recommended = a->cheapest = a->balanced = a->fastest = HM_NONE;
+    a->certainty = a->slack = a->knee_hours = a->advised_run_s = a->advised_within = NAN;
+    a->recommended = HM_NONE;
     a->batch = s->job->batch > 0 ? s->job->batch : NAN;
-    a->gpus = s->cluster && cluster_has_gpus(s->cluster);
+    a->gpus = s->cluster && hm__cluster_has_gpus(s->cluster);
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -596,6 +642,7 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
     if (rc == 0) {
         hm__answer_recommend(a, s, curve);
         hm__answer_sheet_error(a, s);
+        hm__answer_chances(a, s);
         rc = hm__answer_advise_runs(a, s, err);
     }
     if (rc == 0)
@@ -666,8 +713,12 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = plan_answer(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
-    for (size_t i = 0; p.candidates && i < p.allocated; i++)
+    if (rc == 0)
+        rc = fill_alternatives(&p, err);
+    for (size_t i = 0; p.candidates && i < p.allocated; i++) {
         candidate_release(&p.candidates[i]);
+        hm__trades_release(&p.candidates[i].trades);
+    }
     hm__free(p.candidates);
     for (size_t i = 0; i < p.straggler_count; i++)
         hm__stragglers_free(p.stragglers[i]);

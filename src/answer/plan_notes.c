@@ -3,6 +3,8 @@
  * Each note is one sentence that a user should read before relying on the figures. Limit: only the
  * first FIT_NOTES notes of a fit are repeated.
  */
+#include <math.h>
+
 #include "err.h"
 #include "notes.h"
 #include "search.h"
@@ -94,6 +96,12 @@ static int note_question(struct hm_answer *a, const struct hm_search *s, struct 
                                "iterations or epochs",
                      err);
 
+    size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
+    bool limited = q->deadline_s > 0 || q->budget >= 0;
+    rc = note_if(rc, limited && at < a->point_count && isnan(a->points[at].meets), a,
+                 "the error of the times is not known: deadline and budget are compared with the "
+                 "expected time",
+                 err);
     rc = note_if(rc, (q->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced, a,
                  "no price is known: the cheapest is the one with the fewest node-hours", err);
     return note_if(rc,
@@ -145,6 +153,7 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
     const char *kept = s->cluster ? s->cluster->note : NULL;
     int rc = note_fit(a, s->question->fit, err);
 
+    rc = note_if(rc, s->job && s->job->note, a, s->job ? s->job->note : NULL, err);
     rc = note_if(rc, kept != NULL, a, kept, err);
     if (rc == 0)
         rc = note_way(a, &s->way, err);

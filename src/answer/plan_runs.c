@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "sheet_error.h"
+#include "sheet_spread.h"
 
 enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
 
@@ -28,13 +29,24 @@ static size_t list_candidates(const struct hm_search *s, double n, double *candi
     return count;
 }
 
+/* Returns the largest n of the chosen runs. */
+static double design_most(const struct hm_design *d)
+{
+    double most = 1;
+
+    for (size_t i = 0; i < d->made_count; i++)
+        most = fmax(most, d->chosen[i].n);
+    return most;
+}
+
 /* Copies the chosen runs, in ascending order of n, and the width of the interval after them. */
-static void take_design(struct hm_answer *a, const struct hm_design *d)
+static void take_design(struct hm_answer *a, const struct hm_search *s, const struct hm_design *d)
 {
     const struct hm_point *p = &a->points[a->recommended];
+    const double drift = hm__sheet_drift(s->job, s->cluster, design_most(d), p->n);
     double longest = 0;
 
-    a->advised_within = NORMAL_90 * sqrt(d->rounded) / p->time_s;
+    a->advised_within = NORMAL_90 * hypot(sqrt(d->rounded) / p->time_s, drift);
     /* Runs that do not narrow the interval are not worth making. */
     if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
         return;
@@ -74,7 +86,7 @@ int hm__answer_advise_runs(struct hm_answer *a, const struct hm_search *s, struc
     if (rc == 0)
         rc = hm_design_new(table, &settings, &design, &ignored);
     if (rc == 0)
-        take_design(a, design);
+        take_design(a, s, design);
     hm_design_free(design);
     hm_runs_free(table);
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;

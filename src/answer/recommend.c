@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "chance.h"
 #include "checks.h"
 #include "err.h"
 
@@ -42,6 +43,9 @@ static int recommend_question_check(const struct hm_runs *runs,
             rc = hm__fail(err, HM_E_RANGE, "n: %g is not a whole number of 1 or more", q->n[i]);
     if (rc == 0 && !(q->level >= 0 && q->level < 1))
         rc = hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", q->level);
+    if (rc == 0 && !(q->certainty >= 0 && q->certainty <= HM_CHANCE_MOST))
+        rc = hm__fail(err, HM_E_RANGE, "certainty: %g is not from 0 to %g", q->certainty,
+                      HM_CHANCE_MOST);
     if (rc == 0 && !runs && !q->job)
         rc = hm__fail(err, HM_E_MISSING, "no runs and no job: there is nothing to recommend from");
     if (rc || !runs || !runs->relative)
@@ -59,6 +63,18 @@ static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
     if (q->alpha > 0 || q->beta > 0)
         return HM_GOAL_BALANCE;
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
+}
+
+/* Probability with which limits must be met; NaN if the question has none. */
+static double recommend_certainty(const struct hm_recommend_question *q)
+{
+    return q->deadline_s > 0 || q->budget > 0 ? hm__certainty_or_default(q->certainty) : NAN;
+}
+
+/* A limit of the question; NaN if it is not given. */
+static double known_limit(double limit)
+{
+    return limit > 0 ? limit : NAN;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -115,6 +131,18 @@ static bool candidates_lack_times(const struct hm_recommending *w)
 }
 
 /*
+ * Whether a deadline or a budget is compared with a time that was measured once: only a fit shows
+ * the error of such a time.
+ */
+static bool candidates_lack_intervals(const struct hm_recommending *w)
+{
+    for (size_t i = 0; !isnan(w->out->certainty) && i < w->count; i++)
+        if (w->candidates[i].known && isnan(w->candidates[i].r.low_s))
+            return true;
+    return false;
+}
+
+/*
  * Takes times from rows that match the question exactly; n without such rows are taken from a fit,
  * so that the answer never contradicts what the fit knows about them.
  */
@@ -130,7 +158,7 @@ static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
         rc = hm__recommend_failures(w, err);
     if (rc == 0)
         rc = hm__recommend_rows(w, err);
-    if (rc == 0 && candidates_lack_times(w))
+    if (rc == 0 && (candidates_lack_times(w) || candidates_lack_intervals(w)))
         rc = hm__recommend_fit(w, err);
     return rc;
 }
@@ -249,6 +277,13 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                           .level = question->level > 0 ? question->level : 0.9,
                                           .best = HM_NONE,
                                           .sure = NAN,
+                                          .sure_near = NAN,
+                                          .slack = HM_DEFAULT_SLACK,
+                                          .n_low = NAN,
+                                          .n_high = NAN,
+                                          .certainty = recommend_certainty(question),
+                                          .deadline_s = known_limit(question->deadline_s),
+                                          .budget = known_limit(question->budget),
                                           .memory = arena};
         if (runs && !(out->source = hm__arena_strdup(arena, runs->source ? runs->source : "runs")))
             rc = hm__fail_nomem(err);

@@ -14,7 +14,10 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if the candidate has a time. */
-    /* Largest ratio of time to deadline or of cost to budget; at most 1 if both limits are met. */
+    /*
+     * Largest ratio of time to deadline or of cost to budget, both as they are kept with the asked
+     * probability; at most 1 if both limits are met.
+     */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
     double *draws;
@@ -43,6 +46,7 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
+    size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*

@@ -576,6 +576,46 @@ static int candidates_spread(struct recommend_fits *f, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Gives a candidate that was run once, whose spread is therefore not known, the interval that a fit
+ * has at its n. The measured time stays.
+ */
+static int candidate_take_interval(struct recommend_fits *f, size_t candidate, struct hm_err *err)
+{
+    struct hm_recommend_candidate *t = &f->w->candidates[candidate], measured = *t;
+    const struct recommend_fits before = *f;
+    struct hm_fit *fit;
+    struct own_terms own;
+
+    own_terms_init(f, t->r.n, &own);
+    int rc = own_terms_fit(f, &own, candidate, &fit, err);
+    if (rc)
+        return rc;
+    rc = candidate_choose_fit(f, t, &own, fit, err);
+    hm_fit_free(fit);
+    measured.r.low_s = fmin(t->r.low_s, measured.r.time_s);
+    measured.r.high_s = fmax(t->r.high_s, measured.r.time_s);
+    if (!isnan(t->r.low_s))
+        *t = measured;
+    /* The errors of left-out runs are those of candidates whose times come from fits. */
+    f->off = before.off;
+    f->off_rows = before.off_rows;
+    f->own = before.own;
+    return rc;
+}
+
+static int candidates_take_intervals(struct recommend_fits *f, struct hm_err *err)
+{
+    const size_t draws = f->w->draw_count;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < f->w->count; i++)
+        if (f->w->candidates[i].known && isnan(f->w->candidates[i].r.low_s))
+            rc = candidate_take_interval(f, i, err);
+    f->w->draw_count = draws;
+    return rc;
+}
+
 /* Records the reason why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
@@ -604,8 +644,11 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
             rc = fits_evaluate(f, i, err);
         known += w->candidates[i].known && !before;
     }
+    if (rc == 0 && !isnan(w->out->certainty))
+        rc = candidates_take_intervals(f, err);
     if (rc)
         return rc;
+    w->fitted = known > 0 ? f->count : 0;
     if (known == 0)
         return measured ? 0 : reason_no_fit(f, err);
     if (!measured) {

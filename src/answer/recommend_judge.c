@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chance.h"
 #include "err.h"
 #include "recommend.h"
+#include "student.h"
 
 /*
  * Cost of a candidate that takes time_s seconds: money, or worker-seconds if a cost is not known
@@ -33,10 +35,18 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
     }
 }
 
-/*
- * Largest ratio of time to deadline or of cost to budget, for a candidate that takes time_s
- * seconds.
- */
+/* The limit of the time of a candidate that the deadline and the budget give; INFINITY: none. */
+static double candidate_limit_s(const struct hm_recommending *w,
+                                const struct hm_recommend_candidate *t)
+{
+    double limit = w->q->deadline_s > 0 ? w->q->deadline_s : INFINITY;
+
+    if (w->q->budget > 0 && t->r.cost > 0)
+        limit = fmin(limit, t->r.time_s * w->q->budget / t->r.cost);
+    return limit;
+}
+
+/* Largest ratio of time to deadline or of cost to budget, for a candidate that takes time_s. */
 static double candidate_excess(const struct hm_recommending *w,
                                const struct hm_recommend_candidate *t, double time_s)
 {
@@ -113,6 +123,25 @@ static int compare_candidates(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
+/* The time of a candidate that is kept with the asked probability. */
+static double candidate_bound_s(const struct hm_recommending *w,
+                                const struct hm_recommend_candidate *t)
+{
+    const struct hm_span span = {t->r.low_s, t->r.time_s, t->r.high_s, w->out->level};
+
+    return !(w->out->certainty > 0) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
+}
+
+/* Probability that a candidate meets the limits; NaN if there are none or it is unknown. */
+static double candidate_meets(const struct hm_recommending *w,
+                              const struct hm_recommend_candidate *t)
+{
+    const struct hm_span span = {t->r.low_s, t->r.time_s, t->r.high_s, w->out->level};
+    double limit = candidate_limit_s(w, t);
+
+    return isinf(limit) ? NAN : hm__span_chance(&span, limit);
+}
+
 /*
  * Names the limit that no candidate meets: the deadline, the budget, or, if each alone can be met,
  * both.
@@ -125,45 +154,88 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
         const struct hm_recommended *r = &w->candidates[i].r;
         if (!w->candidates[i].known)
             continue;
-        in_time = in_time || r->time_s <= w->q->deadline_s;
-        in_budget = in_budget || r->cost <= w->q->budget;
+        double late = candidate_bound_s(w, &w->candidates[i]) / r->time_s;
+        in_time = in_time || r->time_s * late <= w->q->deadline_s;
+        in_budget = in_budget || r->cost * late <= w->q->budget;
     }
     return !in_time ? "deadline" : !in_budget ? "budget" : "deadline and budget";
 }
 
-/* Largest probability that is stated: what the runs do not show may be otherwise. */
-static const double SURE_MOST = 0.99;
-
 /*
- * Share of the draws in which the first candidate is the best that meets the limits. It is unknown
- * if a candidate without a time may be better.
+ * Whether the first candidate can be compared with all others: not if a candidate without a time
+ * may be better.
  */
-static double judge_certainty(const struct hm_recommending *w)
+static bool judge_can_compare(const struct hm_recommending *w)
 {
-    double wins = 0;
-
     for (size_t i = 0; i < w->count; i++) {
         const struct hm_recommend_candidate *t = &w->candidates[i];
         bool worse = t->r.failed || t->floor_s > w->candidates[0].r.time_s;
         if (t->known ? !t->draws : !worse)
-            return NAN;
+            return false;
     }
-    if (w->count < 2 || !w->candidates[1].known || w->draw_count == 0)
-        return NAN;
+    return w->count > 1 && w->candidates[1].known && w->draw_count > 0;
+}
+
+/* Whether the first candidate has more or fewer workers than all runs. */
+static bool judge_is_beyond(const struct hm_recommending *w)
+{
+    double low = INFINITY, high = 0, n = w->candidates[0].r.n;
+
+    for (size_t i = 0; i < w->picked_count; i++) {
+        low = fmin(low, w->n[w->picked[i]]);
+        high = fmax(high, w->n[w->picked[i]]);
+    }
+    return w->picked_count > 0 && (n < low || n > high);
+}
+
+/*
+ * Counts the draws in which the first candidate is the best, and those in which it is within the
+ * slack of the best, and sets the interval of the best n. Candidates that do not meet the limits
+ * with the asked probability are never the best.
+ */
+static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
+{
+    struct hm_recommendation *out = w->out;
+    double wins = 0, near = 0, draws = (double)w->draw_count;
+
+    if (!judge_can_compare(w))
+        return 0;
+    double *chosen = hm__calloc(w->draw_count, sizeof(*chosen));
+    if (!chosen)
+        return hm__fail_nomem(err);
     for (size_t d = 0; d < w->draw_count; d++) {
-        size_t best = HM_NONE;
-        double least = INFINITY;
-        for (size_t i = 0; i < w->count && w->candidates[i].known; i++) {
-            double time_s = w->candidates[i].draws[d];
-            double value = hm__recommend_value(w, &w->candidates[i], time_s);
-            if (candidate_excess(w, &w->candidates[i], time_s) <= 1 && value < least) {
+        size_t best = 0;
+        double first = hm__recommend_value(w, w->candidates, w->candidates[0].draws[d]);
+        double least = first;
+        for (size_t i = 1; i < w->count && w->candidates[i].known && w->candidates[i].r.fits; i++) {
+            double value = hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
+            if (value < least) {
                 least = value;
                 best = i;
             }
         }
         wins += best == 0;
+        near += first <= (1 + out->slack) * least;
+        chosen[d] = w->candidates[best].r.n;
     }
-    return fmin(wins / (double)w->draw_count, SURE_MOST);
+    size_t runs = w->fitted > out->row_count ? w->fitted : out->row_count;
+    double most = hm__chance_most(runs, judge_is_beyond(w));
+    out->sure = fmin(wins / draws, most);
+    out->sure_near = fmin(near / draws, most);
+    out->n_low = hm__quantile(chosen, w->draw_count, (1 - out->level) / 2);
+    out->n_high = hm__quantile(chosen, w->draw_count, (1 + out->level) / 2);
+    hm__free(chosen);
+    return 0;
+}
+
+/* Adds a note if the limits are compared with a time whose error is not known. */
+static int note_limits(struct hm_recommending *w, struct hm_err *err)
+{
+    if (isinf(candidate_limit_s(w, &w->candidates[0])) || !isnan(w->candidates[0].r.meets))
+        return 0;
+    return hm__notes_add(hm__recommend_notes(w), err,
+                         "the error of the time is not known: deadline and budget are compared "
+                         "with the time itself");
 }
 
 static int note_goal(struct hm_recommending *w, struct hm_err *err)
@@ -207,11 +279,13 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
     int rc = check_budget(w, err);
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
         struct hm_recommend_candidate *t = &w->candidates[i];
+        t->r.meets = NAN;
         if (!t->known)
             continue;
         t->r.value = hm__recommend_value(w, t, t->r.time_s);
-        t->excess = candidate_excess(w, t, t->r.time_s);
+        t->excess = candidate_excess(w, t, candidate_bound_s(w, t));
         t->r.fits = t->excess <= 1;
+        t->r.meets = candidate_meets(w, t);
     }
     if (rc)
         return rc;
@@ -222,7 +296,10 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
     if (any && w->out->best == HM_NONE)
         w->out->missed = judge_missed_limit(w);
     if (w->out->best != HM_NONE)
-        w->out->sure = judge_certainty(w);
-    rc = any ? note_goal(w, err) : 0;
+        rc = judge_certainty(w, err);
+    if (rc == 0 && any)
+        rc = note_limits(w, err);
+    if (rc == 0 && any)
+        rc = note_goal(w, err);
     return rc ? rc : judge_list(w, err);
 }

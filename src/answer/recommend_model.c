@@ -1,14 +1,16 @@
 /*
  * Takes times from the model of a job, if the runs give none. The quantities of the question
  * replace those of the job: batch and size scale the number of samples, and latency and bandwidth
- * describe the network. Limit: the model gives no interval.
+ * describe the network. The intervals are those of a plan without runs.
  */
 #include <math.h>
 #include <string.h>
 
+#include "chance.h"
 #include "err.h"
 #include "recommend.h"
 #include "search.h"
+#include "sheet_error.h"
 
 static const struct hm_question nothing_asked = HM_QUESTION_INIT;
 
@@ -74,11 +76,12 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* Makes each point of the curve a candidate. */
+/* Makes each point of the curve a candidate; `level` is the probability of their intervals. */
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
-                                 const struct hm_curve *curve, struct hm_err *err)
+                                 const struct hm_curve *curve, double level, struct hm_err *err)
 {
     double price = s->cluster ? s->cluster->node.price_per_s : NAN;
+    double low = (1 - w->out->level) / 2;
 
     w->candidates = hm__arena_alloc(w->arena, curve->count, sizeof(*w->candidates));
     if (!w->candidates)
@@ -93,13 +96,16 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
          * With weak scaling, the time is that of processing as many samples as the reference does
          * in one iteration.
          */
-        double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
-        t->r = (struct hm_recommended){.n = p->n,
-                                       .time_s = time_s,
-                                       .low_s = NAN,
-                                       .high_s = NAN,
-                                       .cost = price >= 0 ? price * p->nodes * time_s : NAN,
-                                       .value = NAN};
+        double share = s->weak ? s->reference / p->n : 1, time_s = p->time_s * share;
+        const struct hm_span span = {p->low_s, p->time_s, p->high_s, level};
+        bool known = hm__span_known(&span);
+        t->r =
+            (struct hm_recommended){.n = p->n,
+                                    .time_s = time_s,
+                                    .low_s = known ? share * hm__span_bound(&span, low) : NAN,
+                                    .high_s = known ? share * hm__span_bound(&span, 1 - low) : NAN,
+                                    .cost = price >= 0 ? price * p->nodes * time_s : NAN,
+                                    .value = NAN};
         t->known = p->fits;
         if (!p->fits) {
             t->r.failed = true;
@@ -132,7 +138,8 @@ static int recommend_eval_model(struct hm_recommending *w, struct hm_search *s, 
     if (rc == 0)
         rc = hm__curve_init(&curve, s, model, variant.work, max_n, err);
     if (rc == 0)
-        rc = recommend_take_points(w, s, &curve, err);
+        rc = recommend_take_points(w, s, &curve, hm__sheet_intervals(s, curve.points, curve.count),
+                                   err);
     hm__curve_release(&curve);
     hm__model_free(model);
     hm__free(parts);

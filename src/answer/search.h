@@ -71,6 +71,13 @@ void hm__curve_finish(struct hm_curve *curve, const struct hm_search *search, do
 int hm__search_eval(const struct hm_search *search, const struct hm_model *model,
                     struct hm_point *points, size_t count, struct hm_err *err);
 /*
+ * Sets the intervals of points whose times come from the fit of the question, and *ret_level to
+ * their probability, which is NaN if the fit has no intervals (fitted.c).
+ */
+int hm__search_fit_intervals(const struct hm_search *search, const struct hm_model *model,
+                             struct hm_point *points, size_t count, double *ret_level,
+                             struct hm_err *err);
+/*
  * Computes the intervals of the answer and the probability that the choice is best, if the question
  * has a fit (fitted.c).
  */
@@ -90,7 +97,10 @@ bool hm__search_by_runs(const struct hm_search *search);
 double hm__search_iterations(const struct hm_search *search, double work, double n);
 /* Cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
-/* Whether a point has enough memory and samples and meets deadline and budget. */
+/*
+ * Whether a point has enough memory and samples and meets deadline and budget with the probability
+ * that the question asks for.
+ */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* The value to be minimised for the goal. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
@@ -119,7 +129,7 @@ size_t hm__curve_recommended(const struct hm_search *search, const struct hm_cur
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
-/* Sets the recommended point and the three alternatives; the best point and the knee are set. */
+/* Sets the recommended point; the best point and the knee are set. */
 void hm__answer_recommend(struct hm_answer *answer, const struct hm_search *search,
                           const struct hm_curve *curve);
 /* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */

@@ -5,6 +5,11 @@
 #include "search.h"
 
 /*
+ * Sets the intervals of points that come from the model alone, and returns their probability
+ * (sheet_error.c).
+ */
+double hm__sheet_intervals(const struct hm_search *search, struct hm_point *points, size_t count);
+/*
  * Sets the interval of every point of the answer from published measurements, if the question has
  * no fit (sheet_error.c).
  */

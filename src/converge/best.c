@@ -156,8 +156,36 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
 }
 
 /*
+ * Widens the interval of P* to all values whose likelihood is not significantly smaller than that
+ * of the best one, which is the first-th distance of the grid, and by at least one step of the
+ * grid. The residuals of neighbouring points are similar, so a curve counts as HM_G_BLOCKS
+ * residuals. The weights must be 1.
+ */
+static void search_widen(const struct best_search *s, const double *squares, const double *ys,
+                         const double *weights, double level, size_t first, double *low,
+                         double *high)
+{
+    double count = (double)(HM_G_BLOCKS * s->count);
+    double t = hm__student_quantile(count, (1 + level) / 2);
+    double most = search_criterion(s, squares + first * s->count, ys + first * s->count, weights) +
+                  t * t / (2 * count);
+
+    for (size_t k = 0; k < GRID; k++) {
+        bool next = k + 1 == first || k == first + 1;
+        double now = search_criterion(s, squares + k * s->count, ys + k * s->count, weights);
+        if (!next && now > most)
+            continue;
+        *low = fmin(*low, s->least - search_depth(s, k));
+        *high = fmax(*high, s->least - search_depth(s, k));
+    }
+    /* If the lower bound leaves no room for a grid, P* is between this bound and the least loss. */
+    if (*low == *high)
+        *high = s->least;
+}
+
+/*
  * Finds P* from all curves. Its interval comes from repeating the search with random weights of the
- * curves (Bayesian bootstrap).
+ * curves (Bayesian bootstrap), and from the likelihood.
  */
 static void search_profile(const struct best_search *s, const double *squares, const double *ys,
                            double level, double seed, double *weights, double *ret_best,
@@ -168,19 +196,22 @@ static void search_profile(const struct best_search *s, const double *squares, c
     for (size_t c = 0; c < s->count; c++)
         weights[c] = 1;
     size_t first = search_least(s, squares, ys, weights);
-    *ret_best = s->least - search_depth(s, first);
+    *ret_best = *ret_low = *ret_high = s->least - search_depth(s, first);
+    search_widen(s, squares, ys, weights, level, first, ret_low, ret_high);
     for (size_t b = 0; b < BOOTS; b++) {
         hm__g_fold_weights(seed + 1, b, s->count, weights);
         found[b] = s->least - search_depth(s, search_least(s, squares, ys, weights));
     }
-    *ret_low = fmin(*ret_best, hm__quantile(found, BOOTS, (1 - level) / 2));
+    *ret_low = fmin(*ret_low, hm__quantile(found, BOOTS, (1 - level) / 2));
+    *ret_high = fmax(*ret_high, hm__quantile(found, BOOTS, (1 + level) / 2));
     /*
      * If the best P* is the highest one tried, the traces do not show how far the loss will still
-     * fall.
+     * fall, and P* may be anywhere up to the smallest loss.
      */
-    if (first == 0)
+    if (first == 0) {
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
-    *ret_high = fmax(*ret_best, hm__quantile(found, BOOTS, (1 + level) / 2));
+        *ret_high = s->least;
+    }
 }
 
 int hm__g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,

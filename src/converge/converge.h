@@ -32,6 +32,12 @@ enum {
 /* Points at which P - P* is below this fraction of the loss contain only rounding errors. */
 static const double HM_G_ROUNDING = 1e-13;
 
+/*
+ * Least standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
+ * with about seven digits, so that a better agreement is not evidence of a better fit.
+ */
+static const double HM_G_NOISE = 1e-6;
+
 /* ---- terms ----------------------------------------------------------------------------------- */
 
 /* The terms of the loss curve g: formulas over the iteration i and the number of workers m. */
@@ -126,11 +132,13 @@ int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
 int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                     double seed, struct hm_err *err);
 /*
- * Sets the interval of each parameter of the loss curve g from the draws. With F folds and p
- * nonzero parameters, the draws vary too little. Therefore their deviations are multiplied by the
- * usual factor, sqrt(F / (F - p)), but at most by 2.
+ * Sets the interval of each parameter of the loss curve g from the draws and from the residuals of
+ * the fit; no interval has the width 0. With F folds and p nonzero parameters, the draws vary too
+ * little. Therefore their deviations are multiplied by the usual factor, sqrt(F / (F - p)), but at
+ * most by 2. The interval is unknown (NaN) for a parameter on which no point depends.
  */
-void hm__g_bound(struct hm_g *g, double folds, double level);
+int hm__g_bound(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data, double best,
+                double level, struct hm_err *err);
 /* Computes y = g(i, m) at the given iterations for a form that is not a sum of terms. */
 void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
                        const double *log_i, size_t count, double *y);

@@ -135,27 +135,12 @@ static int convergence_find_best(struct hm_convergence *c, const struct hm_trace
         return hm__g_best(traces, c->level, settings->seed, &c->best, &c->best_low, &c->best_high,
                           err);
     }
-    c->best = c->best_low = c->best_high = best;
+    c->best = best;
+    c->best_low = c->best_high = NAN;
     return check_best(traces, best, err);
 }
 
 /* ---- one algorithm --------------------------------------------------------------------------- */
-
-void hm__g_bound(struct hm_g *g, double folds, double level)
-{
-    double values[HM_G_DRAWS], unknowns = 0;
-
-    for (size_t k = 0; k < g->parameter_count; k++)
-        unknowns += g->parameters[k].value != 0;
-    double wider = sqrt(folds / fmax(folds - unknowns, folds / 4));
-    for (size_t k = 0; k < g->parameter_count; k++) {
-        double value = g->parameters[k].value;
-        for (size_t d = 0; d < g->draw_count; d++)
-            values[d] = value + wider * (g->draws[d * g->parameter_count + k] - value);
-        g->parameters[k].low = fmin(value, hm__quantile(values, g->draw_count, (1 - level) / 2));
-        g->parameters[k].high = fmax(value, hm__quantile(values, g->draw_count, (1 + level) / 2));
-    }
-}
 
 /*
  * Computes the root mean square of the residuals of the loss curve g for every number of workers,
@@ -353,9 +338,9 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     c->count++;
     rc = choose_form(g, c->memory, &data, settings, &held, err);
     rc = rc ? rc : measure_g(g, c->memory, &data, held, c->best, err);
+    rc = rc ? rc : hm__g_bound(g, c->memory, &data, c->best, c->level, err);
     if (rc)
         return rc;
-    hm__g_bound(g, (double)data.fold_count, c->level);
     if (!data.by_m)
         g->error = NAN;
     rc = note_algorithm(c, g, err);
@@ -529,7 +514,8 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         size_t known = hm__g_find(g, m);
-        draw_paths(&path, &bend, known == HM_NONE ? hm__g_spread(g, m) : g->spread[known], y);
+        double spread = known == HM_NONE ? hm__g_spread(g, m) : fmax(g->spread[known], HM_G_NOISE);
+        draw_paths(&path, &bend, spread, y);
         rc = summarise_paths(&path, y, c->level, &bend, ret_predictions, err);
     }
     hm__free(y);

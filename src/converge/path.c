@@ -101,7 +101,7 @@ size_t hm__g_find(const struct hm_g *g, double m)
  */
 static double g_spread_at(const struct hm_g *g, size_t k)
 {
-    return fmax(isnan(g->apart[k]) ? g->spread[k] : g->apart[k], 1e-6);
+    return fmax(isnan(g->apart[k]) ? g->spread[k] : g->apart[k], HM_G_NOISE);
 }
 
 /*

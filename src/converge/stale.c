@@ -582,14 +582,40 @@ static double draws_widening(const struct stale_work *w)
  */
 enum { ENOUGH = 3 };
 
+/*
+ * Standard error of ln c, where c is the cost of staleness, that follows from the residuals of the
+ * stale curves alone: s / (slope sqrt(N)), with the root mean square s of the residuals and of the
+ * slope of y over ln i, and N independent residuals. A curve counts as HM_G_BLOCKS residuals,
+ * because those of neighbouring points are similar. Draws with random weights of curves would not
+ * vary at all if all curves had the same cost.
+ */
+static double stale_noise(const struct stale_work *w, const double *theta)
+{
+    double squares = 0, slopes = 0;
+
+    for (size_t c = 0; c < w->count; c++) {
+        double cost = curve_log_cost(w, theta, c);
+        for (size_t p = 0; p < w->curves[c].count; p++) {
+            double slope, off = curve_residual(w, c, p, cost, &slope);
+            squares += curve_weight(w, c) * fmax(off * off, HM_G_NOISE * HM_G_NOISE);
+            slopes += curve_weight(w, c) * slope * slope;
+        }
+    }
+    /* Curves that are flat everywhere show nothing: c may then be anything between its bounds. */
+    return slopes > 0 ? fmin(sqrt(squares / slopes / (double)(HM_G_BLOCKS * w->count)), MOST)
+                      : MOST;
+}
+
 static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
                       double seed, struct hm_err *err)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double wider = draws_widening(w);
+    double wider = draws_widening(w), noise = stale_noise(w, theta);
+    struct hm_random random;
 
     if (w->count < ENOUGH)
         return 0;
+    hm__random_init(&random, (uint64_t)seed, 0x900000000u + w->count);
     stale->draws = hm__arena_alloc(arena, (size_t)HM_G_DRAWS * COUNT, sizeof(double));
     if (!stale->draws)
         return hm__fail_nomem(err);
@@ -605,6 +631,7 @@ static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_
         stale_minimise(w, own);
         for (size_t k = 0; k < COUNT; k++)
             own[k] = theta[k] + wider * (own[k] - theta[k]);
+        own[LEVEL] += noise * hm__random_normal(&random);
     }
     return 0;
 }

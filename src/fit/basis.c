@@ -18,6 +18,7 @@ static bool is_outcome(const char *name)
 {
     static const char *const outcomes[] = {"seconds",
                                            "total",
+                                           "startup",
                                            "speedup",
                                            "loss",
                                            "iterations_per_s",
@@ -172,7 +173,8 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
         int index = e->needs ? hm__basis_find(basis, e->needs + must_vary) : 0;
         if (index < 0 || (must_vary && !varies[index]))
             continue;
-        if (measured && strcmp(e->text, "1/n") == 0)
+        /* With weak scaling, each worker keeps its work, which the constant term describes. */
+        if ((measured || weak) && strcmp(e->text, "1/n") == 0)
             continue;
         if (weak && e->needs && (strstr(e->needs, "size") || strstr(e->needs, "batch")))
             continue;

@@ -42,7 +42,11 @@ struct hm_fit_rule hm_fit_rule_default(void)
                                 .counted_runs = 2,
                                 .drift = 0.04,
                                 .drift_power = 1,
-                                .crossing = 0.2};
+                                .crossing = 0.2,
+                                .noise = 0.03,
+                                .noise_weight = 2,
+                                .weak_turn = 0.06,
+                                .turn_share = 0.15};
 }
 
 /* Relative errors below this value do not distinguish sets of terms. */

@@ -34,6 +34,7 @@ struct hm__fit {
      */
     bool of_work;
     bool weak_runs;        /* Each worker kept its batch as n grew. */
+    bool scaling_stated;   /* The runs state their scaling, so weak_runs is not a guess. */
     bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
@@ -71,6 +72,11 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
  */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
+/*
+ * Selects draws of chosen terms again, with the probability that published curves give to the loss
+ * of efficiency that a draw predicts beyond the runs. Implemented in shrink.c.
+ */
+int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*
  * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
  * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible

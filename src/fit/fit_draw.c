@@ -28,6 +28,10 @@ static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const s
     hm__lsq_pick(&f->lsq, terms, count, &some);
     struct hm_noise noise = hm__fit_noise(s);
     noise.least = LEAST_NOISE * f->typical;
+    if (!s->job && s->term_count == 0) {
+        noise.weight = f->rule.noise_weight;
+        noise.spread = f->rule.noise * f->typical;
+    }
     if (!hm__posterior_draw(&some, (double)f->data.count, hm__fit_priors(f), noise, random, first,
                             draws))
         return;
@@ -140,11 +144,15 @@ int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
         draw_set(f, s, all, hm__fit_used(f, all), HM_FIT_DRAWS, &random);
     if (f->basis.overlaps && f->data.count > 0)
         draws_reject(fit, &random);
+    int rc = fit->chosen ? hm__fit_shrink(fit, &random, err) : 0;
+    if (rc)
+        return rc;
     hm__random_init(&random, (uint64_t)s->seed, 1);
     for (size_t i = 0; i < f->draw_count; i++)
         f->luck[i] = hm__random_normal(&random);
     fit->intervals = f->draw_count > 0;
-    return fit->chosen && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
+    bool drifts = fit->chosen || (fit->from_sheet && f->data.count > 0);
+    return drifts && f->rule.drift > 0 ? fit_draw_drift(fit, s, err) : 0;
 }
 
 void hm__fit_take_mean(struct hm__fit *f)

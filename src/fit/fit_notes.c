@@ -6,6 +6,7 @@
 #include "fit.h"
 
 #include <math.h>
+#include <string.h>
 
 /*
  * Asks for the scaling of runs whose times are those of a sample, a token or an epoch: with weak
@@ -15,7 +16,7 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
 
-    if (!fit->unit || f->weak_runs || f->data.low[0] == f->data.high[0])
+    if (!fit->unit || f->weak_runs || f->scaling_stated || f->data.low[0] == f->data.high[0])
         return 0;
     return hm__notes_add(hm__fit_notes(fit), err,
                          "the times are those of %s %s, and the table does not say whether each "
@@ -47,10 +48,33 @@ static int note_one_node(struct hm_fit *fit, struct hm_err *err)
                          fit->one_node);
 }
 
+/*
+ * Warns about runs whose seconds are those of the whole run, as their column `timing` says.
+ * Start-up does not shrink with n, so it looks like a part of the iteration that cannot be divided.
+ */
+static int note_startup(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm_fit_data *data = &fit->inside->data;
+    const struct hm_column *timing = hm_runs_column(data->runs, "timing");
+
+    for (size_t i = 0; timing && timing->labels && i < data->count; i++) {
+        const char *label = timing->labels[data->rows[i]];
+        fit->with_startup += label && strcmp(label, HM_TIMING_WHOLE) == 0;
+    }
+    if (fit->with_startup == 0)
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "the seconds of %zu of %zu runs are those of the whole run, with its "
+                         "start-up: an iteration takes less, and scales better, than the fit says",
+                         fit->with_startup, fit->run_count);
+}
+
 int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err)
 {
     int rc = note_one_node(fit, err);
 
+    if (rc == 0)
+        rc = note_startup(fit, err);
     if (rc == 0)
         rc = note_unit(fit, err);
     return rc ? rc : note_scaling(fit, err);

@@ -92,6 +92,17 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
+/* Whether every run states its scaling, weak or strong. */
+static bool scaling_is_stated(const struct hm_runs *runs)
+{
+    const struct hm_column *scaling = hm_runs_column(runs, "scaling");
+
+    for (size_t i = 0; scaling && scaling->labels && i < runs->count; i++)
+        if (!scaling->labels[i] || !*scaling->labels[i])
+            return false;
+    return scaling && scaling->labels;
+}
+
 /* Whether the runs have weak scaling: their work (the column `name`) is proportional to n. */
 static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 {
@@ -169,9 +180,11 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         fit->weak = weak && !of_work;
     f->of_work = of_work && !fit->from_sheet;
     f->weak_runs = weak;
+    f->scaling_stated = scaling_is_stated(runs);
     if (f->basis.sheet && scaling_is_weak(f, "size"))
         hm__sheet_set_size_by_n(f->basis.sheet);
-    enum hm_scaled_terms scaled = !weak     ? of_work ? HM_TERMS_OF_WORK : HM_TERMS_STRONG
+    bool unknown = of_work && !f->scaling_stated;
+    enum hm_scaled_terms scaled = !weak     ? unknown ? HM_TERMS_OF_WORK : HM_TERMS_STRONG
                                   : of_work ? HM_TERMS_WEAK_OF_WORK
                                             : HM_TERMS_WEAK;
     if (f->basis.count == 0)
@@ -350,5 +363,8 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs, const struct
     decide_errors(fit, s);
     fit_set_defaults(fit->inside);
     fit->one_node = find_one_node(fit->inside);
+    if (fit->from_sheet)
+        hm__sheet_set_drift(fit->inside->basis.sheet, fit->inside->data.high[0], &fit->inside->rule,
+                            &fit->one_node);
     return fit->from_sheet ? rescale_sheet(fit, err) : 0;
 }

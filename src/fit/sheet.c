@@ -13,9 +13,11 @@
  *     t1 (n - 1)   0 +- width / 200
  *
  * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
- * show; overheads that they do not show widen the interval at larger n. If communication overlaps
- * with computing, the overlap is evaluated with the corrected parts (overlap.h). Limit: runs may
- * differ from the sheet only in size, batch, latency and bandwidth.
+ * show; overheads that they do not show widen the interval at larger n. So does the drift of jobs
+ * whose steps are modelled by operations: measured curves show how far a job's error changes with n
+ * (sheet_spread.h). If communication overlaps with computing, the overlap is evaluated with the
+ * corrected parts (overlap.h). Limit: runs may differ from the sheet only in size, batch, latency
+ * and bandwidth.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +25,9 @@
 #include "basis.h"
 #include "budget.h"
 #include "err.h"
+#include "model_step.h"
 #include "overlap.h"
+#include "sheet_spread.h"
 
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
@@ -226,6 +230,18 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
     hm__free(n);
     hm__free(part_x);
     return rc;
+}
+
+void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
+                         double *one_node)
+{
+    rule->drift = rule->crossing = 0;
+    if (!hm__model_by_operations(sheet->job, sheet->cluster))
+        return;
+    *rule = (struct hm_fit_rule){
+        .drift = HM_SHEET_DRIFT, .drift_power = 1, .crossing = HM_SHEET_CROSSING};
+    if (n_most <= sheet->cluster->node.accelerators)
+        *one_node = sheet->cluster->node.accelerators;
 }
 
 static void basis_add_overhead(struct hm_basis *basis, const char *text, double width)

@@ -25,12 +25,24 @@ static double math_bytes(enum hm_math math)
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
 }
 
+/*
+ * The format of mixed precision where the machine has matrix units for it, else that of fp32. bf16
+ * units are always matrix units if they are faster than fp32. fp16 is also a format of vector
+ * units, at twice the rate of fp32 (P100); matrix units have at least four times that rate (V100).
+ */
+static enum hm_math math_mixed(const struct hm_node *node)
+{
+    const double wide = node->flops_32 > 0 ? node->flops_32 : 0;
+
+    if (node->flops_bf16 > wide)
+        return HM_MATH_BF16;
+    return node->flops_16 > 3 * wide ? HM_MATH_FP16 : HM_MATH_TF32;
+}
+
 static enum hm_math math_resolve(const struct hm_node *node, enum hm_math math, double bits)
 {
-    if (math == HM_MATH_AUTO && bits == 64)
-        math = HM_MATH_FP64;
-    else if (math == HM_MATH_AUTO)
-        math = bits == 16 ? HM_MATH_BF16 : HM_MATH_TF32;
+    if (math == HM_MATH_AUTO)
+        math = bits == 64 ? HM_MATH_FP64 : bits == 16 ? HM_MATH_BF16 : math_mixed(node);
     if (math == HM_MATH_FP8 && !(node->flops_fp8 > 0))
         math = HM_MATH_BF16;
     if (math == HM_MATH_BF16 && !(node->flops_bf16 > 0))
@@ -55,6 +67,33 @@ double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
     if (ret_math)
         *ret_math = used;
     return rates[used] > 0 ? rates[used] : NAN;
+}
+
+double hm__rate_of(const struct hm_rates *rates, enum hm_math math)
+{
+    const double all[HM_MATH_COUNT] = {
+        [HM_MATH_AUTO] = NAN,         [HM_MATH_FP64] = rates->fp64, [HM_MATH_FP32] = rates->fp32,
+        [HM_MATH_TF32] = rates->tf32, [HM_MATH_BF16] = rates->bf16, [HM_MATH_FP16] = rates->fp16,
+        [HM_MATH_FP8] = rates->fp8,
+    };
+
+    return all[math];
+}
+
+/* Replaces what constants and data sheets say by what was measured on the machine. */
+static void device_set_measured(struct hm_device *d, const struct hm_calibration *m)
+{
+    double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
+
+    if (flops > 0)
+        d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
+    if (speed > 0)
+        d->conv_speed = speed;
+    /* Fractions of the bandwidth are of its peak; the measured one is that of simple kernels. */
+    if (m->memory_bandwidth_bytes_per_s > 0)
+        d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
+    if (m->kernel_s > 0)
+        d->kernel_s = m->kernel_s;
 }
 
 bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_math math,
@@ -83,7 +122,10 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .processors = node->processors,
                             .value_bytes = math_bytes(used),
                             .matrix_units = used != HM_MATH_FP32 && used != HM_MATH_FP64,
+                            .kernel_s = k->kernel * 1e-6,
+                            .conv_speed = 1,
                             .k = k};
+    device_set_measured(d, &node->measured);
     return !cpu || hm__cpu_init(&d->cpu, node, rate, d->value_bytes, k->cpu);
 }
 
@@ -91,7 +133,7 @@ double hm__device_stream(const struct hm_device *d, double bytes, double fractio
 {
     if (d->cpu.k)
         return hm__cpu_stream(&d->cpu, bytes);
-    return bytes / (d->bandwidth * fraction) + d->k->kernel * 1e-6;
+    return bytes / (d->bandwidth * fraction) + d->kernel_s;
 }
 
 double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate)
@@ -100,7 +142,7 @@ double hm__device_stream_slow(const struct hm_device *d, double bytes, double ra
 
     if (d->cpu.k)
         return hm__cpu_stream(&d->cpu, bytes);
-    return bytes / fmin(most, rate * 1e9 * d->processors) + d->k->kernel * 1e-6;
+    return bytes / fmin(most, rate * 1e9 * d->processors) + d->kernel_s;
 }
 
 double hm__device_kept_traffic(const struct hm_device *d)
@@ -156,7 +198,7 @@ static double product_time(const struct hm_device *d, double m, double n, double
     double bytes = (m * k + k * n + m * n) * batch * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     return fmax(tiles_time(d, m, n, k, batch, efficiency), bytes / (d->bandwidth * d->k->stream)) +
-           d->k->kernel * 1e-6;
+           d->kernel_s;
 }
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
@@ -199,7 +241,7 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
         efficiency *= k->conv_wide_tf32;
     if (c->groups > 1)
         efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16);
-    return efficiency;
+    return efficiency * d->conv_speed;
 }
 
 /* Returns the seconds of one pass of a convolution on the cores of a CPU. */
@@ -244,7 +286,7 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     if (moves) {
         double in = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
         double values = pass == HM_PASS_FORWARD ? in + made : pass == HM_PASS_DATA ? made + in : in;
-        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2e-6 * k->kernel;
+        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2 * d->kernel_s;
     }
     return time;
 }
@@ -261,7 +303,7 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
     if (d->math == HM_MATH_BF16)
         rate = fmin(rate, d->processors * k->norm_slow * 1e9);
-    return bytes / rate + 2e-6 * k->kernel;
+    return bytes / rate + 2 * d->kernel_s;
 }
 
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
@@ -280,5 +322,5 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
         efficiency *= k->flash_wide;
     if (backward)
         efficiency *= k->flash_backward;
-    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2e-6 * k->kernel;
+    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2 * d->kernel_s;
 }

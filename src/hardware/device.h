@@ -14,15 +14,20 @@ struct hm_device {
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a product. */
     double value_bytes; /* Bytes of an activation. */
+    double kernel_s;    /* Seconds of a small kernel from its start to its end. */
+    double conv_speed;  /* Speed of convolutions relative to the constants. */
     bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
     struct hm_cpu cpu; /* The cores, if the worker has no accelerator; its k is NULL otherwise. */
 };
 
-/* Returns the peak flop/s of a worker in the number format `math`. *ret_math is the format that is
- * used. It differs from `math` for HM_MATH_AUTO, which depends on the bits of a parameter, and if
- * the worker lacks the format: bf16 and fp8 fall back to the other 16-bit format and then to fp32;
- * TF32 falls back to fp32. Returns NaN if no rate is known. */
+/*
+ * Peak flop/s of a worker for the number format `math`; *ret_math is the format in use, which
+ * differs from `math` for HM_MATH_AUTO (decided by the bits of a parameter, and at 32 bits by
+ * whether the worker has matrix units for mixed precision) and where the worker lacks the format:
+ * bf16 and fp8 fall back to the other 16-bit format and then to fp32, TF32 falls back to fp32.
+ * Returns NaN if no rate is known.
+ */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
 
@@ -30,6 +35,9 @@ double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
  * memory bandwidth or a rate of the node is unknown. */
 bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants);
+
+/* Returns the figure of a number format; NaN for HM_MATH_AUTO. */
+double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
 /* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);

@@ -65,13 +65,14 @@ struct hm_large_device {
     double per_node;                   /* Number of workers in one node. */
     double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
     double power;       /* Power limit as a fraction of the nominal power, in (0, 1]. */
+    double speed;       /* Measured rate of products relative to the usual one; 0: not measured. */
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
 };
 
 /* Fill in a device from a cluster of the catalog. This is the only function through which figures
- * of the catalog enter the model of large networks. If the cluster does not state the generation or
- * a rate, it comes from a table of known chips. */
+ * of the catalog enter the model of large networks. The generation and the processors of a cluster
+ * that gives only rates come from the most similar chip of a table. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
 /* Find a device by the name of its chip, such as "h100"; false if the name is unknown. */

@@ -1,6 +1,8 @@
 /*
- * Devices of the model of large networks: a table of known chips, and the conversion of a cluster
- * of the catalog to a device. Rates are those of the data sheets without sparsity; memory is the
+ * Devices of the model of large networks: the conversion of a cluster of the catalog, and a table
+ * of the chips that the rows of data/large.csv name. The catalog describes its accelerators: rates,
+ * processors, memory and generation. A cluster that gives rates without a generation is compared
+ * with the chips of the table. Rates are those of the data sheets without sparsity; memory is the
  * amount that a program can allocate.
  */
 #include "large.h"
@@ -9,6 +11,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "device.h"
 #include "err.h"
 
 static const double GIB = 1073741824.0;
@@ -97,38 +100,90 @@ static const struct chip *nearest_chip(const struct hm_node *node)
     return best;
 }
 
-int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
-                         struct hm_err *err)
+/* Sets what was measured on the machine. The constants of this model are about the usual machine,
+ * so products count relative to the rate that the catalog expects. */
+static void set_measured(const struct hm_node *node, struct hm_large_device *device)
+{
+    const struct hm_calibration *m = &node->measured;
+    double measured = m->flops.bf16 > 0 ? m->flops.bf16 : m->flops.fp16;
+
+    if (measured > 0 && node->matrix_efficiency > 0)
+        device->speed = measured / (node->flops_16 * node->matrix_efficiency);
+    if (m->memory_bandwidth_bytes_per_s > 0)
+        device->bandwidth_bytes_per_s = m->memory_bandwidth_bytes_per_s / hm__constants.stream;
+}
+
+static enum hm_large_family generation_family(enum hm_generation generation)
+{
+    switch (generation) {
+    case HM_GENERATION_VOLTA:
+        return HM_FAMILY_VOLTA;
+    case HM_GENERATION_AMPERE:
+    case HM_GENERATION_ADA: /* No rows are of Ada; it runs the same kernels as Ampere. */
+        return HM_FAMILY_AMPERE;
+    case HM_GENERATION_HOPPER:
+        return HM_FAMILY_HOPPER;
+    case HM_GENERATION_BLACKWELL:
+        return HM_FAMILY_BLACKWELL;
+    default:
+        return HM_FAMILY_OTHER;
+    }
+}
+
+/*
+ * Sets the generation, or that of the chip if it is not given, and what the machine says about its
+ * rates and processors. A machine that is unlike the nearest chip is of an unknown generation.
+ */
+static void device_set_chip(struct hm_large_device *d, const struct hm_node *node,
+                            const struct chip *chip)
 {
     /* Largest distance at which a machine counts as having this chip. */
     static const double SAME = .25;
-    const struct hm_node *node = &cluster->node;
+    const bool same = chip_distance(chip, node) <= SAME;
 
-    if (!hm__is_given(node->flops_16)) {
+    if (node->generation != HM_GENERATION_UNKNOWN || !same)
+        d->family = generation_family(node->generation);
+    if (!same) {
+        d->flops_8 *= node->flops_16 / d->flops_16;
+        d->flops_4 *= node->flops_16 / d->flops_16;
+    }
+    if (!hm__is_given(node->processors))
+        return;
+    /* A machine whose processors are known has all rates that it supports. */
+    d->processors = node->processors;
+    d->flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
+    d->flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
+}
+
+int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
+                         struct hm_err *err)
+{
+    struct hm_node node = cluster->node;
+
+    /* Transformers train in bf16 where a worker has it, else in fp16. */
+    node.flops_16 = hm__node_rate(&node, HM_MATH_BF16, 32, NULL);
+    if (!(hm__is_given(cluster->node.flops_16) || hm__is_given(cluster->node.flops_bf16))) {
         hm__fail(err, HM_E_MISSING, "the rate with 16 bits is not given");
         hm__err_hint(err, "flops: {16: 989 Tflop/s}, or a machine of the catalog");
         hm__err_field(err, "cluster.flops");
         return HM_E_MISSING;
     }
-    const struct chip *chip = nearest_chip(node);
+    const struct chip *chip = nearest_chip(&node);
     struct hm_large_device device = chip_device(chip);
-    if (chip_distance(chip, node) > SAME) {
-        device.family = HM_FAMILY_OTHER;
-        device.flops_8 *= node->flops_16 / device.flops_16;
-        device.flops_4 *= node->flops_16 / device.flops_16;
-    }
-    device.flops_16 = node->flops_16;
-    if (hm__is_given(node->memory_bandwidth_bytes_per_s))
-        device.bandwidth_bytes_per_s = node->memory_bandwidth_bytes_per_s;
-    if (hm__is_given(node->memory_bytes)) /* The driver keeps 1 % of it. */
+    device_set_chip(&device, &node, chip);
+    device.flops_16 = node.flops_16;
+    if (hm__is_given(node.memory_bandwidth_bytes_per_s))
+        device.bandwidth_bytes_per_s = node.memory_bandwidth_bytes_per_s;
+    if (hm__is_given(node.memory_bytes)) /* The driver keeps 1 % of it. */
         device.memory_bytes =
-            fmin(node->memory_bytes, fmax(device.memory_bytes, .988 * node->memory_bytes));
-    if (hm__is_given(node->link.bandwidth_bytes_per_s))
-        device.link_bytes_per_s = node->link.bandwidth_bytes_per_s;
-    device.per_node = fmax(1, node->accelerators);
+            fmin(node.memory_bytes, fmax(device.memory_bytes, .988 * node.memory_bytes));
+    if (hm__is_given(node.link.bandwidth_bytes_per_s))
+        device.link_bytes_per_s = node.link.bandwidth_bytes_per_s;
+    set_measured(&node, &device);
+    device.per_node = fmax(1, node.accelerators);
     if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
         device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
-    device.price_per_s = node->price_per_s;
+    device.price_per_s = node.price_per_s;
     device.max_nodes = cluster->max_nodes;
     *ret_device = device;
     return 0;

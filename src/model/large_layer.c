@@ -43,10 +43,11 @@ static double memory_rate(const struct hm_large_case *x)
     return x->device->bandwidth_bytes_per_s * x->constants->memory;
 }
 
-/* Returns the factor by which the power limit reduces the compute rates of a device. */
+/* Returns the factor by which the power limit and a measured speed change the compute rates of a
+ * device. */
 static double power_factor(const struct hm_large_case *x)
 {
-    return sqrt(x->device->power);
+    return sqrt(x->device->power) * (x->device->speed > 0 ? x->device->speed : 1);
 }
 
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k)

@@ -24,7 +24,6 @@
 #include "model_state.h"
 #include "names.h"
 #include "need.h"
-#include "slowness.h"
 #include "way_time.h"
 
 void hm__model_add_note(struct hm_model *m, const char *text)
@@ -43,14 +42,29 @@ int hm__model_fail_missing(const struct hm_model *m, const char *field, const ch
     return HM_E_MISSING;
 }
 
+enum hm_math hm__model_math(const struct hm_job *job)
+{
+    bool counted = job->network && job->network->layer_count > 0 && !job->compute;
+
+    return job->math == HM_MATH_AUTO && job->precision == 32 && !counted ? HM_MATH_TF32 : job->math;
+}
+
 /* Sets the flop per second that a worker reaches: peak at the job's precision times efficiency. */
 static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
     double bits = m->job->precision;
     enum hm_math math;
-    double peak = hm__node_rate(node, m->job->math, bits, &math);
+    double peak = hm__node_rate(node, hm__model_math(m->job), bits, &math);
 
+    if (peak > 0 && m->job->math == HM_MATH_AUTO && bits == 32 &&
+        (math == HM_MATH_BF16 || math == HM_MATH_FP16)) {
+        char text[NOTE_TEXT];
+        snprintf(text, sizeof(text),
+                 "no precision is given: mixed precision, %s with 32-bit weights",
+                 hm_math_name(math));
+        hm__model_add_note(m, text);
+    }
     if (peak > 0 && bits == 16 && math == HM_MATH_FP32)
         hm__model_add_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
     if (!(peak > 0)) {
@@ -84,12 +98,28 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
+/* Says that the figures of the machine were measured, and how well. */
+static void note_measured(struct hm_model *m)
+{
+    const struct hm_calibration *c = &m->cluster->node.measured;
+    char text[NOTE_TEXT];
+
+    if (!c->date)
+        return;
+    snprintf(text, sizeof(text), "the machine was measured on %.20s", c->date);
+    if (c->uncertainty > 0)
+        snprintf(text, sizeof(text), "the machine was measured on %.20s, within %.1f %%", c->date,
+                 100 * c->uncertainty);
+    hm__model_add_note(m, text);
+}
+
 static int set_hardware(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_cluster *c = m->cluster;
 
     if (!c)
         return 0;
+    note_measured(m);
     if (model_needs_flops(m)) {
         int rc = set_flops(m, err);
         if (rc)
@@ -168,31 +198,6 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
     return hm__way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
 }
 
-static int set_stragglers(struct hm_model *m, struct hm_err *err)
-{
-    const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
-
-    if (hm__way_stale(&m->variant.way) && m->overlap != HM_OVERLAP_NONE)
-        hm__model_add_note(
-            m, "with stale gradients a worker computes and communicates in turn: the overlap of "
-               "the job is ignored");
-    if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
-        return 0;
-    if (hm__way_stale(&m->variant.way))
-        hm__model_add_note(
-            m, "workers differ in speed or vary between iterations: see stragglers of the cluster");
-    else
-        hm__model_add_note(
-            m, "the computing time is the expected time of the slowest worker of a step: see "
-               "stragglers of the cluster");
-    m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
-    if (m->stragglers)
-        return 0;
-    int rc = hm__stragglers_new(slowness, m->variant.by_speed, &m->own_stragglers, err);
-    m->stragglers = m->own_stragglers;
-    return rc;
-}
-
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
 {
@@ -222,7 +227,7 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
         rc = hm__model_check_formulas(m, err);
     }
     if (rc == 0)
-        rc = set_stragglers(m, err);
+        rc = hm__model_set_stragglers(m, err);
     hm__model_framework_note(m);
     if (rc == 0)
         *ret_model = m;

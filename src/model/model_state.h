@@ -39,11 +39,19 @@ struct hm_model {
 };
 
 void hm__model_add_note(struct hm_model *m, const char *text);
+/*
+ * The number format that the job asks for. HM_MATH_AUTO at 32 bits means mixed precision for
+ * networks with layers only; formulas, totals and graphs keep the rate of 32 bits, since a fraction
+ * of the rate of matrix units says little about them.
+ */
+enum hm_math hm__model_math(const struct hm_job *job);
 int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
                            const char *hint, struct hm_err *err);
 /* Checks that formulas have the quantities they use, and that communication has its links. */
 int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
+/* Sets the table of stragglers of the cluster, and notes that it is used. */
+int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
 /* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a
  * CPU of the catalog, its scalar arithmetic or its memory traffic. */
 double hm__model_edge_time(const struct hm_model *m);

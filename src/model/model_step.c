@@ -16,6 +16,23 @@ static const double BUCKET_BYTES = 25e6;
  * fragmentation increases the memory of a step. */
 static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
 
+/* Describes the accelerator; false where steps are not modelled by their operations. */
+static bool step_device_init(struct hm_device *device, const struct hm_job *job,
+                             const struct hm_cluster *cluster, const struct hm_constants *constants)
+{
+    return cluster && cluster->roofline && !job->compute && job->network &&
+           job->network->layer_count > 0 &&
+           hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
+                           job->software, constants);
+}
+
+bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster)
+{
+    struct hm_device device;
+
+    return step_device_init(&device, job, cluster, NULL);
+}
+
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err)
@@ -24,11 +41,7 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     double bucket = job->bucket_bytes > 0 ? job->bucket_bytes : BUCKET_BYTES;
 
     *ret_table = NULL;
-    if (!cluster || !cluster->roofline || job->compute || !job->network ||
-        job->network->layer_count == 0)
-        return 0;
-    if (!hm__device_init(&device, &cluster->node, job->math, job->precision, job->software,
-                         constants))
+    if (!step_device_init(&device, job, cluster, constants))
         return 0;
     if (device.cpu.k)
         device.cpu.algebra = device.k->frameworks[job->framework].algebra;

@@ -1,20 +1,22 @@
 /*
- * Predictions for comparison with measurements. The ends of the intervals are the 5th and 95th
- * percentiles of measured time / predicted time, in rows whose source or network was held out when
- * the constants were chosen (tools/fit_step.c prints them); they depend on the software and on
- * whether several workers communicate.
+ * Predictions for comparison with measurements. The interval of an all-reduce has the 5th and 95th
+ * percentiles of measured over predicted times in rows whose source was held out when the constants
+ * were chosen (tools/fit_step.c prints them); intervals of steps are in sheet_spread.c.
  */
 #include "predict.h"
 
 #include "allreduce.h"
 #include "model_step.h"
 
-int hm__predict_step(const struct hm_job *job, double n, const struct hm_constants *constants,
-                     struct hm_point *ret_point, struct hm_err *err)
+int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double n,
+                     const struct hm_constants *constants, struct hm_point *ret_point,
+                     struct hm_err *err)
 {
     struct hm_variant variant = HM_VARIANT_INIT;
     struct hm_model *model = NULL;
 
+    if (way)
+        variant.way = *way;
     variant.weak = job->scaling == HM_SCALING_WEAK;
     int rc = hm__model_table_new(job, &job->cluster, constants, &variant.table, err);
     if (rc == 0)
@@ -39,22 +41,6 @@ double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double 
     struct hm_wire_time time = hm__allreduce_time(&allreduce, bytes);
 
     return time.latency_s + time.bandwidth_s;
-}
-
-struct hm_interval hm__predict_interval(const struct hm_job *job, double n)
-{
-    static const struct hm_interval alone[HM_SOFTWARE_COUNT] = {
-        [HM_SOFTWARE_EAGER] = {0.72, 1.30},
-        [HM_SOFTWARE_COMPILED] = {0.49, 1.38},
-        [HM_SOFTWARE_TUNED] = {0.72, 1.30}, /* Only three rows; same as eager. */
-    };
-    static const struct hm_interval together[HM_SOFTWARE_COUNT] = {
-        [HM_SOFTWARE_EAGER] = {0.76, 1.53},
-        [HM_SOFTWARE_COMPILED] = {0.49, 1.53},
-        [HM_SOFTWARE_TUNED] = {0.72, 1.30},
-    };
-
-    return n > 1 ? together[job->software] : alone[job->software];
 }
 
 struct hm_interval hm__predict_allreduce_interval(void)

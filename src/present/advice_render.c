@@ -139,6 +139,7 @@ static void json_question(struct hm_json *json, const struct hm_advice *a)
     hm__json_put_number(json, "within_s", a->within_s > 0 ? a->within_s : NAN);
     hm__json_put_number(json, "budget", a->budget > 0 ? a->budget : NAN);
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
+    hm__json_put_number(json, "certainty", a->certainty);
     hm__json_put_number(json, "level", a->level);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advice_render.h"
+#include "chance_words.h"
 
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
@@ -36,6 +37,7 @@ static void advice_say_cost(struct hm_text *out, const struct hm_advice *a)
 static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_candidate *c = a->candidates;
+    char chance[HM_SHOWN];
 
     if (a->candidate_count == 0)
         return;
@@ -43,7 +45,20 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
     hm__text_add(out, ": ");
     hm__say_outcome(out, a, c);
     if (isfinite(c->reaches))
-        hm__text_addf(out, "; it succeeds with a probability of %.0f %%", 100 * c->reaches);
+        hm__text_addf(out, "; it succeeds with a probability of %s",
+                      hm__show_chance(c->reaches, chance));
+}
+
+/* Adds with which probability the first candidate reaches the loss within the limits. */
+static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
+{
+    if (a->candidate_count == 0 || !(a->certainty > 0))
+        return;
+    const struct hm_limits_met limits = {.deadline_s = a->within_s,
+                                         .budget = a->budget,
+                                         .meets = a->candidates[0].reaches,
+                                         .certainty = a->certainty};
+    hm__say_limits_met(out, &limits);
 }
 
 /* Adds a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
@@ -128,6 +143,8 @@ void hm__render_advice_text(struct hm_text *out, const struct hm_advice *a,
     if (!a->feasible)
         advice_add_line(out, a, style, "nearest miss", advice_say_nearest);
     if (a->feasible)
+        advice_add_line(out, a, style, "limits", advice_say_limits_met);
+    if (a->feasible)
         advice_add_line(out, a, style, "how sure", hm__say_sure);
     if (a->goal != HM_GOAL_COST || !hm__advice_asks_loss(a))
         advice_add_line(out, a, style, "cost", advice_say_cost);
@@ -186,7 +203,7 @@ static void advice_add_row(struct hm_text *out, const struct hm_advice *a,
     if (priced)
         hm__text_addf(out, " %8s", isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
     if (isfinite(c->probability))
-        hm__text_addf(out, " %3.0f %%", 100 * c->probability);
+        hm__text_addf(out, " %3.0f %%", fmin(100 * c->probability, 99));
     hm__text_end_line(out);
 }
 

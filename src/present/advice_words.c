@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advice_render.h"
+#include "chance_words.h"
 
 bool hm__advice_asks_loss(const struct hm_advice *a)
 {
@@ -208,6 +209,8 @@ void hm__say_headline(struct hm_text *out, const struct hm_advice *a)
         else
             hm__text_add(out, "finishes one iteration");
         advice_add_limits(out, a, "within");
+        if (a->certainty > 0)
+            hm__text_addf(out, " with a probability of %g %%", 100 * a->certainty);
         if (!(a->within_s > 0) && !(a->budget > 0))
             hm__text_add(out, ", as far as the traces show");
     }
@@ -216,14 +219,15 @@ void hm__say_headline(struct hm_text *out, const struct hm_advice *a)
 
 void hm__say_sure(struct hm_text *out, const struct hm_advice *a)
 {
-    if (!isfinite(a->right))
+    char chance[HM_SHOWN];
+
+    if (!isfinite(a->near))
         return;
-    hm__text_addf(out, "the best of all with %.0f %%", 100 * a->right);
-    if (isfinite(a->near))
-        hm__text_addf(out, ", within a tenth of the best with %.0f %%", 100 * a->near);
+    hm__text_addf(out, "%s sure to be within a tenth of the best",
+                  hm__show_chance(a->near, chance));
     if (isfinite(a->right_algorithm) && a->candidate_count && *a->candidates[0].algorithm)
-        hm__text_addf(out, "; %s is the right algorithm with %.0f %%", a->candidates[0].algorithm,
-                      100 * a->right_algorithm);
+        hm__text_addf(out, "; %s is the right algorithm with %s", a->candidates[0].algorithm,
+                      hm__show_chance(a->right_algorithm, chance));
 }
 
 void hm__say_leads(struct hm_text *out, const struct hm_advice *a)

@@ -209,10 +209,11 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *a,
 }
 
 /* Adds one alternative: its machines, time and money. */
-static void answer_say_alternative(struct hm_text *out, const struct hm_answer *a,
-                                   const struct hm_style *style, const char *label, size_t at)
+static void answer_say_alternative(struct hm_text *out, const struct hm_answer *answer,
+                                   const struct hm_style *style, size_t kind)
 {
-    const struct hm_point *p = &a->points[at];
+    const struct hm_answer other = hm__answer_of_alternative(answer, kind), *a = &other;
+    const struct hm_point *p = &answer->alternatives[kind].point;
     struct hm_text line = {0};
     char money[HM_SHOWN];
 
@@ -221,20 +222,27 @@ static void answer_say_alternative(struct hm_text *out, const struct hm_answer *
     answer_say_needs(&line, a, p);
     if (!a->whole_job && p->cost > 0)
         hm__text_addf(&line, ", %s", hm__show_money(p->cost, money));
-    hm__render_taken_line(out, style, label, &line);
+    hm__render_taken_line(out, style, hm__alternative_names[kind], &line);
+}
+
+/* Whether two alternatives are the same number of workers of the same machine. */
+static bool alternatives_equal(const struct hm_plan_alternative *x,
+                               const struct hm_plan_alternative *y)
+{
+    bool named = x->machine && y->machine;
+
+    return x->point.n == y->point.n && (!named || strcmp(x->machine, y->machine) == 0);
 }
 
 void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style)
 {
-    bool differ = a->cheapest != a->balanced || a->balanced != a->fastest;
+    const struct hm_plan_alternative *all = a->alternatives;
 
-    if (a->cheapest >= a->point_count || a->balanced >= a->point_count ||
-        a->fastest >= a->point_count || !differ)
+    if (!all || (alternatives_equal(&all[0], &all[1]) && alternatives_equal(&all[1], &all[2])))
         return;
-    answer_say_alternative(out, a, style, "cheapest", a->cheapest);
-    answer_say_alternative(out, a, style, "balanced", a->balanced);
-    answer_say_alternative(out, a, style, "fastest", a->fastest);
+    for (size_t k = 0; k < HM_ALTERNATIVES; k++)
+        answer_say_alternative(out, a, style, k);
 }
 
 void hm__answer_say_best(struct hm_text *out, const struct hm_answer *a,

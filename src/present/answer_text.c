@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer_headline.h"
+#include "chance_words.h"
 #include "format.h"
 #include "names.h"
 
@@ -103,24 +104,42 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 }
 
 /*
- * Adds the probability that the recommended n is the best one, given how well the runs determine
- * the curve.
+ * Adds how sure it is that the recommended n is nearly as good as the best, given how well the runs
+ * determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
 {
+    const struct hm_near_best sure = {.near = a->sure_near,
+                                      .slack = a->slack,
+                                      .low = a->n_low,
+                                      .high = a->n_high,
+                                      .level = a->level,
+                                      .most = a->points[a->point_count - 1].n};
     struct hm_text line = {0};
 
-    if (!(a->sure >= 0))
+    hm__say_near_best(&line, &sure);
+    if (line.length || line.failed)
+        hm__render_taken_line(out, style, "how sure", &line);
+}
+
+/* Adds with which probability the recommended point, or the nearest miss, meets the limits. */
+static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,
+                                  const struct hm_style *style)
+{
+    bool work = a->missed && strcmp(a->missed, "work") == 0;
+    size_t at = a->status == HM_STATUS_OK ? a->recommended : a->nearest;
+    struct hm_text line = {0};
+
+    if (at >= a->point_count || work)
         return;
-    hm__text_addf(&line, "the best with %.0f %%, within 5 %% of the best with %.0f %%; ",
-                  100 * a->sure, 100 * a->sure_near);
-    if (a->n_low < a->n_high)
-        hm__text_addf(&line, "the best lies between %.0f and %.0f (%g %%)", a->n_low, a->n_high,
-                      100 * a->level);
-    else
-        hm__text_addf(&line, "no other number is likely (%g %%)", 100 * a->level);
-    hm__render_taken_line(out, style, "how sure", &line);
+    const struct hm_limits_met limits = {.deadline_s = a->question.deadline_s,
+                                         .budget = a->question.budget,
+                                         .meets = a->points[at].meets,
+                                         .certainty = a->certainty};
+    hm__say_limits_met(&line, &limits);
+    if (line.length || line.failed)
+        hm__render_taken_line(out, style, a->status == HM_STATUS_OK ? "limits" : "", &line);
 }
 
 static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
@@ -290,7 +309,11 @@ static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
 {
     struct hm_text line = {0};
 
-    if (a->status != HM_STATUS_OK || a->recommended >= a->point_count)
+    if (a->status == HM_STATUS_UNREACHED && a->nearest < a->point_count &&
+        !isnan(a->points[a->nearest].meets))
+        hm__text_addf(&line, "%.*s with a probability of %g %%.", (int)strlen(miss_sentence(a)) - 1,
+                      miss_sentence(a), 100 * a->certainty);
+    else if (a->status != HM_STATUS_OK || a->recommended >= a->point_count)
         hm__text_add(&line, miss_sentence(a));
     else
         hm__answer_say_recommended(&line, a);
@@ -436,11 +459,14 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
     answer_say_platform(out, a, style);
     if (a->status == HM_STATUS_NO_SPEEDUP && a->best < a->point_count)
         answer_say_point(out, a, style, "one worker", &a->points[a->best], "");
-    if (a->status != HM_STATUS_OK)
+    if (a->status != HM_STATUS_OK) {
         answer_say_miss(out, a, style);
+        answer_say_limits_met(out, a, style);
+    }
     if (a->recommended < a->point_count && a->status == HM_STATUS_OK) {
         hm__answer_say_iteration(out, a, style);
         hm__answer_say_whole(out, a, style);
+        answer_say_limits_met(out, a, style);
         hm__answer_say_memory(out, a, style);
         answer_say_sure(out, a, style);
         hm__answer_say_sheet(out, a, style);

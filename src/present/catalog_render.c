@@ -85,6 +85,11 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
                                            : "not known");
     if (c->assumed)
         hm__text_addf(out, "%-16s %s\n", "assumed", c->assumed);
+    if (c->node.measured.date && c->node.measured.uncertainty > 0)
+        hm__text_addf(out, "%-16s %s, within %.1f %%\n", "measured", c->node.measured.date,
+                      100 * c->node.measured.uncertainty);
+    else if (c->node.measured.date)
+        hm__text_addf(out, "%-16s %s\n", "measured", c->node.measured.date);
 }
 
 /* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */

@@ -37,11 +37,12 @@ static void convergence_add_best_loss(struct hm_text *out, const struct hm_conve
                                       const struct hm_style *style)
 {
     struct hm_text line = {0};
+    char interval[HM_SHOWN_RANGE];
 
     hm__text_addf(&line, "P is the %s, P* = %.6g", c->measure ? c->measure : "loss", c->best);
     if (c->best_estimated && isfinite(c->best_low) && isfinite(c->best_high))
-        hm__text_addf(&line, ", estimated: %.6g to %.6g (%g %%)", c->best_low, c->best_high,
-                      100 * c->level);
+        hm__text_addf(&line, ", estimated: %s (%g %%)",
+                      hm__show_interval(c->best_low, c->best_high, 6, interval), 100 * c->level);
     else
         hm__text_add(&line, c->best_estimated ? ", estimated" : ", given");
     hm__render_taken(out, style, &line, 2);
@@ -105,16 +106,16 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
                              const struct hm_g *g, const struct hm_style *style)
 {
     size_t width = 9;
-    char interval[40];
+    char title[40], interval[HM_SHOWN_RANGE];
 
     for (size_t k = 0; k < g->parameter_count; k++)
         if (hm__text_columns(g->parameters[k].text) > width)
             width = hm__text_columns(g->parameters[k].text);
     width = width < NAME_SHOWN ? width : NAME_SHOWN;
-    snprintf(interval, sizeof(interval), "%g %% interval", 100 * c->level);
+    snprintf(title, sizeof(title), "%g %% interval", 100 * c->level);
     hm__text_addf(out, "  %s", hm__render_dim(style, true));
     hm__render_cell(out, g->form == HM_G_TERMS ? "term" : "parameter", width);
-    hm__text_addf(out, " %12s   %s%s\n", "value", g->draw_count ? interval : "",
+    hm__text_addf(out, " %12s   %s%s\n", "value", g->draw_count ? title : "",
                   hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
@@ -125,7 +126,7 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
         hm__render_cell(out, p->text, width);
         hm__text_addf(out, " %12.4g", p->value);
         if (isfinite(p->low) && isfinite(p->high))
-            hm__text_addf(out, "   %.4g to %.4g", p->low, p->high);
+            hm__text_addf(out, "   %s", hm__show_interval(p->low, p->high, 4, interval));
         hm__text_end_line(out);
     }
 }
@@ -166,19 +167,33 @@ static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale
         hm__text_addf(line, " to %.10g", last);
 }
 
+/* Writes the interval of a cost with trailing zeros, such as "1.00 to 1.20", if the ends differ. */
+static const char *cost_interval(const struct hm_stale_cost *c, char *text)
+{
+    char from[HM_SHOWN], to[HM_SHOWN];
+
+    snprintf(from, sizeof(from), "%#.3g", c->low);
+    snprintf(to, sizeof(to), "%#.3g", c->high);
+    if (strcmp(from, to) == 0)
+        return hm__show_interval(c->low, c->high, 3, text);
+    snprintf(text, HM_SHOWN_RANGE, "%s to %s", from, to);
+    return text;
+}
+
 static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
                             const struct hm_style *style)
 {
     for (size_t i = 0; i < stale->cost_count; i++) {
         const struct hm_stale_cost *c = &stale->costs[i];
         struct hm_text line = {0};
+        char interval[HM_SHOWN_RANGE];
         if (cost_is_left_out(stale, i))
             continue;
         cost_add_bounds(&line, stale, i);
         hm__text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
                       c->m == 1 ? "" : "s", c->factor);
         if (isfinite(c->low) && isfinite(c->high))
-            hm__text_addf(&line, " (%#.3g to %#.3g)", c->low, c->high);
+            hm__text_addf(&line, " (%s)", cost_interval(c, interval));
         hm__render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
     }
 }

@@ -99,6 +99,7 @@ static void fit_json(struct hm_text *out, const struct hm_fit *fit,
     hm__json_put_bool(&json, "relative", fit->relative);
     hm__json_put_text(&json, "unit", fit->unit ? fit->unit : "iteration");
     hm__json_put_number(&json, "run_count", (double)fit->run_count);
+    hm__json_put_number(&json, "with_startup", (double)fit->with_startup);
     hm__json_put_number(&json, "failed_count", (double)fit->failed);
     hm__json_put_number(&json, "configuration_count", (double)fit->configurations);
     hm__json_put_number(&json, "n_min", fit->n_min);

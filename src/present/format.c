@@ -57,6 +57,21 @@ const char *hm__show_range(const char *(*show)(double value, char *text), double
     return text;
 }
 
+const char *hm__show_interval(double low, double high, int digits, char *text)
+{
+    char from[HM_SHOWN] = "", to[HM_SHOWN] = "";
+
+    text[0] = '\0';
+    if (!isfinite(low) || !isfinite(high))
+        return text;
+    do {
+        snprintf(from, sizeof(from), "%.*g", digits, low);
+        snprintf(to, sizeof(to), "%.*g", digits, high);
+    } while (low < high && strcmp(from, to) == 0 && digits++ < 17);
+    snprintf(text, HM_SHOWN_RANGE, "%s to %s", from, to);
+    return text;
+}
+
 /* A unit with its size in the base unit and its name; it is used for values of at least `from`. */
 struct scale {
     double from, unit;

@@ -40,6 +40,12 @@ const char *hm__show_flops(double flops, char *text);
  */
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
+/*
+ * Writes an interval such as "0.9981 to 1.004" into text[HM_SHOWN_RANGE], with the given number of
+ * significant digits, or with as many as are needed to write two different ends differently. The
+ * text is empty if an end is not finite (unknown).
+ */
+const char *hm__show_interval(double low, double high, int digits, char *text);
 /* Returns the plural ending of a counted noun: "" for one, "s" for any other number. */
 const char *hm__plural(double count);
 

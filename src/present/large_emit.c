@@ -225,7 +225,7 @@ int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_j
         [HM_EMIT_TORCHTITAN] = emit_torchtitan, [HM_EMIT_ACCELERATE] = emit_accelerate,
         [HM_EMIT_TORCHRUN] = emit_torchrun,     [HM_EMIT_SBATCH] = emit_sbatch,
     };
-    const struct hm_large_choice *choice = &answer->points[answer->best];
+    const struct hm_large_choice *choice = &answer->points[answer->recommended];
     struct hm_text out = {0};
     const struct emitter e = {.out = &out,
                               .job = job,
@@ -251,7 +251,7 @@ static void add_group(struct hm_text *out, const char *name, double count, doubl
 
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err)
 {
-    const struct hm_large_choice *c = &answer->points[answer->best];
+    const struct hm_large_choice *c = &answer->points[answer->recommended];
     const struct hm_layout *l = &c->layout;
     double per_node = ceil(c->n / c->nodes), inner = l->tensor * l->context;
     struct hm_text out = {0};

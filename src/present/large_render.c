@@ -7,23 +7,12 @@
 
 #include "err.h"
 #include "format.h"
+#include "names.h"
 #include "render.h"
 
-enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
-
-/* The parts of a step that can limit the speed, and the change that would help. */
-struct part {
-    const char *name;
-    double seconds;
-    const char *help;
-};
-
-enum { PARTS = 11 };
-
-/* Lists the parts of a step, the longest first. */
-static void list_parts(const struct hm_large_step *s, struct part *parts)
+void hm__large_list_parts(const struct hm_large_step *s, struct hm_large_part parts[HM_LARGE_PARTS])
 {
-    const struct part all[PARTS] = {
+    const struct hm_large_part all[HM_LARGE_PARTS] = {
         {"matmul", s->matmul_s + s->head_s, "a lower precision (fp8) or faster devices"},
         {"attention", s->attention_s, "a newer attention kernel, or context parallelism"},
         {"memory traffic", s->traffic_s, "fused kernels (software: tuned or compiled)"},
@@ -38,7 +27,7 @@ static void list_parts(const struct hm_large_step *s, struct part *parts)
         {"other", fmax(0, s->other_s), "longer steps"},
     };
 
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < HM_LARGE_PARTS; i++) {
         int at = i;
         while (at > 0 && parts[at - 1].seconds < all[i].seconds) {
             parts[at] = parts[at - 1];
@@ -124,6 +113,7 @@ static void put_point(struct hm_json *json, const struct hm_large_answer *a,
     hm__json_put_number(json, "node_s",
                         c->nodes * (isnan(c->total_s) ? c->step.time_s : c->total_s));
     hm__json_put_known(json, "cost", c->cost);
+    hm__json_put_known(json, "meets", c->meets);
     hm__json_put_number(json, "memory_bytes", c->memory.total);
     hm__json_put_number(json, "memory_limit_bytes", c->memory_limit);
     hm__json_put_number(json, "micro_batch", c->layout.micro_batch);
@@ -161,14 +151,14 @@ static void put_nulls(struct hm_json *json, const char *const *keys)
 static void put_question(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const nulls[] = {"alpha", "beta", NULL};
-    const struct hm_large_choice *best = &a->points[a->best];
+    const struct hm_large_choice *best = &a->points[a->recommended];
 
     hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
     hm__json_put_null(json, "fabric");
     hm__json_put_text(json, "provenance", "model");
-    hm__json_put_text(json, "goal", "time");
+    hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", "strong");
     hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
     hm__json_put_number(json, "reference", a->points[0].n);
@@ -178,9 +168,9 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
 
 static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
 {
-    struct part parts[PARTS];
+    struct hm_large_part parts[HM_LARGE_PARTS];
 
-    list_parts(&c->step, parts);
+    hm__large_list_parts(&c->step, parts);
     hm__json_open(json, "limit", HM_JSON_OBJECT);
     hm__json_put_text(json, "kind", parts[0].name);
     hm__json_put_number(json, "share", parts[0].seconds / c->step.time_s);
@@ -188,28 +178,71 @@ static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
     hm__json_close(json);
 }
 
-/* Writes the members that all plans have but that are empty for transformers or follow from the
- * curve. */
-static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
+/* Writes a point of the answer; null if there is none. */
+static void put_point_at(struct hm_json *json, const char *key, const struct hm_large_answer *a,
+                         size_t at)
 {
-    static const char *const before[] = {"knee",   "in_deadline", "in_budget",   "faster", "work",
-                                         "missed", "nearest",     "nearest_gap", NULL};
-    static const char *const alternatives[] = {"cheapest", "balanced", "fastest", NULL};
-    static const char *const after[] = {"sure", "sure_near", NULL};
-    static const char *const advised[] = {"run_s", "within", NULL};
+    if (at < a->point_count)
+        put_choice(json, key, a, &a->points[at], NULL);
+    else
+        hm__json_put_null(json, key);
+}
+
+/* Writes the points that answer the question beside the recommended one. */
+static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const nulls[] = {"faster", "work", NULL};
+    bool deadline = a->feasible && a->deadline_s > 0, budget = a->feasible && a->budget >= 0;
+
+    put_choice(json, "recommended", a, &a->points[a->recommended], NULL);
+    put_choice(json, "best", a, &a->points[a->best], NULL);
+    put_point_at(json, "knee", a, a->knee);
+    put_point_at(json, "in_deadline", a, deadline ? a->cheapest : HM_NONE);
+    put_point_at(json, "in_budget", a, budget ? a->fastest : HM_NONE);
+    put_nulls(json, nulls);
+    hm__json_put_text(json, "missed", a->missed);
+    put_point_at(json, "nearest", a, a->feasible ? HM_NONE : a->recommended);
+    hm__json_put_known(json, "nearest_gap",
+                       a->feasible || !(a->points[a->recommended].excess > 0)
+                           ? NAN
+                           : a->points[a->recommended].excess);
+    hm__json_put_known(json, "certainty", a->certainty);
+    hm__json_open(json, "alternatives", HM_JSON_OBJECT);
+    put_point_at(json, "cheapest", a, a->cheapest);
+    put_point_at(json, "balanced", a, a->balanced);
+    put_point_at(json, "fastest", a, a->fastest);
+    hm__json_close(json);
+}
+
+/* Whether the best point is the largest number of workers of its machine that was considered. */
+static bool best_is_last(const struct hm_large_answer *a)
+{
     const struct hm_large_choice *best = &a->points[a->best];
 
-    put_nulls(json, before);
-    hm__json_open(json, "alternatives", HM_JSON_OBJECT);
-    put_nulls(json, alternatives);
-    hm__json_close(json);
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].machine == best->machine && a->points[i].n > best->n)
+            return false;
+    return a->point_count > 1;
+}
+
+/* Members that all plans have and that are empty or follow from the curve here. */
+static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
+{
+    static const char *const after[] = {"sure", "sure_near", NULL};
+    static const char *const advised[] = {"run_s", "within", NULL};
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    double hours = NAN;
+
+    if (a->knee < a->point_count)
+        hours = best->nodes * best->step.time_s /
+                (a->points[a->knee].nodes * a->points[a->knee].step.time_s);
     hm__json_put_number(json, "slack", a->slack);
-    hm__json_put_null(json, "knee_hours");
+    hm__json_put_known(json, "knee_hours", hours);
     hm__json_open(json, "plateau", HM_JSON_OBJECT);
     hm__json_put_number(json, "from", best->n);
-    hm__json_put_number(json, "to", fmax(best->n, a->points[a->fastest].n));
+    hm__json_put_number(json, "to", fmax(best->n, a->points[a->best].n));
     hm__json_close(json);
-    hm__json_put_bool(json, "at_ceiling", a->fastest + 1 == a->point_count);
+    hm__json_put_bool(json, "at_ceiling", a->feasible && best_is_last(a));
     hm__json_open(json, "beyond", HM_JSON_OBJECT);
     hm__json_put_null(json, "n");
     hm__json_put_null(json, "speedup");
@@ -229,8 +262,7 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
     hm__json_open(json, "ranking", HM_JSON_LIST);
     hm__json_close(json);
-    hm__json_open(json, "notes", HM_JSON_LIST);
-    hm__json_close(json);
+    hm__json_put_texts(json, "notes", &a->note, a->note != NULL);
     hm__json_open(json, "pareto", HM_JSON_LIST);
     hm__json_close(json);
 }
@@ -241,8 +273,7 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
 
     hm__json_open_answer(&json);
     put_question(&json, a);
-    put_choice(&json, "recommended", a, &a->points[a->best], NULL);
-    put_choice(&json, "best", a, &a->points[a->best], NULL);
+    put_chosen(&json, a);
     put_rest(&json, a);
     hm__json_open(&json, "curve", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->point_count; i++)
@@ -292,131 +323,19 @@ static void add_csv(struct hm_text *out, const struct hm_large_answer *a)
     }
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static void add_headline(struct hm_text *out, const struct hm_large_answer *a)
-{
-    const struct hm_large_choice *c = &a->points[a->best];
-    char layout[LAYOUT_TEXT], time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN], number[HM_SHOWN];
-
-    hm__layout_text(&c->layout, layout, sizeof(layout));
-    hm__text_addf(out, "%s%s %.0f worker%s",
-                  a->feasible ? "" : "not reached: ", a->network ? a->network : "transformer", c->n,
-                  hm__plural(c->n));
-    if (a->machines && a->machines[c->machine])
-        hm__text_addf(out, " on %.0f %s", c->nodes, a->machines[c->machine]);
-    hm__text_addf(out, ", layout %s\n\n", layout);
-    hm__text_addf(out, "  step         %s (90 %% of similar runs: %s to %s)\n",
-                  hm__show_time(c->step.time_s, time), hm__show_time(c->low_s, low),
-                  hm__show_time(c->high_s, high));
-    hm__text_addf(out, "  throughput   %.0f tokens/s, %.0f per worker\n", c->tokens_per_s,
-                  c->tokens_per_s / c->n);
-    hm__text_addf(out, "  utilisation  MFU %.1f %%, HFU %.1f %% (causal half of the attention)\n",
-                  100 * c->mfu, 100 * c->hfu);
-    if (!isnan(c->total_s))
-        hm__text_addf(out, "  whole job    %s", hm__show_time(c->total_s, time));
-    if (!isnan(c->total_s) && !isnan(c->cost))
-        hm__text_addf(out, ", %s", hm__show_money(c->cost, number));
-    if (!isnan(c->total_s) && c->nodes > 1)
-        hm__text_addf(out, "; with failures and checkpoints %s",
-                      hm__show_time(c->total_s / fmax(.01, c->goodput), time));
-    if (!isnan(c->total_s))
-        hm__text_add(out, "\n");
-}
-
-static void add_memory(struct hm_text *out, const struct hm_large_choice *c)
-{
-    const struct hm_large_memory *m = &c->memory;
-    char total[HM_SHOWN], limit[HM_SHOWN], part[HM_SHOWN];
-    const struct {
-        const char *name;
-        double bytes;
-    } parts[] = {{"weights", m->weights},     {"gradients", m->gradients},
-                 {"optimizer", m->optimizer}, {"activations", m->activations},
-                 {"logits", m->logits},       {"buffers", m->buffers},
-                 {"margin", m->margin}};
-
-    hm__text_addf(out, "  memory       %s of %s%s:", hm__show_bytes(m->total, total),
-                  hm__show_bytes(c->memory_limit, limit), c->fits ? "" : ", DOES NOT FIT");
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        hm__text_addf(out, "%s %s %s", i ? "," : "", parts[i].name,
-                      hm__show_bytes(parts[i].bytes, part));
-    hm__text_add(out, "\n");
-    if (!c->fits)
-        hm__text_addf(out, "               %s too much\n",
-                      hm__show_bytes(m->total - c->memory_limit, part));
-}
-
-static void add_limits(struct hm_text *out, const struct hm_large_choice *c)
-{
-    struct part parts[PARTS];
-
-    list_parts(&c->step, parts);
-    hm__text_add(out, "\nshares of the step\n");
-    for (int i = 0; i < PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
-        double share = parts[i].seconds / c->step.time_s;
-        hm__text_addf(out, "  %-17s %5.1f %% ", parts[i].name, 100 * share);
-        for (int k = 0; k < (int)round(share * BAR_WIDTH); k++)
-            hm__text_add(out, "#");
-        hm__text_add(out, "\n");
-    }
-    hm__text_addf(out, "%s limits; %s would help\n", parts[0].name, parts[0].help);
-}
-
-static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c, const char *what)
-{
-    char layout[LAYOUT_TEXT], time[HM_SHOWN], memory[HM_SHOWN], cost[HM_SHOWN];
-
-    hm__layout_text(&c->layout, layout, sizeof(layout));
-    hm__text_addf(out, "  %-18s %7.0f %12s %6.1f %% %12s %10s  %s\n", what, c->n,
-                  hm__show_time(c->step.time_s, time), 100 * c->mfu,
-                  hm__show_bytes(c->memory.total, memory),
-                  isnan(c->cost) ? "" : hm__show_money(c->cost, cost), layout);
-}
-
-static void add_rows(struct hm_text *out, const struct hm_large_answer *a)
-{
-    if (a->hint_count)
-        hm__text_add(out, "\nchanges that make it fit, fastest first\n");
-    for (size_t i = 0; i < a->hint_count; i++)
-        add_choice_row(out, &a->hints[i].choice, a->hints[i].what);
-    if (a->runner_count)
-        hm__text_add(out, "\nother layouts within 5 %\n");
-    for (size_t i = 0; i < a->runner_count; i++)
-        add_choice_row(out, &a->runners[i], "");
-    if (a->point_count < 2)
-        return;
-    hm__text_addf(out, "\n  %-18s %7s %12s %8s %12s %10s  %s\n", "machine", "workers", "step",
-                  "MFU", "memory", "cost", "layout");
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        const char *name = a->machines ? a->machines[c->machine] : NULL;
-        add_choice_row(out, c, !c->fits ? "(does not fit)" : name ? name : "");
-    }
-}
-
-static void add_text(struct hm_text *out, const struct hm_large_answer *a)
-{
-    const struct hm_large_choice *c = &a->points[a->best];
-
-    add_headline(out, a);
-    add_memory(out, c);
-    add_limits(out, c);
-    add_rows(out, a);
-}
-
 int hm__large_render(const struct hm_large_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
     struct hm_text out = {0};
 
-    (void)style;
+    const struct hm_style own = hm__style_or_default(style);
+
     if (format == HM_FORMAT_JSON)
         add_json(&out, answer);
     else if (format == HM_FORMAT_CSV)
         add_csv(&out, answer);
     else
-        add_text(&out, answer);
+        hm__large_render_text(&out, answer, &own);
     if (out.failed) {
         hm__text_release(&out);
         return hm__fail_nomem(err);

@@ -4,6 +4,24 @@
 
 #include "howmany.h"
 #include "large_job.h"
+#include "text.h"
+
+/* A part of a step that can limit it, and what would help. */
+struct hm_large_part {
+    const char *name;
+    double seconds;
+    const char *help;
+};
+
+enum { HM_LARGE_PARTS = 11 };
+
+/* List the parts of a step, the longest first. */
+void hm__large_list_parts(const struct hm_large_step *step,
+                          struct hm_large_part parts[HM_LARGE_PARTS]);
+
+/* Add the answer as text for people (large_text.c). */
+void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
+                           const struct hm_style *style);
 
 /* Render an answer; the caller frees *ret_text with hm_text_free. Pictures are not supported. */
 int hm__large_render(const struct hm_large_answer *answer, enum hm_format format,

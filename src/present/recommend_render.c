@@ -15,6 +15,7 @@ static void json_candidate(struct hm_json *json, const char *key, const struct h
     hm__json_put_number(json, "cost", c->cost);
     hm__json_put_number(json, "value", c->value);
     hm__json_put_number(json, "row_count", (double)c->rows);
+    hm__json_put_number(json, "meets", c->meets);
     hm__json_put_bool(json, "feasible", c->fits);
     hm__json_put_bool(json, "failed", c->failed);
     hm__json_put_text(json, "why", c->why);
@@ -78,6 +79,11 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
     else
         json_candidate(&json, "best", &r->candidates[r->best]);
     hm__json_put_number(&json, "sure", r->sure);
+    hm__json_put_number(&json, "sure_near", r->sure_near);
+    hm__json_put_number(&json, "slack", r->slack);
+    hm__json_put_number(&json, "n_low", r->n_low);
+    hm__json_put_number(&json, "n_high", r->n_high);
+    hm__json_put_number(&json, "certainty", r->certainty);
     hm__json_put_text(&json, "missed", r->missed);
     json_candidates(&json, r);
     json_rows(&json, r);
@@ -88,7 +94,7 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
 
 static void recommendation_csv(struct hm_text *out, const struct hm_recommendation *r)
 {
-    hm__text_add(out, "n,time_s,low_s,high_s,cost,value,row_count,feasible,failed,why\n");
+    hm__text_add(out, "n,time_s,low_s,high_s,cost,value,row_count,meets,feasible,failed,why\n");
     for (size_t i = 0; i < r->candidate_count; i++) {
         const struct hm_recommended *c = &r->candidates[i];
         hm__json_number(out, c->n);
@@ -97,8 +103,9 @@ static void recommendation_csv(struct hm_text *out, const struct hm_recommendati
         hm__csv_number(out, c->high_s);
         hm__csv_number(out, c->cost);
         hm__csv_number(out, c->value);
-        hm__text_addf(out, ",%zu,%s,%s,", c->rows, c->fits ? "true" : "false",
-                      c->failed ? "true" : "false");
+        hm__text_addf(out, ",%zu", c->rows);
+        hm__csv_number(out, c->meets);
+        hm__text_addf(out, ",%s,%s,", c->fits ? "true" : "false", c->failed ? "true" : "false");
         hm__csv_text(out, c->why);
         hm__text_add(out, "\n");
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chance_words.h"
 #include "recommend_render.h"
 
 static void recommendation_say_workers(struct hm_text *out, double n)
@@ -29,7 +30,11 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
     char shown[HM_SHOWN_RANGE], level[32];
 
     if (r->missed)
-        hm__text_addf(out, "Nothing meets the %s.", r->missed);
+        hm__text_addf(out, "Nothing meets the %s", r->missed);
+    if (r->missed && r->candidate_count > 0 && !isnan(r->candidates[0].meets))
+        hm__text_addf(out, " with a probability of %g %%", 100 * r->certainty);
+    if (r->missed)
+        hm__text_add(out, ".");
     else if (r->best >= r->candidate_count)
         hm__text_add(out,
                      r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
@@ -125,8 +130,35 @@ static void recommendation_say_next(struct hm_text *out, const struct hm_recomme
 
 static void recommendation_say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
-    if (isfinite(r->sure))
-        hm__text_addf(out, "the best with %.0f %%", 100 * r->sure);
+    const struct hm_near_best sure = {.near = r->sure_near,
+                                      .slack = r->slack,
+                                      .low = r->n_low,
+                                      .high = r->n_high,
+                                      .level = r->level,
+                                      .most = NAN};
+
+    hm__say_near_best(out, &sure);
+}
+
+/* Adds with which probability the first candidate meets the limits. */
+static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
+{
+    struct hm_text phrase = {0};
+
+    if (r->candidate_count == 0)
+        return;
+    const struct hm_limits_met limits = {.deadline_s = r->deadline_s,
+                                         .budget = r->budget,
+                                         .meets = r->candidates[0].meets,
+                                         .certainty = r->certainty};
+    hm__say_limits_met(&phrase, &limits);
+    if (phrase.length && r->missed) {
+        recommendation_say_workers(out, r->candidates[0].n);
+        hm__text_add(out, " ");
+    }
+    hm__text_add(out, phrase.data ? phrase.data : "");
+    out->failed = out->failed || phrase.failed;
+    hm__text_release(&phrase);
 }
 
 typedef void (*recommendation_phrase)(struct hm_text *out, const struct hm_recommendation *r);
@@ -189,6 +221,7 @@ void hm__render_recommendation_text(struct hm_text *out, const struct hm_recomme
     recommendation_add_line(out, r, style, "how sure", recommendation_say_sure);
     recommendation_add_line(out, r, style, r->missed ? "nearest" : "others",
                             recommendation_say_others);
+    recommendation_add_line(out, r, style, "limits", recommendation_say_limits);
     recommendation_add_line(out, r, style, "fails", recommendation_say_failed);
     recommendation_add_line(out, r, style, "would help", recommendation_say_next);
     hm__render_notes(out, r->notes, r->note_count, style);

@@ -20,6 +20,21 @@ struct hm_style hm__style_or_default(const struct hm_style *style)
     return own;
 }
 
+const char *const hm__alternative_names[HM_ALTERNATIVES] = {"cheapest", "balanced", "fastest"};
+
+struct hm_answer hm__answer_of_alternative(const struct hm_answer *a, size_t kind)
+{
+    const struct hm_plan_alternative *of = &a->alternatives[kind];
+    struct hm_answer other = *a;
+
+    other.machine = of->machine;
+    other.accelerators = of->accelerators;
+    other.gpus = of->gpus;
+    other.memory_bytes = of->memory_bytes;
+    other.way = of->way;
+    return other;
+}
+
 /*
  * A quantity of a point with its name; a negative value or NaN means that the quantity is unknown.
  */
@@ -31,7 +46,7 @@ struct point_field {
 /*
  * Every point has POINT_FIELDS quantities; point_extra_fields adds at most POINT_EXTRA_FIELDS more.
  */
-enum { POINT_FIELDS = 18, POINT_EXTRA_FIELDS = 2 };
+enum { POINT_FIELDS = 19, POINT_EXTRA_FIELDS = 2 };
 
 /* Lists the quantities of a point in the order of JSON keys and CSV columns. */
 static void point_list_fields(const struct hm_answer *a, const struct hm_point *p,
@@ -51,6 +66,7 @@ static void point_list_fields(const struct hm_answer *a, const struct hm_point *
                                                   {"total_s", p->total_s},
                                                   {"node_s", p->nodes * p->total_s},
                                                   {"cost", p->cost},
+                                                  {"meets", p->meets},
                                                   {"memory_bytes", p->memory_bytes},
                                                   {"memory_limit_bytes", a->memory_bytes},
                                                   {"micro_batch", p->micro_batch},
@@ -76,8 +92,9 @@ static size_t point_extra_fields(const struct hm_answer *a, const struct hm_poin
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* Writes a point; `machine` names its machine and may be NULL. */
 static void json_point(struct hm_json *json, const char *key, const struct hm_answer *a,
-                       const struct hm_point *p)
+                       const struct hm_point *p, const char *machine)
 {
     struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
     size_t extra_count = point_extra_fields(a, p, extra);
@@ -91,6 +108,8 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_put_bool(json, "fits", p->fits);
     for (size_t i = 0; i < extra_count; i++)
         hm__json_put_known(json, extra[i].name, extra[i].value);
+    if (machine)
+        hm__json_put_text(json, "machine", *machine ? machine : NULL);
     hm__json_close(json);
 }
 
@@ -101,7 +120,7 @@ static void json_point_at(struct hm_json *json, const char *key, const struct hm
     if (!points || index == HM_NONE)
         hm__json_put_null(json, key);
     else
-        json_point(json, key, a, &points[index]);
+        json_point(json, key, a, &points[index], NULL);
 }
 
 /*
@@ -178,15 +197,22 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_text(json, "missed", a->missed);
     json_point_at(json, "nearest", a, work ? a->work_points : a->points, a->nearest);
     hm__json_put_known(json, "nearest_gap", a->missed ? a->nearest_gap : NAN);
+    hm__json_put_known(json, "certainty", a->certainty);
 }
 
 /* Writes the three alternatives; each is null if no price is known. */
 static void json_alternatives(struct hm_json *json, const struct hm_answer *a)
 {
     hm__json_open(json, "alternatives", HM_JSON_OBJECT);
-    json_point_at(json, "cheapest", a, a->points, a->cheapest);
-    json_point_at(json, "balanced", a, a->points, a->balanced);
-    json_point_at(json, "fastest", a, a->points, a->fastest);
+    for (size_t k = 0; k < HM_ALTERNATIVES; k++) {
+        if (!a->alternatives) {
+            hm__json_put_null(json, hm__alternative_names[k]);
+            continue;
+        }
+        const struct hm_answer other = hm__answer_of_alternative(a, k);
+        json_point(json, hm__alternative_names[k], &other, &a->alternatives[k].point,
+                   other.machine ? other.machine : "");
+    }
     hm__json_close(json);
 }
 
@@ -290,7 +316,7 @@ static void json_points(struct hm_json *json, const char *key, const struct hm_a
 {
     hm__json_open(json, key, HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < count; i++)
-        json_point(json, NULL, a, &a->points[indices ? indices[i] : i]);
+        json_point(json, NULL, a, &a->points[indices ? indices[i] : i], NULL);
     hm__json_close(json);
 }
 

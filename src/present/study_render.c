@@ -4,6 +4,7 @@
  * any time and on any machine.
  */
 #include "study_render.h"
+#include "chance_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static void study_add_ranked(struct hm_text *out, const struct hm_advice *a,
     }
     if (priced)
         hm__table_number(out, isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
-    snprintf(shown, sizeof(shown), "%.0f %%", 100 * c->probability);
+    hm__show_chance(c->probability, shown);
     hm__table_number(out, isfinite(c->probability) ? shown : "");
 }
 

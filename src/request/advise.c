@@ -10,7 +10,7 @@
 
 struct hm_advise_request {
     struct hm_trace_fields traces;
-    double loss, reach, within, budget;
+    double loss, reach, within, budget, certainty;
     int goal;
     struct hm_numbers m;
     struct hm_documents times, jobs;
@@ -40,6 +40,7 @@ static const struct hm_request_field fields[] = {
                     "time available, such as 60s; alone: reach the least loss"),
     HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
                     "money available, such as $5; alone: reach the least loss"),
+    HM_ROW_CERTAINTY(T, certainty),
     {.name = "goal",
      .kind = HM_REQUEST_CHOICE,
      .offset = offsetof(T, goal),
@@ -296,6 +297,7 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
     q.reach = r->reach;
     q.within_s = isnan(r->within) ? q.within_s : r->within;
     q.budget = isnan(r->budget) ? q.budget : r->budget;
+    q.certainty = isnan(r->certainty) ? 0 : r->certainty;
     q.goal = cost ? HM_GOAL_COST : HM_GOAL_TIME;
     q.m = r->m.values;
     q.m_count = r->m.count;

@@ -33,12 +33,24 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
 {
+    const struct {
+        const char *key, *value;
+    } shorts[] = {{"batch", f->batch},
+                  {"sequence", f->sequence},
+                  {"tokens", f->tokens},
+                  {"epochs", f->epochs},
+                  {"iterations", f->iterations}};
+    enum { SHORTS = sizeof(shorts) / sizeof(shorts[0]) };
     struct hm_override *overrides =
-        hm__arena_alloc(call->arena, f->set.count + 1, sizeof(*overrides));
+        hm__arena_alloc(call->arena, f->set.count + SHORTS + 1, sizeof(*overrides));
     size_t count = 0;
 
     if (!overrides)
         return hm__fail_nomem(err);
+    for (size_t i = 0; i < SHORTS; i++)
+        if (shorts[i].value && !(overrides[count++].text = hm__arena_printf(
+                                     call->arena, "%s=%s", shorts[i].key, shorts[i].value)))
+            return hm__fail_nomem(err);
     for (size_t i = 0; i < f->set.count; i++)
         overrides[count++].text = f->set.items[i];
     if (f->fabric && f->on.count == 0) {
@@ -67,7 +79,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                          struct hm_job **ret_job, struct hm_err *err)
 {
     const struct hm_document *d = f->job.name ? &f->job : empty_job(call);
-    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
+    const char *network = NULL, *note = NULL;
     char *file = NULL;
 
     if (!d)
@@ -79,17 +91,26 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
                            .closed = !call->context->files,
                            .timed = timed};
     int rc = job_overrides(call, f, &spec, err);
-    bool foreign = rc == 0 && hm__is_foreign(call, d);
-    if (foreign) {
+    if (rc == 0)
+        rc = hm__find_network(call, d, &network, err);
+    bool foreign = rc == 0 && !network && hm__is_foreign(call, d);
+    if (network) {
+        rc = hm__load_network_job(call, network, &spec, &note, err);
+    } else if (foreign) {
         rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
         spec.text = file;
         spec.source = "the imported job"; /* The text is YAML, whatever the file is called. */
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
+        if (rc)
+            hm__hint_network(call, d, err);
     }
+    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
     if (rc == 0)
         rc = hm__job_read(catalog, &spec, ret_job, err);
+    if (rc == 0)
+        (*ret_job)->note = note;
     hm_text_free(file);
     return rc;
 }

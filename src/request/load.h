@@ -6,6 +6,7 @@
 #ifndef HM_LOAD_H
 #define HM_LOAD_H
 
+#include "readers.h"
 #include "request.h"
 
 /* ---- a job and its machines --------------------------------------------------------------------
@@ -17,6 +18,8 @@ struct hm_job_fields {
     struct hm_documents on;
     const char *fabric;
     struct hm_texts set;
+    /* Short forms of assignments in `set`; NULL if they are not given. Only plan has them. */
+    const char *batch, *sequence, *tokens, *epochs, *iterations;
 };
 
 enum { HM_MACHINES_MAX = 64 };
@@ -31,11 +34,26 @@ struct hm_loaded_job {
 
 /*
  * Load the job and every machine in the field `on`. If `timed` is true, the times come from runs,
- * so the job may be missing. The field `network` changes the machines in `on`, or the cluster of
+ * so the job may be missing. The field `fabric` changes the machines in `on`, or the cluster of
  * the job if `on` is empty.
  */
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *fields, bool timed,
                  struct hm_loaded_job *ret_job, struct hm_err *err);
+/*
+ * Sets *ret_name to the name of a network of the catalog if a document consists of nothing but this
+ * name and there is no file of this name; otherwise to NULL.
+ */
+int hm__find_network(struct hm_call *call, const struct hm_document *document,
+                     const char **ret_name, struct hm_err *err);
+/* Adds a hint to the error that a job could not be opened, if its name may be that of a network. */
+void hm__hint_network(struct hm_call *call, const struct hm_document *document, struct hm_err *err);
+/*
+ * Makes the tree of a job that trains a network of the catalog with its usual batch, data set and
+ * sequence, and puts it into the specification. *ret_note lists the values that the overrides of
+ * the specification do not give.
+ */
+int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
+                         const char **ret_note, struct hm_err *err);
 /* Load one machine, which is given by its name, as a file or as contents. */
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
@@ -49,7 +67,7 @@ void hm__loaded_job_release(struct hm_loaded_job *job);
  */
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);
 /*
- * Check that the fields `on`, `network` and `set` are given only together with a job and, if
+ * Check that the fields `on`, `fabric` and `set` are given only together with a job and, if
  * one_machine is true, that `on` has at most one machine.
  */
 int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, struct hm_err *err);

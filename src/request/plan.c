@@ -19,6 +19,12 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
+    HM_ROW_TEXT(T, job.batch, "batch", 0, "job", "SAMPLES", "samples of one iteration"),
+    HM_ROW_TEXT(T, job.sequence, "sequence", 0, "job", "TOKENS", "tokens of a sequence"),
+    HM_ROW_TEXT(T, job.tokens, "tokens", 0, "job", "TOKENS",
+                "tokens of the whole job, such as 300B"),
+    HM_ROW_TEXT(T, job.epochs, "epochs", 0, "job", "EPOCHS", "passes over the data set"),
+    HM_ROW_TEXT(T, job.iterations, "iterations", 0, "job", "K", "iterations of the whole job"),
     {.name = "scheme",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, scheme),
@@ -81,6 +87,7 @@ static const struct hm_request_field fields[] = {
      .group = "question",
      .argument = "MONEY",
      .help = "spend at most this on the job, such as 100"},
+    HM_ROW_CERTAINTY(T, certainty),
     HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to be this many times faster than now, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
@@ -177,6 +184,7 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->max_n = isnan(r->max_n) ? q->max_n : r->max_n;
     q->reference = isnan(r->reference) ? q->reference : r->reference;
     q->slack = isnan(r->slack) ? q->slack : r->slack;
+    q->certainty = r->certainty;
     if (r->n.count > 0)
         qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
     q->n = r->n.values;

@@ -24,7 +24,7 @@ struct hm_plan_request {
     struct hm_texts where, terms;
     double level;
     int goal;
-    double alpha, beta, deadline, budget, faster, work, max_n, reference, slack;
+    double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
     struct hm_numbers n;
     bool weak, explain_layout;
     int emit; /* Index of enum hm_large_emit; -1: not given. */

@@ -58,11 +58,14 @@ static int check_limit(const struct hm_context *context, const struct hm_plan_re
 int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err)
 {
-    const struct hm_large_question question = {.n = r->n.count > 0 ? r->n.values[0] : NAN,
-                                               .max_n = r->max_n,
-                                               .deadline_s = r->deadline,
-                                               .budget = r->budget,
-                                               .slack = r->slack > 0 ? r->slack : SLACK};
+    const struct hm_large_question question = {
+        .n = r->n.count > 0 ? r->n.values[0] : NAN,
+        .max_n = r->max_n,
+        .deadline_s = r->deadline,
+        .budget = r->budget,
+        .certainty = r->certainty,
+        .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
+        .slack = isnan(r->slack) ? SLACK : r->slack};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;

@@ -84,6 +84,13 @@ static const double HM_SEED_MAX = 9007199254740991;
         .letter = LETTER, .flags = HM_REQUEST_ABOVE | HM_REQUEST_BELOW, .most = 1, .group = "fit", \
         .argument = "P", .help = "probability of the intervals (default 90%)"                      \
     }
+#define HM_ROW_CERTAINTY(type, member)                                                             \
+    {                                                                                              \
+        .name = "certainty", .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),          \
+        .least = 0.001, .most = 0.99, .group = "question", .argument = "P",                        \
+        .help = "probability with which limits of time and money must be met, such as 80% "        \
+                "(default 90%)"                                                                    \
+    }
 #define HM_ROW_SEED(type, member, FALLBACK)                                                        \
     {                                                                                              \
         .name = "seed", .kind = HM_REQUEST_WHOLE, .offset = offsetof(type, member),                \

@@ -204,14 +204,18 @@ static int check_more_name(const char *key, struct hm_err *err)
 static int check_more_value(const char *key, const struct hm_value *item, struct hm_err *err)
 {
     const struct hm_known_column *known = hm__run_name_resolve(key).known;
+    bool label = known && known->label; /* A known column of texts, such as scaling. */
     double number = NAN;
     bool is_number =
         item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);
 
-    if (item->kind != HM_VALUE_SCALAR || (!is_number && !item->quoted) || (known && !is_number)) {
-        hm__fail(err, HM_E_TYPE, "%s where a number%s is expected",
+    if (item->kind != HM_VALUE_SCALAR || (!is_number && !item->quoted) ||
+        (known && is_number == label)) {
+        hm__fail(err, HM_E_TYPE, "%s where a %s is expected",
                  item->kind != HM_VALUE_SCALAR ? hm__value_kind_name(item) : item->text,
-                 known ? "" : " or a text");
+                 label   ? "text"
+                 : known ? "number"
+                         : "number or a text");
         return fail_more(key, HM_E_TYPE, err);
     }
     if (!is_number || (isfinite(number) &&

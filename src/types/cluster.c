@@ -1,6 +1,7 @@
 /* Clusters: setting defaults, checking and freeing. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "checks.h"
 #include "err.h"
@@ -21,6 +22,7 @@ void hm__cluster_init(struct hm_cluster *cluster)
                                             .flops_bf16 = NAN,
                                             .flops_tf32 = NAN,
                                             .flops_fp8 = NAN,
+                                            .flops_fp4 = NAN,
                                             .processors = NAN,
                                             .cores = NAN,
                                             .threads = NAN,
@@ -123,6 +125,32 @@ static int check_slowness(const struct hm_slowness *s, const char *prefix, struc
     return rc;
 }
 
+/* Checks the figures that were measured on a machine. */
+static int check_measured(const struct hm_calibration *m, const char *prefix, struct hm_err *err)
+{
+    const struct hm_rates *f = &m->flops, *v = &m->convolutions;
+    const struct cluster_number numbers[] = {
+        {"node.measured.uncertainty", m->uncertainty, 0, 1, false, true, false},
+        {"node.measured.flops.fp64", f->fp64, 0, MOST, false, true, false},
+        {"node.measured.flops.fp32", f->fp32, 0, MOST, false, true, false},
+        {"node.measured.flops.tf32", f->tf32, 0, MOST, false, true, false},
+        {"node.measured.flops.bf16", f->bf16, 0, MOST, false, true, false},
+        {"node.measured.flops.fp16", f->fp16, 0, MOST, false, true, false},
+        {"node.measured.flops.fp8", f->fp8, 0, MOST, false, true, false},
+        {"node.measured.convolutions.fp64", v->fp64, 0, MOST, false, true, false},
+        {"node.measured.convolutions.fp32", v->fp32, 0, MOST, false, true, false},
+        {"node.measured.convolutions.tf32", v->tf32, 0, MOST, false, true, false},
+        {"node.measured.convolutions.bf16", v->bf16, 0, MOST, false, true, false},
+        {"node.measured.convolutions.fp16", v->fp16, 0, MOST, false, true, false},
+        {"node.measured.convolutions.fp8", v->fp8, 0, MOST, false, true, false},
+        {"node.measured.memory_bandwidth_bytes_per_s", m->memory_bandwidth_bytes_per_s, 0, MOST,
+         false, true, false},
+        {"node.measured.kernel_s", m->kernel_s, 0, MOST, false, true, false},
+    };
+
+    return check_numbers(numbers, sizeof(numbers) / sizeof(numbers[0]), prefix, err);
+}
+
 int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_err *err)
 {
     int rc = hm__check_pointer(c, "cluster", err);
@@ -138,6 +166,7 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
         {"node.flops_bf16", n->flops_bf16, 0, MOST, false, true, false},
         {"node.flops_tf32", n->flops_tf32, 0, MOST, false, true, false},
         {"node.flops_fp8", n->flops_fp8, 0, MOST, false, true, false},
+        {"node.flops_fp4", n->flops_fp4, 0, MOST, false, true, false},
         {"node.processors", n->processors, 0, 1e6, false, true, false},
         {"node.cores", n->cores, 0, 1e6, false, true, false},
         {"node.threads", n->threads, 0, 1e6, false, true, false},
@@ -158,10 +187,17 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
         {"max_nodes", c->max_nodes, 1, 1e6, true, true, false},
     };
     rc = check_numbers(numbers, sizeof(numbers) / sizeof(numbers[0]), prefix, err);
+    rc = rc ? rc : check_measured(&n->measured, prefix, err);
     return rc ? rc : check_slowness(&c->slowness, prefix, err);
 }
 
 int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err)
 {
     return hm__cluster_check(cluster, "", err);
+}
+
+bool hm__cluster_has_gpus(const struct hm_cluster *c)
+{
+    return c->node.accelerators > 1 &&
+           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
 }

@@ -2,6 +2,7 @@
 #ifndef HM_LARGE_JOB_H
 #define HM_LARGE_JOB_H
 
+#include "howmany.h"
 #include "layout.h"
 
 /* Value of enum hm_attention that lets the plan choose the kernel for the device. */
@@ -51,7 +52,12 @@ struct hm_large_choice {
     double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
     bool fits;
-    int machine; /* Index of the machine in the answer. */
+    int machine;     /* Index of the machine in the answer. */
+    double meets;    /* Probability of meeting deadline and budget; NaN: neither is given. */
+    double excess;   /* Factor by which the limits are exceeded by the time that is kept
+                        with the asked probability; at most 1 if they are met, 0 without limits. */
+    double per_node; /* Workers of one node. */
+    bool gpus;       /* The workers of a node are called GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 6 };
@@ -64,6 +70,7 @@ struct hm_large_hint {
 
 struct hm_large_answer {
     const char *job, *network;
+    const char *note; /* Sentence about values that were assumed for the job; NULL: none. */
     const char *const *machines; /* Names of the machines; borrowed. */
     size_t machine_count;
     double parameters, active;
@@ -73,9 +80,21 @@ struct hm_large_answer {
     double slack;  /* The smallest n whose time is within this share of the best is recommended. */
     struct hm_large_choice *points; /* Best layout of each n and machine; owned. */
     size_t point_count;
-    size_t best;    /* Index of the recommended point. */
-    size_t fastest; /* Index of the point with the least time. */
-    bool feasible;  /* The recommended point fits in memory and meets deadline and budget. */
+    /*
+     * Indices of points: the optimum, the fewest workers within the slack of it, and the knee of
+     * the recommended machine. If nothing is feasible, the first two are the nearest miss, and the
+     * knee is HM_NONE.
+     */
+    size_t best, recommended, knee;
+    /* Three alternatives as in struct hm_answer; HM_NONE: a price is unknown or nothing is
+     * feasible.
+     */
+    size_t cheapest, balanced, fastest;
+    bool feasible;             /* The recommended point fits and meets deadline and budget. */
+    const char *missed;        /* The limit that nothing meets; NULL: none. */
+    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
+    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
+    double deadline_s, budget; /* Limits of the question; NaN: not given. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS]; /* Other layouts at the recommended n. */
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];

@@ -95,6 +95,8 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
         rc = hm__check_range("work", q->work, 1e-6, 1e9, err);
     if (rc == 0 && !isnan(q->slack))
         rc = hm__check_range("slack", q->slack, 0, 1e6, err);
+    if (rc == 0 && !isnan(q->certainty) && q->certainty != 0)
+        rc = hm__check_range("certainty", q->certainty, 1e-3, 0.99, err);
     if (rc == 0)
         rc = check_numbers(q, err);
     if (rc == 0)

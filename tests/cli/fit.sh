@@ -184,6 +184,31 @@ howmany bench --shell "echo '{\"iteration\":1,\"seconds\":0.25}' {n} >/dev/null;
 check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c ',0.25,' '$work/framework.csv') = 2 ] && ! grep -q 'output of' '$work/framework.err'"
 expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
+
+# Start-up: a command that prints no iterations, starts for 50 ms and then takes 2 ms for each iteration.
+cat >"$work/starts" <<'END'
+#!/bin/sh
+sleep "$(awk "BEGIN {print 0.05 + $1 * 0.002}")"
+END
+printf '#!/bin/sh\n[ "$1" = 1 ] && sleep 0.2\nexit 0\n' >"$work/longer"
+chmod +x "$work/starts" "$work/longer"
+expect "a run with its start-up is a warning" 0 "warning: 2 runs reported no iterations, so their seconds include the start-up" \
+  howmany bench "$work/starts 10 {n}" --n 1,2 --repeat 1 --record "$work/start.csv"
+expect "the table says that the seconds include the start-up" 0 "2 of 2 runs are those of the whole run, with its start-up" howmany fit "$work/start.csv"
+json "JSON says how many runs include the start-up" '.with_startup == 2 and (.notes | any(test("start-up")))' howmany fit "$work/start.csv" --json
+howmany bench "$work/starts {iterations} {n}" --n 1,2 --repeat 1 --iterations 5,105 --record "$work/lengths.csv" >"$work/out" 2>&1
+check "two lengths separate the start-up" awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+  {bad += !($at["seconds"] > 0.0005 && $at["seconds"] < 0.01 && $at["total"] > 0.2 && $at["startup"] != "" && $at["timing"] == "difference" && $at["iterations"] == 105)}
+  END {exit bad > 0 || NR != 3}' "$work/lengths.csv"
+check "without start-up there is no warning" sh -c "! grep -q start-up '$work/out' && ! howmany fit '$work/lengths.csv' | grep -q start-up"
+check "reported iterations need no second run" sh -c "howmany bench '$work/job {n} 1 {iterations}' --n 1,2 --repeat 1 --record '$work/once.csv' >/dev/null &&
+  [ \$(grep -c ',iterations\$' '$work/once.csv') = 2 ]"
+check "a dry run prints both lengths" [ "$(howmany bench './t {iterations} {n}' --n 1 --dry-run)" = "$(printf './t 30 1\n./t 10 1')" ]
+expect "lengths without a placeholder are refused" 2 "applies only to a command with {iterations}" howmany bench 'true {n}' --n 1,2 --iterations 10,30
+expect "one length is refused" 2 "a smaller and a larger number" howmany bench 'true {n} {iterations}' --n 1,2 --iterations 10
+expect "equal lengths are refused" 2 "a smaller and a larger number" howmany bench 'true {n} {iterations}' --n 1,2 --iterations 10,10
+expect "a broken length is refused" 2 "1.5 is not a whole number" howmany bench 'true {n} {iterations}' --n 1,2 --iterations 1.5,10
+expect "lengths without a difference are a failure" 1 "more of them with --iterations" howmany bench "$work/longer {iterations} {n}" --n 1 --repeat 1 --iterations 1,2
 expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
 check "a dry run quotes arguments" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
 expect "a pipe needs a shell" 2 "--shell' runs the command through sh" howmany bench 'cat {n} | wc' --n 1,2
@@ -209,6 +234,7 @@ printf 'n,repeat,seconds,total,iterations,loss,status,host,started\n1,1,0.1,0.1,
 expect "bench appends to a table without a final newline" 0 "" howmany bench 'true {n}' --n 2,4 --repeat 1 --record "$work/cut.csv"
 check "the incomplete last line stays a row of its own" sh -c "[ \$(wc -l <$work/cut.csv) = 4 ] && howmany fit $work/cut.csv >/dev/null"
 printf 'garbage\n' >"$work/garbage.jsonl"
+check "a table of an earlier version keeps its columns" sh -c "awk -F, 'NF != 9' '$work/cut.csv' | grep -c . | grep -qx 0"
 expect "a record that is not a table is refused" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
 expect "a record with other quantities is refused" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
 expect "a name that is already a column is refused before any run" 2 "appears twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
@@ -295,7 +321,20 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
-expect "--answers without a folder is refused" 2 "--data DIR" howmany validate --answers
+expect "--answers checks the headline rule without a folder" 0 "needs their folder: --data DIR" howmany validate --answers
+jobs=$(grep -lE '^(compute|network|graph):' examples/*.yaml | grep -vE 'fig4|cluster-')
+json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 13 and
+  all(.headline[] | select(.skipped | not); .holds and .recommended <= .best and .slack == 0.05) and
+  ([.headline[].example] | index("llama-3-70b") != null)' howmany validate --answers $jobs --json
+json "published curves are predicted: 7 % in the median, and 88 % or more of the intervals hold" '(.curves | length) == 75 and
+  ([.curves[].source] | unique | length) == 11 and ([.curves[].auto.error] | sort | .[37] < 0.08) and
+  ([.curves[].auto.inside | select(.)] | length) >= 66 and ([.curves[].auto.width] | sort | .[37] < 3.4)' \
+  howmany validate --fits --data data --json
+printf 'source,workload,scaling,batch_per_worker,metric,n,nodes,value\n' >"$work/curves.csv"
+for n in 1 2 4 8 16 32; do printf 'a,x,weak,8,samples_per_s,%s,,%s\nb,x,weak,8,samples_per_s,%s,1,%s\n' $n $((100 * n)) $n $((90 * n)); done >>"$work/curves.csv"
+json "--answers chooses the rule of a source from the others" '(.sources | length) == 2 and .all.inside == 2 and .all.median < 0.01 and
+  (.rule | has("noise_weight") and has("weak_turn"))' howmany validate --answers --data "$work" --json
+rm "$work/curves.csv"
 printf 'n,workers_per_node,seconds\n1,8,1\n2,8,1.02\n4,8,1.05\n8,8,1.09\n' >"$work/node.csv"
 expect "a prediction beyond the node of all runs says so" 0 "No run left its node of 8 workers" \
   howmany fit "$work/node.csv" --target 32

@@ -6,6 +6,7 @@ check "meson install" meson install -C "$HM_BUILD" --no-rebuild --destdir "$root
 prefix=$root/usr/local
 library=$(dirname "$(find "$prefix" -name 'libhowmany.so' | head -n 1)")
 check "program" test -x "$prefix/bin/howmany"
+check "program of the ranks of calibrate" test -x "$prefix/bin/howmany-links"
 for header in include/*.h; do
   check "header $(basename "$header")" test -f "$prefix/$header"
 done
@@ -17,7 +18,7 @@ check "bash completion" test -s "$prefix/share/bash-completion/completions/howma
 check "zsh completion" test -s "$prefix/share/zsh/site-functions/_howmany"
 check "fish completion" test -s "$prefix/share/fish/vendor_completions.d/howmany.fish"
 if [ -n "$(find "$prefix" -name 'howmany.1*')" ]; then
-  for page in howmany howmany-plan howmany-catalog howmany-validate howmany-train; do
+  for page in howmany howmany-plan howmany-catalog howmany-validate howmany-train howmany-calibrate; do
     check "man page $page" test -s "$prefix/share/man/man1/$page.1"
   done
 else

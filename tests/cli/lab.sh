@@ -144,6 +144,7 @@ check "Ctrl-C ends the command but not the lab" ctrl_c
 
 if [ "$mpi" ]; then
   check "mpirun starts a rank on each node" same "$(in_lab -- mpirun -n {n} hostname | sort | tr '\n' ' ')" "$lab-1 $lab-2 $lab-3 "
+  check "calibrate measures the fabric" bash -c "howmany lab run --name $lab -- howmany calibrate --fabric --quick -n 2 2>/dev/null | grep -q '^fabric: {bandwidth: '"
   run in_lab -n 2 -- howmany train -n {n} -d digits:500 -i 3
   check "2 ranks train across the network" test "$code" -eq 0
   learnt() { jq -c 'select(.iteration) | [.iteration, .objective]'; }

@@ -28,8 +28,16 @@ json "parts add up to the step" '(.best.parts | .compute_s + .head_s + .tensor_s
   .message_s + .data_s + .optimizer_s + .other_s) / .best.time_s | . > 0.9999 and . < 1.0001' howmany plan $job --n 512 --json
 json "memory adds up to the total" '([.best.memory[]] | add) / .best.memory_bytes | . > 0.9999 and . < 1.0001' \
   howmany plan $job --n 512 --json
-json "a deadline is met at the least cost" '.best.total_s <= 250 * 86400 and .best.fits' \
-  howmany plan $job --deadline 250d --json
+json "a deadline is met at the least cost" '.best.total_s <= 300 * 86400 and .best.fits and .best.meets >= 0.9 and .goal == "cost" and
+  .certainty == 0.9' howmany plan $job --deadline 300d --json
+json "a deadline is not met at the median" '.status == "unreached" and .missed == "deadline" and .nearest.meets > 0.5 and .nearest.meets < 0.9 and
+  .nearest.total_s < 200 * 86400 and .nearest_gap > 1' howmany plan $job --deadline 200d --json
+json "the best is the optimum, the recommended the fewest within the slack" '.best.time_s as $b | .best.time_s == ([.curve[] | select(.fits).time_s] | min) and
+  .recommended.n == ([.curve[] | select(.fits and .time_s <= 2.5 * $b).n] | min) and .recommended.n < .best.n' howmany plan $job --slack 150% --json
+json "alternatives of transformers" '.alternatives | .cheapest.cost <= .balanced.cost and .fastest.time_s <= .balanced.time_s and .cheapest.machine == "p5.48xlarge"' \
+  howmany plan $job --json
+has "the first line has machines, time and money" "Use 128 x p5.48xlarge (1024 GPUs): 172 days, \$29,115,251." howmany plan $job
+has "a deadline of a transformer has a probability" "meets the deadline of 300 days with 94 % (asked 90 %)" howmany plan $job --deadline 300d
 json "machines are compared" '[.curve[].machine] | unique | length == 2' \
   howmany plan $job --on p5.48xlarge,p4d.24xlarge --json
 has "one line of CSV per n" "p5.48xlarge,64,8,8,1,1,1,1,8,1,2,none,yes," howmany plan $job --csv

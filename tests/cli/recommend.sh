@@ -56,7 +56,7 @@ json "a higher level gives a wider interval" '.[0].candidates[0].high_s < .[1].c
 json "the same seed gives the same bytes" '.[0] == .[1]' \
   sh -c "for i in 1 2; do howmany recommend $anwar --batch 12800 --latency 30ms --seed 5 --json; done | jq -s ."
 json "another seed gives the same answer" '.candidates[0].n == 3' r $anwar --batch 12800 --latency 30ms --seed 77 --json
-expect "the probability of the answer is reported" 0 "the best with " r $anwar --batch 12800 --latency 30ms
+expect "the probability of the answer is reported" 0 "% sure to be within 5 % of the best; the exact best " r $anwar --batch 12800 --latency 30ms
 expect "runs of one worker are compared at every latency" 0 "1 worker 3.58 min" r $anwar --batch 12800 --latency 30ms
 expect "a place beyond the runs is noted" 0 "batch 128000 is outside the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
 json "a larger batch than a failed one counts as failed" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
@@ -90,10 +90,10 @@ expect "the weights of balance are reported" 0 "so that the least time and the l
 json "with a deadline the goal is cost" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
 json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].feasible | not)' r "$two" --algorithm gd --budget 0.15 --json
 expect "candidates over a limit are marked" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15
-expect "nothing meets the deadline" 1 "Nothing meets the deadline." r "$two" --algorithm gd --deadline 1s
+expect "nothing meets the deadline" 1 "Nothing meets the deadline with a probability of 90 %." r "$two" --algorithm gd --deadline 1s
 json "the nearest miss is reported" '.status == "unreached" and .best == null and .missed == "deadline" and .candidates[0].n == 4' r "$two" --algorithm gd --deadline 1s --json
-expect "nothing meets the budget" 1 "Nothing meets the budget." r "$two" --algorithm gd --budget '$0.01'
-expect "nothing meets both" 1 "Nothing meets the deadline and budget." r "$two" --algorithm gd --budget 0.11 --deadline 7s
+expect "nothing meets the budget" 1 "Nothing meets the budget with a probability of 90 %." r "$two" --algorithm gd --budget '$0.01'
+expect "nothing meets both" 1 "Nothing meets the deadline and budget with a probability of 90 %." r "$two" --algorithm gd --budget 0.11 --deadline 7s
 expect "without a price the cost is in worker-seconds" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
 
 # model
@@ -122,10 +122,10 @@ json "an n without information gives no answer" '.provenance == "none" and .next
 
 # formats
 check "csv" sh -c "howmany recommend $anwar --batch 64000 --latency 0 --csv | diff - $work/wanted.csv" <<END
-$(printf 'n,time_s,low_s,high_s,cost,value,row_count,feasible,failed,why\n4,419,,,,419,1,true,false,\n3,503,,,,503,1,true,false,\n2,769,,,,769,1,true,false,\n1,,,,,,0,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
+$(printf 'n,time_s,low_s,high_s,cost,value,row_count,meets,feasible,failed,why\n4,419,,,,419,1,,true,false,\n3,503,,,,503,1,,true,false,\n2,769,,,,769,1,,true,false,\n1,,,,,,0,,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
 END
-json "the JSON keys are the names of the struct's fields" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","missed","candidates","rows","next","next_why","notes"] and
-  (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","row_count","feasible","failed","why"]' r $anwar --batch 64000 --latency 0 --json
+json "the JSON keys are the names of the struct's fields" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","sure_near","slack","n_low","n_high","certainty","missed","candidates","rows","next","next_why","notes"] and
+  (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","row_count","meets","feasible","failed","why"]' r $anwar --batch 64000 --latency 0 --json
 narrow() {
   COLUMNS=50 script -qec "howmany recommend $anwar --batch 12800 --latency 30ms --all" /dev/null </dev/null | tr -d '\r' >"$work/narrow"
   grep -q 'Use 3 workers' "$work/narrow" && awk 'length > 50 {print; bad = 1} END {exit bad}' "$work/narrow"

@@ -90,6 +90,7 @@ check "train records its trace" sh -c "ASAN_OPTIONS=detect_leaks=0 howmany train
   [ \$(howmany runs list --record $work/all.db --json | jq '.runs[0] | .problem + .algorithm') = '\"svmcocoa+\"' ]"
 check "bench records every run" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 2 --record $work/all.db >/dev/null 2>&1;
   [ \$(howmany runs list --record $work/all.db --where 'status=ok' --where 'n<3' --json | jq '.runs | length') -ge 5 ]"
+expect "a store keeps what the seconds of a run include" 0 "with its start-up" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 1 --record $work/start.db 2>/dev/null >/dev/null; howmany fit $work/start.db"
 howmany runs import "$work/runs.csv" --record "$work/fit.db" >/dev/null
 json "fit reads a store as it does a table" '.[0] == .[1]' sh -c "for f in $work/fit.db $work/runs.csv; do
   howmany fit \$f --where batch=6400 --terms 1,1/n --target 8 --json | jq -c '[.terms, .predictions]'; done | jq -s ."

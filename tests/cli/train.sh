@@ -47,7 +47,7 @@ check "a closed pipe ends the run without a message" bash -c 'howmany train --ep
 batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 
 progress() { # on a terminal, with the lines redirected
-  script -qec "howmany train -d dense:2000x50 --iterations 10000000 --within 3s >/dev/null" /dev/null | tr '\r' '\n' | grep -q "iteration: [0-9]* of 10000000, about .* left"
+  script -qec "howmany train -d dense:2000x50 --iterations 10000000 --within 1500ms >/dev/null" /dev/null | tr '\r' '\n' | grep -q "iteration: [0-9]* of 10000000, about .* left"
 }
 if command -v script >/dev/null; then check "a terminal gets progress" progress; else skip "a terminal gets progress" "no script(1)"; fi
 

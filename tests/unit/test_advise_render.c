@@ -42,9 +42,8 @@ static void a_loss_is_rendered(void **state)
         sample_advice(&s), 100, true,
         "Use cocoa+ on 8 workers: 24.3 ms to 1e-4 (21.3 ms to 29.3 ms), 9.4 iterations of 2.58 "
         "ms.\n"
-        "  how sure     the best of all with 72 %, within a tenth of the best with 94 %; cocoa+ is "
-        "the right\n"
-        "               algorithm with 99 %\n"
+        "  how sure     94 % sure to be within a tenth of the best; cocoa+ is the right algorithm "
+        "with 99 %\n"
         "  beyond       no trace of 8 workers: predicted from traces of fewer and more\n"
         "  next         cocoa+ on 4 workers, 24.9 ms: its iterations take 1.72x as long, although "
         "it "

@@ -87,6 +87,7 @@ static void deadlines_and_budgets_limit_n(void **state)
 
     (void)state;
     q.deadline_s = 300;
+    q.certainty = 0.5; /* Limits are compared with the expected times. */
     struct hm_answer *a = ask(job, &q);
     assert_int_equal(a->goal, HM_GOAL_COST); /* With a deadline the goal is cost. */
     assert_int_equal(a->best, a->in_deadline);
@@ -98,6 +99,7 @@ static void deadlines_and_budgets_limit_n(void **state)
 
     q = question();
     q.budget = 1;
+    q.certainty = 0.5;
     a = ask(job, &q);
     assert_int_equal(a->goal, HM_GOAL_TIME);
     assert_int_equal(a->best, a->in_budget);
@@ -671,6 +673,7 @@ static void two_limits_may_be_missed_only_together(void **state)
     hm_answer_free(a);
     q.deadline_s = quick * 1.01;
     q.budget = cheap * 1.01;
+    q.certainty = 0.5;
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
     assert_string_equal(a->missed, "deadline and budget");

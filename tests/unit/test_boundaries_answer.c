@@ -14,9 +14,13 @@ static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
     "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
+/* With a certainty of 50 %, limits are compared with the expected times. */
 static struct hm_question question(void)
 {
-    return (struct hm_question)HM_QUESTION_INIT;
+    struct hm_question q = HM_QUESTION_INIT;
+
+    q.certainty = 0.5;
+    return q;
 }
 
 static void a_deadline_is_met_at_its_last_second(void **state)
@@ -236,7 +240,7 @@ static struct hm_recommendation *recommend_from(const char *text,
 static void a_recommendation_meets_its_limits_exactly(void **state)
 {
     static const char runs[] = "n,seconds\n1,100\n2,60\n4,40\n";
-    struct hm_recommend_question q = {.deadline_s = 60};
+    struct hm_recommend_question q = {.deadline_s = 60, .certainty = 0.5};
     struct hm_recommendation *r = recommend_from(runs, &q);
 
     (void)state;
@@ -252,7 +256,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     assert_int_equal(r->best, HM_NONE);
     assert_string_equal(r->missed, "deadline");
     hm_recommendation_free(r);
-    q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1};
+    q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1, .certainty = 0.5};
     r = recommend_from(runs, &q);
     assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
     hm_recommendation_free(r);

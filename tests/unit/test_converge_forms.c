@@ -157,7 +157,9 @@ static void count_covered(enum hm_g_form form, double (*g)(double i, double m), 
         assert_int_equal(hm__g_data_init(&data, arena, &made.traces, "a", 0, 0, NULL), 0);
         assert_int_equal(hm__g_fit_form(&own, arena, &data, form, &held, NULL), 0);
         assert_int_equal(hm__g_draw_form(&own, arena, &data, (double)r, NULL), 0);
-        hm__g_bound(&own, (double)m_count, 0.9);
+        own.curves = data.curves;
+        own.curve_count = data.curve_count;
+        assert_int_equal(hm__g_bound(&own, arena, &data, 0, 0.9, NULL), 0);
         for (size_t k = 0; k < own.parameter_count; k++)
             covered[k] += own.parameters[k].low <= theta[k] && theta[k] <= own.parameters[k].high;
         made_release(&made);

@@ -79,9 +79,9 @@ static void precisions_fall_back_to_what_a_card_has(void **state)
     enum hm_math math;
 
     (void)state;
-    assert_near(hm__node_rate(&ampere, HM_MATH_AUTO, 32, &math), 156e12, 0);
+    assert_near(hm__node_rate(&ampere, HM_MATH_TF32, 32, &math), 156e12, 0);
     assert_int_equal(math, HM_MATH_TF32);
-    assert_near(hm__node_rate(&volta, HM_MATH_AUTO, 32, &math), 15.7e12, 0);
+    assert_near(hm__node_rate(&volta, HM_MATH_TF32, 32, &math), 15.7e12, 0);
     assert_int_equal(math, HM_MATH_FP32);
     assert_near(hm__node_rate(&ampere, HM_MATH_FP32, 32, &math), 19.5e12, 0);
     assert_near(hm__node_rate(&volta, HM_MATH_BF16, 32, &math), 125e12, 0);
@@ -90,6 +90,36 @@ static void precisions_fall_back_to_what_a_card_has(void **state)
     assert_int_equal(math, HM_MATH_BF16);
     assert_near(hm__node_rate(&volta, HM_MATH_AUTO, 64, &math), 7.8e12, 0);
     assert_true(isnan(hm__node_rate(&(struct hm_node){.flops_64 = 1}, HM_MATH_AUTO, 32, &math)));
+}
+
+/* Without a format, mixed precision is used where there are matrix units for it. */
+static void the_default_is_mixed_precision(void **state)
+{
+    static const struct {
+        struct hm_node node;
+        enum hm_math math;
+    } cards[] = {
+        /* A100, V100, RTX 3090, TPU v4, MI100. */
+        {{.flops_16 = 312, .flops_bf16 = 312, .flops_tf32 = 156, .flops_32 = 19.5}, HM_MATH_BF16},
+        {{.flops_16 = 125, .flops_32 = 15.7}, HM_MATH_FP16},
+        {{.flops_16 = 71, .flops_bf16 = 71, .flops_tf32 = 35.6, .flops_32 = 35.6}, HM_MATH_BF16},
+        {{.flops_bf16 = 275}, HM_MATH_BF16},
+        {{.flops_16 = 184.6, .flops_bf16 = 92.3, .flops_32 = 23.1}, HM_MATH_BF16},
+        /* P100 has fast fp16 vectors and no matrix units; K80 and a processor have neither. */
+        {{.flops_16 = 21.2, .flops_32 = 10.6, .flops_64 = 5.3}, HM_MATH_FP32},
+        {{.flops_32 = 4.37, .flops_64 = 1.46}, HM_MATH_FP32},
+        {{.flops_32 = 0.15, .flops_64 = 0.077}, HM_MATH_FP32},
+        /* One rate for all formats. */
+        {{.flops_16 = 5, .flops_bf16 = 5, .flops_tf32 = 5, .flops_32 = 5}, HM_MATH_TF32},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
+        enum hm_math math;
+        hm__node_rate(&cards[i].node, HM_MATH_AUTO, 32, &math);
+        if (math != cards[i].math)
+            fail_msg("card %zu: %s", i, hm_math_name(math));
+    }
 }
 
 static double allreduce_seconds(double n, double bytes, const struct hm_wires *w)
@@ -135,6 +165,7 @@ int main(void)
         cmocka_unit_test(products_agree_with_worked_examples),
         cmocka_unit_test(sides_that_are_not_aligned_are_slower),
         cmocka_unit_test(precisions_fall_back_to_what_a_card_has),
+        cmocka_unit_test(the_default_is_mixed_precision),
         cmocka_unit_test(an_allreduce_has_a_latency_floor_and_rising_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,12 +42,12 @@ static void plans_answer_their_question(void **state)
     gives(plan_with("max_n", "4", "reference", "2"), NULL, {"best.n", 4, NULL},
           {"reference", 2, NULL}, {"best.speedup", 52. / 29, NULL}, {"curve", 4, NULL});
     /* The job takes 250 s on 5 workers and 290 s on 4; 4 workers are cheaper. */
-    gives(plan_with("deadline", "290s", NULL, NULL), NULL, {"best.n", 4, NULL},
+    gives(plan_with("deadline", "290s", "certainty", "50%"), NULL, {"best.n", 4, NULL},
           {"best.total_s", 290, NULL});
-    gives(plan_with("deadline", "289s", NULL, NULL), NULL, {"best.n", 5, NULL});
+    gives(plan_with("deadline", "289s", "certainty", "50%"), NULL, {"best.n", 5, NULL});
     /* 205 s on 8 workers cost 205 * 8 / 3600 = 0.4556. */
-    gives(plan_with("budget", "0.456", NULL, NULL), NULL, {"best.n", 8, NULL});
-    gives(plan_with("budget", "0.455", NULL, NULL), NULL, {"best.n", 7, NULL});
+    gives(plan_with("budget", "0.456", "certainty", "50%"), NULL, {"best.n", 8, NULL});
+    gives(plan_with("budget", "0.455", "certainty", "50%"), NULL, {"best.n", 7, NULL});
     gives(plan_with("faster", "3x", NULL, NULL), NULL, {"faster.n", 4, NULL});
     gives(plan_with("faster", "2x", "reference", "2"), NULL, {"faster.n", 5, NULL});
     gives(plan_with("weak", "true", NULL, NULL), NULL, {"scaling", .text = "weak"});
@@ -76,12 +76,12 @@ static void plans_end_at_their_ceiling(void **state)
 
 static void plans_say_when_they_cannot(void **state)
 {
-    struct hm_reply *reply = run(plan_with("deadline", "199s", NULL, NULL), NULL);
+    struct hm_reply *reply = run(plan_with("deadline", "199s", "certainty", "50%"), NULL);
 
     (void)state;
     assert_false(reply->answered);
     hm_reply_free(reply);
-    reply = run(plan_with("deadline", "201s", NULL, NULL), NULL);
+    reply = run(plan_with("deadline", "201s", "certainty", "50%"), NULL);
     assert_true(reply->answered);
     assert_false(reply->from_store);
     hm_reply_free(reply);

@@ -179,8 +179,8 @@ static void limits_that_are_missed_are_named(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct hm_recommend_question q = {.deadline_s = rows[i].deadline,
-                                                .budget = rows[i].budget};
+        const struct hm_recommend_question q = {
+            .deadline_s = rows[i].deadline, .budget = rows[i].budget, .certainty = 0.5};
         struct hm_recommendation *r = recommend(priced, &q);
         assert_int_equal(r->best, rows[i].missed ? HM_NONE : 0);
         if (rows[i].missed)

@@ -25,6 +25,7 @@ static struct hm_request *recommend_with(const char *field, const char *value)
     struct hm_request *request = with_document("recommend", "runs", runs_text);
 
     set(request, "batch", "64");
+    set(request, "certainty", "50%"); /* Limits are compared with the times themselves. */
     if (field)
         set(request, field, value);
     return request;

@@ -143,9 +143,9 @@ static void three_alternatives(void **state)
         time_s = fmin(time_s, a->points[i].fits ? a->points[i].total_s : INFINITY);
         cost = fmin(cost, a->points[i].fits ? a->points[i].cost : INFINITY);
     }
-    assert_near(a->points[a->cheapest].cost, cost, 0);
-    assert_int_equal(a->fastest, a->recommended);
-    const struct hm_point *b = &a->points[a->balanced];
+    assert_near(a->alternatives[HM_ALTERNATIVE_CHEAPEST].point.cost, cost, 0);
+    assert_near(a->alternatives[HM_ALTERNATIVE_FASTEST].point.n, a->points[a->recommended].n, 0);
+    const struct hm_point *b = &a->alternatives[HM_ALTERNATIVE_BALANCED].point;
     for (size_t i = 0; i < a->point_count; i++)
         if (a->points[i].fits)
             assert_true(a->points[i].total_s / time_s + a->points[i].cost / cost >=
@@ -157,7 +157,7 @@ static void three_alternatives(void **state)
     hm_job_free(job);
     job = parse_job(serial);
     a = ask(job, &q);
-    assert_true(a->cheapest == HM_NONE && a->balanced == HM_NONE && a->fastest == HM_NONE);
+    assert_null(a->alternatives);
     hm_answer_free(a);
     hm_job_free(job);
 }

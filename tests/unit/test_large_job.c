@@ -146,7 +146,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
 static void plans_keep_what_is_given(void **state)
 {
     struct hm_large_answer *a = plan_job(START, "parallel: {tensor: 2, zero: 1}\n", 64);
-    const struct hm_large_choice *c = &a->points[a->best];
+    const struct hm_large_choice *c = &a->points[a->recommended];
 
     (void)state;
     assert_true(a->feasible && c->fits && c->n == 64 && c->nodes == 8);
@@ -159,7 +159,7 @@ static void plans_keep_what_is_given(void **state)
     /* A layout that does not fit in memory is still answered, with the changes that make it fit. */
     a = plan_job(
         START, "parallel: {data: 8, micro_batch: 8, recompute: none, zero: 3, tp: 1, pp: 1}\n", 8);
-    c = &a->points[a->best];
+    c = &a->points[a->recommended];
     assert_true(!a->feasible && !c->fits && c->step.time_s > 0 && c->memory.total > 80e9);
     assert_true(c->layout.micro_batch == 8 && a->hint_count > 0);
     for (size_t i = 0; i < a->hint_count; i++)
@@ -330,13 +330,64 @@ static void tables_with_mistakes(void **state)
     assert_true(hm__large_rows_parse("", 0, "t", &rows, NULL) < 0);
 }
 
+/* The catalog says what an accelerator is; a machine that gives rates only is compared with known
+ * chips. Rates in Tflop/s with 16, 8 and 4 bits. */
+static void devices_are_those_of_the_catalog(void **state)
+{
+    static const struct {
+        const char *cluster;
+        enum hm_large_family family;
+        double flops_16, flops_8, flops_4, processors;
+    } devices[] = {
+        {"machine: p3.16xlarge", HM_FAMILY_VOLTA, 125, 0, 0, 80},
+        {"machine: p4d.24xlarge", HM_FAMILY_AMPERE, 312, 0, 0, 108},
+        {"machine: a30", HM_FAMILY_AMPERE, 165, 0, 0, 56},
+        {"machine: rtx-4090", HM_FAMILY_AMPERE, 165.2, 330.3, 0, 128},
+        {"machine: h20", HM_FAMILY_HOPPER, 148, 296, 0, 78},
+        {"machine: p5.48xlarge", HM_FAMILY_HOPPER, 989.4, 1979, 0, 132},
+        {"machine: gb300", HM_FAMILY_BLACKWELL, 2500, 5000, 15000, 148},
+        {"machine: tpu-v5p", HM_FAMILY_OTHER, 459, 0, 0, 8},
+        {"machine: gaudi-3", HM_FAMILY_OTHER, 1677, 1677, 0, 64},
+        {"{flops: {16: 990 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_HOPPER, 990, 1979, 0,
+         132},
+        {"{flops: {16: 500 Tflop/s}, memory_bandwidth: 3.3 TB/s, generation: ampere}",
+         HM_FAMILY_AMPERE, 500, 0, 0, NAN},
+        {"{flops: {16: 5 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_OTHER, 5, NAN, NAN, NAN},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        struct hm_large_device d;
+        struct hm_cluster *cluster;
+        struct hm_err err = {0};
+        const char *text = devices[i].cluster;
+        if (hm_cluster_parse(NULL, text, strlen(text), "test", NULL, 0, &cluster, &err))
+            fail_msg("%s: %s", text, err.message);
+        assert_int_equal(hm__large_device_set(cluster, &d, &err), 0);
+        hm_cluster_free(cluster);
+        const double got[] = {d.flops_16 / 1e12, d.flops_8 / 1e12, d.flops_4 / 1e12, d.processors};
+        const double want[] = {devices[i].flops_16, devices[i].flops_8, devices[i].flops_4,
+                               devices[i].processors};
+        if (d.family != devices[i].family)
+            fail_msg("%s: family %d", text, (int)d.family);
+        for (size_t k = 0; k < 4; k++)
+            if (fabs(got[k] - want[k]) > 1e-6 * want[k])
+                fail_msg("%s: figure %zu is %g", text, k, got[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_of_the_catalog),      cmocka_unit_test(keys_and_their_other_names),
-        cmocka_unit_test(mistakes_are_named),         cmocka_unit_test(plans_keep_what_is_given),
-        cmocka_unit_test(searches_are_fast),          cmocka_unit_test(choices_lose_little),
-        cmocka_unit_test(errors_stay_below_the_bars), cmocka_unit_test(tables_with_mistakes),
+        cmocka_unit_test(counts_of_the_catalog),
+        cmocka_unit_test(devices_are_those_of_the_catalog),
+        cmocka_unit_test(keys_and_their_other_names),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(plans_keep_what_is_given),
+        cmocka_unit_test(searches_are_fast),
+        cmocka_unit_test(choices_lose_little),
+        cmocka_unit_test(errors_stay_below_the_bars),
+        cmocka_unit_test(tables_with_mistakes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

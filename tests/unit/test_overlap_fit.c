@@ -51,8 +51,8 @@ static void hidden_communication_stays_hidden(void **state)
         /* The sheet alone does not hide its communication. */
         assert_true(exposed > 1.3 * alone.time_s);
         /* Only computing grows with n, because 16 workers wait for the slowest of them. */
-        assert_int_equal(hm__predict_step(job, one, NULL, &first, NULL), 0);
-        assert_int_equal(hm__predict_step(job, at, NULL, &last, NULL), 0);
+        assert_int_equal(hm__predict_step(job, NULL, one, NULL, &first, NULL), 0);
+        assert_int_equal(hm__predict_step(job, NULL, at, NULL, &last, NULL), 0);
         double waiting = last.compute_s / first.compute_s;
         assert_true(waiting >= 1 && waiting < 1.06);
         assert_near(p.time_s, 0.158 * waiting, 0.05);

@@ -42,7 +42,7 @@ static void stated_probabilities_are_calibrated(void **state)
         q.fit = fit;
         struct hm_answer *a = ask(job, &q);
         said += a->sure_near / sets;
-        so += (steep(a->points[a->best].n) <= 1.05 * steep(20)) / sets;
+        so += (steep(a->points[a->recommended].n) <= 1.05 * steep(20)) / sets;
         held += (a->n_low <= 20 && 20 <= a->n_high) / sets;
         assert_true(a->sure <= a->sure_near && a->level == 0.9);
         assert_true(a->points[a->best].low_s <= a->points[a->best].time_s);

@@ -139,6 +139,72 @@ static void weak_samples_agree_with_iterations(void **state)
     assert_near(sample.speedup, 64 * .1 / step, 0.02);
 }
 
+/* A curve as seconds of a step, of a sample or of an epoch, as a rate and as a speedup: the same
+ * prediction and the same interval, whether a batch or the column scaling says how the work grows.
+ */
+static void assert_notations(const char *const *texts, const double *factors, size_t count)
+{
+    struct hm_prediction first = predict(texts[0], NULL, 64);
+
+    for (size_t i = 1; i < count; i++) {
+        struct hm_prediction p = predict(texts[i], NULL, 64);
+        assert_near(p.time_s * factors[i], first.time_s, 1e-9);
+        assert_near(p.low_s * factors[i], first.low_s, 1e-9);
+        assert_near(p.high_s * factors[i], first.high_s, 1e-9);
+    }
+}
+
+static void stated_scaling_is_enough(void **state)
+{
+    static const char *const weak[] = {
+        "n,batch_per_worker,seconds\n1,64,.16\n2,64,.164\n4,64,.171\n8,64,.18\n16,64,.19\n",
+        "n,scaling,seconds\n1,weak,.16\n2,weak,.164\n4,weak,.171\n8,weak,.18\n16,weak,.19\n",
+        "n,scaling,seconds_per_sample\n1,weak,.0025\n2,weak,.00128125\n4,weak,.00066796875\n"
+        "8,weak,.0003515625\n16,weak,.000185546875\n",
+        "n,scaling,images/s/gpu\n1,weak,400\n2,weak,390.24390243902439\n4,weak,374.26900584795322\n"
+        "8,weak,355.55555555555554\n16,weak,336.84210526315792\n",
+        "n,scaling,epoch time\n1,weak,160\n2,weak,82\n4,weak,42.75\n8,weak,22.5\n16,weak,11.875\n",
+    };
+    static const char *const strong[] = {
+        "n,batch,seconds\n1,640,1.6\n2,640,.82\n4,640,.43\n8,640,.24\n16,640,.15\n",
+        "n,seconds\n1,1.6\n2,.82\n4,.43\n8,.24\n16,.15\n",
+        "n,scaling,seconds_per_sample\n1,strong,.0025\n2,strong,.00128125\n4,strong,.000671875\n"
+        "8,strong,.000375\n16,strong,.000234375\n",
+        "n,scaling,samples_per_s\n1,strong,400\n2,strong,780.48780487804878\n"
+        "4,strong,1488.3720930232558\n8,strong,2666.6666666666667\n16,strong,4266.6666666666667\n",
+        "n,scaling,speedup\n1,strong,1\n2,strong,1.9512195121951219\n4,strong,3.7209302325581395\n"
+        "8,strong,6.6666666666666667\n16,strong,10.666666666666667\n",
+    };
+    const double per_step[] = {1, 1, 64 * 64, 64 * 64, 64 * 64 / 64e3};
+    const double of_batch[] = {1, 1, 640, 640, 1.6};
+    struct hm_fit *fit = NULL;
+
+    (void)state;
+    assert_notations(weak, per_step, 5);
+    assert_notations(strong, of_batch, 5);
+    struct hm_runs *runs = parse_runs(strong[2]);
+    assert_int_equal(hm_fit_new(runs, NULL, &fit, NULL), 0);
+    for (size_t i = 0; i < fit->note_count; i++)
+        assert_null(strstr(fit->notes[i], "batch_per_worker"));
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+}
+
+/* Runs inside one node: the note, and a wider interval beyond the node than without the column. */
+static void crossing_nodes_widens_the_interval(void **state)
+{
+    struct hm_prediction inside =
+        predict("n,workers_per_node,batch_per_worker,seconds\n1,8,64,.16\n"
+                "2,8,64,.164\n4,8,64,.171\n8,8,64,.18\n",
+                NULL, 64);
+    struct hm_prediction unknown =
+        predict("n,batch_per_worker,seconds\n1,64,.16\n2,64,.164\n4,64,.171\n8,64,.18\n", NULL, 64);
+
+    (void)state;
+    assert_near(inside.time_s, unknown.time_s, 1e-9);
+    assert_true(inside.high_s / inside.low_s > 1.2 * unknown.high_s / unknown.low_s);
+}
+
 /* Without batch and scaling, a note asks for them. */
 static void unknown_scaling_is_asked_for(void **state)
 {
@@ -204,6 +270,8 @@ int main(void)
         cmocka_unit_test(batch_counts_all_workers),
         cmocka_unit_test(notations_agree),
         cmocka_unit_test(weak_samples_agree_with_iterations),
+        cmocka_unit_test(stated_scaling_is_enough),
+        cmocka_unit_test(crossing_nodes_widens_the_interval),
         cmocka_unit_test(unknown_scaling_is_asked_for),
         cmocka_unit_test(rates_meet_a_job),
         cmocka_unit_test(contradictions_are_refused),

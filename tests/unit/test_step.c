@@ -24,7 +24,7 @@ static struct hm_point predict(const char *text, double n)
     struct hm_point p;
     struct hm_err err = {0};
 
-    if (hm__predict_step(job, n, NULL, &p, &err))
+    if (hm__predict_step(job, NULL, n, NULL, &p, &err))
         fail_msg("%s", err.message);
     hm_job_free(job);
     return p;
@@ -124,6 +124,57 @@ static void explicit_rates_keep_their_meaning(void **state)
     assert_near(predict(job, 1).compute_s, 3 * 2 * (784.0 * 2500 + 25000) * 1000 / 0.5e12, 1e-9);
 }
 
+/* Whether the model of a job has a note that contains the text. */
+static bool model_notes(const char *text, const char *says)
+{
+    struct hm_job *job = make_job(text);
+    struct hm_variant variant = HM_VARIANT_INIT;
+    struct hm_model *model;
+    bool found = false;
+
+    assert_int_equal(hm__model_new(job, &job->cluster, &variant, &model, NULL), 0);
+    for (size_t i = 0; hm__model_note(model, i); i++)
+        found = found || strstr(hm__model_note(model, i), says);
+    hm__model_free(model);
+    hm_job_free(job);
+    return found;
+}
+
+/* Without a precision, a job takes the time of the one that is named here. */
+static void networks_train_in_mixed_precision_where_machines_have_it(void **state)
+{
+    static const struct {
+        const char *job, *precision;
+        bool noted;
+    } jobs[] = {
+        {"network: resnet-50\nbatch: 64\ncluster: a100-40gb-sxm\n", "bf16", true},
+        {"network: resnet-50\nbatch: 64\ncluster: p3.2xlarge\n", "fp16", true},
+        {"network: resnet-50\nbatch: 64\ncluster: {flops: {fp32: 10 Tflop/s, bf16: 40 Tflop/s}, "
+         "efficiency: 0.5, fabric: 10gbe}\n",
+         "bf16", true},
+        {"network: resnet-50\nbatch: 64\ncluster: p2.xlarge\n", "fp32", false},
+        {"network: resnet-50\nbatch: 64\ncluster: dgx-1-p100\n", "fp32", false},
+        {"network: resnet-50\nbatch: 64\ncluster: m5.4xlarge\n", "fp32", false},
+        {"network: resnet-50\nbatch: 64\ncluster: {flops: 10 Tflop/s, fabric: 10gbe}\n", "fp32",
+         false},
+        {"network: {parameters: 25e6, forward: 8 Gflop}\nbatch: 64\ncluster: p3.2xlarge\n", "fp32",
+         false},
+        {"compute: 1e15 flop/flops/n\ncommunicate: []\ncluster: p3.2xlarge\n", "fp32", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        char text[400];
+        snprintf(text, sizeof(text), "%sprecision: %s\n", jobs[i].job, jobs[i].precision);
+        double given = predict(text, 1).time_s;
+        if (predict(jobs[i].job, 1).time_s != given)
+            fail_msg("job %zu: %g s, not %g s", i, predict(jobs[i].job, 1).time_s, given);
+        if (model_notes(jobs[i].job, "no precision is given") != jobs[i].noted)
+            fail_msg("job %zu: note", i);
+        assert_false(model_notes(text, "no precision is given"));
+    }
+}
+
 static int compare_errors(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -144,7 +195,7 @@ static void measured_steps_are_predicted(void **state)
     for (size_t i = 0; i < steps.count; i++) {
         const struct hm_measured_step *s = &steps.rows[i];
         struct hm_point p;
-        assert_int_equal(hm__predict_step(s->job, s->n, NULL, &p, &err), 0);
+        assert_int_equal(hm__predict_step(s->job, &s->way, s->n, NULL, &p, &err), 0);
         double error = fabs(p.time_s / s->seconds - 1);
         if (s->n > 1)
             together[n_together++] = error;
@@ -178,6 +229,17 @@ static void broken_tables_are_named(void **state)
         {"source,network,machine,fabric,n,batch,precision,weights,optimizer,software,step_s,"
          "memory_bytes\na,resnet-50,h200,,1,1,bf16,,sgd,eager,fast,\n",
          "column 'step_s'"},
+#define TABLE_PLATFORM(platform, held_out)                                                         \
+    "source,network,machine,fabric,n,batch,precision,weights,optimizer,software,step_s,"           \
+    "memory_bytes,platform,held_out_s\na,resnet-50,h200,,2,1,bf16,,sgd,eager,1,," platform         \
+    "," held_out "\n"
+        {TABLE_PLATFORM("spark", "1"), "'spark' is not a platform"},
+        {TABLE_PLATFORM("driver 3", "1"), "'driver 3' is not a platform"},
+        {TABLE_PLATFORM("server", "1"), "'server' is not a platform"},
+        {TABLE_PLATFORM("server 0 bsp", "1"), "'server 0 bsp' is not a platform"},
+        {TABLE_PLATFORM("server 2 lazy", "1"), "'server 2 lazy' is not a platform"},
+        {TABLE_PLATFORM("server 2 bsp here", "1"), "'server 2 bsp here' is not a platform"},
+        {TABLE_PLATFORM("", "soon"), "column 'held_out_s'"},
     };
 
     (void)state;
@@ -192,6 +254,22 @@ static void broken_tables_are_named(void **state)
     }
 }
 
+static void platforms_of_tables_are_read(void **state)
+{
+    static const char table[] = TABLE_PLATFORM("server 2 async colocated", "0.5");
+    struct hm_measured_steps steps;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm__measured_steps_read(NULL, table, sizeof(table) - 1, "t.csv", &steps, &err),
+                     0);
+    assert_int_equal(steps.rows[0].way.platform, HM_PLATFORM_SERVER);
+    assert_int_equal(steps.rows[0].way.consistency, HM_CONSISTENCY_ASYNC);
+    assert_true(steps.rows[0].way.servers == 2 && steps.rows[0].way.colocated);
+    assert_near(steps.rows[0].held_out_s, 0.5, 0);
+    hm__measured_steps_release(&steps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,8 +279,10 @@ int main(void)
         cmocka_unit_test(buckets_overlap_with_the_backward_pass),
         cmocka_unit_test(the_first_layer_has_no_gradient_of_its_input),
         cmocka_unit_test(explicit_rates_keep_their_meaning),
+        cmocka_unit_test(networks_train_in_mixed_precision_where_machines_have_it),
         cmocka_unit_test(measured_steps_are_predicted),
         cmocka_unit_test(broken_tables_are_named),
+        cmocka_unit_test(platforms_of_tables_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

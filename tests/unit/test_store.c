@@ -289,6 +289,9 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.more = "{\"a\": true}", HM_E_TYPE, "more.a",
             "true where a number or a text is expected");
     REFUSED(run.more = "{\"a\": 1, \"a\": 2}", HM_E_SYNTAX, "more", "key 'a' appears twice");
+    REFUSED(run.more = "{\"startup\": \"long\"}", HM_E_TYPE, "more.startup",
+            "long where a number is expected");
+    REFUSED(run.more = "{\"scaling\": 2}", HM_E_TYPE, "more.scaling", "2 where a text is expected");
     REFUSED(run.more = "{\"gpus\": 1}", HM_E_CONFLICT, "more.gpus",
             "'gpus' is stored in the column n");
     REFUSED(run.more = "{\"host\": \"b\"}", HM_E_CONFLICT, "more.host",

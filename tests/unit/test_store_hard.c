@@ -202,7 +202,7 @@ static void write_until_killed(const char *where, int round, int out)
         _exit(1);
     for (int i = 0;; i++) {
         static const struct hm_stored_sample samples[3] = {{1, 1, 1, 1}};
-        char keys[4][32];
+        char keys[4][48];
         struct hm_stored runs[4];
         size_t count = 1 + (size_t)i % 4;
         for (size_t k = 0; k < count; k++) {

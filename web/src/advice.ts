@@ -47,7 +47,7 @@ export function adviceFacts(advice: Advise): { name: string; text: string }[] {
   if (!best) return out;
   out.push({ name: 'Work', text: `${number(best.iterations)} iterations of ${time(best.iteration_s)} each` });
   if (advice.sure !== null)
-    out.push({ name: 'Probability', text: `the best of all candidates: ${percent(advice.sure)}; within 10 % of the best: ${percent(advice.sure_near)}; the right algorithm: ${percent(advice.sure_algorithm)}` });
+    out.push({ name: 'Probability', text: `${percent(advice.sure_near)} sure to be within 10 % of the best; the right algorithm with ${percent(advice.sure_algorithm)}` });
   if (!best.measured) out.push({ name: 'Not measured', text: `no trace has ${workers(best.n)}; the values are predicted from the other traces` });
   for (const other of bestOfEach(advice.candidates).slice(1, 6)) {
     const value = advice.loss === null ? loss(other.loss) + ' above the best' : time(other.time_s);

@@ -119,6 +119,7 @@ function Questions({ values, onChange }: ViewProps) {
         </Select>
         <Field field="deadline" label="Deadline" placeholder="6 h" value={values.deadline ?? ''} onChange={(deadline) => onChange({ deadline })} />
         <Field field="budget" label="Budget, $" placeholder="100" value={values.budget ?? ''} onChange={(budget) => onChange({ budget })} />
+        <Field field="certainty" label="Met with" placeholder="90%" value={values.certainty ?? ''} onChange={(certainty) => onChange({ certainty })} />
         <Field field="max_n" label="Most workers" placeholder="64" value={values.max_n ?? ''} onChange={(max_n) => onChange({ max_n })} />
       </div>
     </details>

@@ -23,7 +23,7 @@ const sliderUnits: Record<keyof typeof sliderFields, (value: string) => string> 
 
 /** The request for the values of the view; sliders that have no effect on the job are left out. */
 export function planRequest(values: Values, yaml: string, usable: (key: string) => boolean): PlanRequest {
-  const request: PlanRequest = { job: yaml, ...given<PlanRequest>(values, ['goal', 'deadline', 'budget', 'max_n']) };
+  const request: PlanRequest = { job: yaml, ...given<PlanRequest>(values, ['goal', 'deadline', 'budget', 'certainty', 'max_n']) };
   const set: Values = {};
   for (const key of Object.keys(sliderFields) as (keyof typeof sliderFields)[]) {
     const value = values[key];
@@ -76,7 +76,8 @@ export function headline(plan: Plan): string {
   const point = plan.recommended;
   if (point && plan.status === 'ok') return `Use ${machinesText(plan, point)}: ${needsText(plan, point)}${costlyText(plan)}.`;
   const what = plan.missed === 'memory' ? 'fits in memory' : 'meets the ' + (plan.missed ?? 'limits');
-  return `No number of workers ${what}.`;
+  const often = plan.nearest && plan.nearest.meets !== null ? ` with a probability of ${percent(plan.certainty)}` : '';
+  return `No number of workers ${what}${often}.`;
 }
 
 export interface Fact {
@@ -94,6 +95,11 @@ const limits: Record<string, string> = {
   serial: 'computing that does not shrink with more workers',
 };
 
+/** With which probability a point meets deadline and budget; empty if there are none. */
+function limitsText(plan: Plan, point: Point): string {
+  return point.meets === null ? '' : `met with a probability of ${percent(point.meets)} (asked ${percent(plan.certainty)})`;
+}
+
 /** The interval of the recommended point, and the runs that would narrow it. */
 function sureText(plan: Plan, point: Point): string {
   if (point.low_s === null || point.high_s === null) return '';
@@ -103,7 +109,8 @@ function sureText(plan: Plan, point: Point): string {
   const from = plan.sheet_kind ? `: the spread of published measurements of ${plan.sheet_kind}` : '';
   const runs = plan.advised_runs;
   const narrower = runs.n.length && runs.within !== null ? `. Runs with n = ${runs.n.join(', ')} would make it ±${percent(Math.max(runs.within, 0.01))}` : '';
-  return `about ±${percent(half)}, ${range}${from}${narrower}`;
+  const near = plan.sure_near === null ? '' : `${percent(plan.sure_near)} sure to be within ${percent(plan.slack)} of the best; the exact best lies between ${plan.n_low} and ${plan.n_high}. The time: `;
+  return `${near}about ±${percent(half)}, ${range}${from}${narrower}`;
 }
 
 function memoryText(point: Point): string {
@@ -122,19 +129,22 @@ export function planFacts(plan: Plan): Fact[] {
     if (whole || plan.scaling === 'weak') add('Iteration', time(best.time_s) + speedText(best, plan.reference));
     const hours = `${plain(best.node_s / 3600)} node-hours` + (best.cost === null ? '' : ` for ${money(best.cost)}`);
     add(whole ? 'Whole job' : 'Cost', whole ? `${count(plan.iterations)} iterations, ${hours}` : `${hours} an iteration`);
-    const [memory, sure] = [memoryText(best), sureText(plan, best)];
+    const [limit, memory, sure] = [limitsText(plan, best), memoryText(best), sureText(plan, best)];
+    if (limit) add('Deadline and budget', limit);
     if (memory) add('Memory', memory);
     if (sure) add('How sure', sure);
   }
   const { cheapest, balanced, fastest } = plan.alternatives;
-  if (cheapest && balanced && fastest && (cheapest.n !== balanced.n || balanced.n !== fastest.n))
+  const differ = (a: Point, b: Point) => a.n !== b.n || a.machine !== b.machine;
+  if (cheapest && balanced && fastest && (differ(cheapest, balanced) || differ(balanced, fastest)))
     for (const [name, point] of [['Cheapest', cheapest], ['Balanced', balanced], ['Fastest', fastest]] as [string, Point][])
-      add(name, `${machinesText(plan, point)}: ${time(point.total_s)}, ${money(point.cost)}`);
+      add(name, `${machinesText({ ...plan, machine: point.machine ?? plan.machine }, point)}: ${time(point.total_s)}, ${money(point.cost)}`);
   if (best && plan.best && plan.best.n !== best.n)
     add('Optimum', `${workers(plan.best.n)}: ${time(plan.total_of === 'job' ? plan.best.total_s : plan.best.time_s)}, for ${factor(plan.best.node_s / best.node_s)} the machine-hours`);
   if (plan.nearest) {
     const over = plan.nearest_gap ? ` (${factor(plan.nearest_gap)} the limit)` : '';
-    add('Nearest', pointText(plan.nearest, plan.reference) + over);
+    const limit = limitsText(plan, plan.nearest);
+    add('Nearest', pointText(plan.nearest, plan.reference) + over + (limit && `, ${limit}`));
   }
   const share = plan.limit.share === null ? '' : `, ${percent(plan.limit.share)} of the time`;
   add('Limited by', (limits[plan.limit.kind] ?? plan.limit.kind) + share);

@@ -57,7 +57,8 @@ function Recommended({ r }: { r: Recommend }) {
   const settled = useSettled(line, 400);
   const facts: [string, string][] = [['From', provenances[r.provenance] ?? r.provenance]];
   if (r.reason) facts.push(['Why', r.reason]);
-  if (r.sure !== null) facts.push(['Probability', `${percent(r.sure)} that no other number is better`]);
+  if (r.sure_near !== null) facts.push(['How sure', `${percent(r.sure_near)} sure to be within ${percent(r.slack)} of the best; the exact best lies between ${r.n_low} and ${r.n_high}`]);
+  if (r.candidates[0] && r.candidates[0].meets !== null) facts.push(['Deadline and budget', `met with a probability of ${percent(r.candidates[0].meets)} (asked ${percent(r.certainty)})`]);
   for (const c of r.candidates.filter((c) => c.failed)) facts.push(['Fails', `${workers(c.n)}: ${c.why ?? 'failed before'}`]);
   if (r.next) {
     const at = Object.entries(r.next).filter(([key]) => key !== 'n').map(([key, v]) => `${key} ${key === 'latency' ? time(Number(v)) : plain(Number(v), 6)}`).join(', ');

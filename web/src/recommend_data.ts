@@ -7,7 +7,7 @@ import type { Recommend, RecommendRequest, RunsListRequest } from './types.gen';
 
 /** The path of the request for the values of the view. */
 export function recommendPath(values: Values): string {
-  const request: RecommendRequest = given<RecommendRequest>(values, ['batch', 'algorithm', 'machine', 'goal', 'deadline', 'budget', 'n']);
+  const request: RecommendRequest = given<RecommendRequest>(values, ['batch', 'algorithm', 'machine', 'goal', 'deadline', 'budget', 'certainty', 'n']);
   if (values.latency) request.latency = withUnit(values.latency, '', 'ms');
   if (values.price) request.price = withUnit(values.price, '$', '/h');
   return withQuery('v1/recommend', request);

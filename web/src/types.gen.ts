@@ -19,6 +19,16 @@ export interface PlanRequest {
   fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
+  /** samples of one iteration */
+  batch?: string;
+  /** tokens of a sequence */
+  sequence?: string;
+  /** tokens of the whole job, such as 300B */
+  tokens?: string;
+  /** passes over the data set */
+  epochs?: string;
+  /** iterations of the whole job */
+  iterations?: string;
   /** how to reduce gradients; several are ranked, 'all' ranks them all */
   scheme?: string | string[];
   /** allreduce, driver (model at a driver) or server (parameter servers) instead of the job's communication; several are ranked, 'all' ranks them all */
@@ -53,6 +63,8 @@ export interface PlanRequest {
   deadline?: Quantity;
   /** spend at most this on the job, such as 100 */
   budget?: Quantity;
+  /** probability with which limits of time and money must be met, such as 80% (default 90%) */
+  certainty?: Quantity;
   /** how many workers to be this many times faster than now, such as 2x */
   faster?: Quantity;
   /** how many workers to do this many times the work in the same time, such as 3x */
@@ -181,6 +193,8 @@ export interface AdviseRequest {
   within?: Quantity;
   /** money available, such as $5; alone: reach the least loss */
   budget?: Quantity;
+  /** probability with which limits of time and money must be met, such as 80% (default 90%) */
+  certainty?: Quantity;
   /** what to minimise: time (default) or cost */
   goal?: 'time' | 'cost';
   /** numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2 between them) */
@@ -287,6 +301,8 @@ export interface RecommendRequest {
   deadline?: Quantity;
   /** spend at most this, such as 0.5 */
   budget?: Quantity;
+  /** probability with which limits of time and money must be met, such as 80% (default 90%) */
+  certainty?: Quantity;
   /** price of a worker, such as '$1/h'; without it the column cost of the runs */
   price?: Quantity;
   /** a specification sheet whose model answers when the runs do not suffice */
@@ -370,6 +386,8 @@ export interface Point {
   node_s: number;
   /** money of what total_of says */
   cost: number | null;
+  /** probability of meeting deadline and budget */
+  meets: number | null;
   /** memory that one worker needs */
   memory_bytes: number | null;
   /** memory that one worker has */
@@ -388,7 +406,7 @@ export interface Point {
   server_share?: number | null;
   /** transformers: the change that makes the layout fit */
   what?: string | null;
-  /** transformers: name of the machine */
+  /** transformers and alternatives: name of the machine */
   machine?: string | null;
   /** transformers: tokens of all workers */
   tokens_per_s?: number | null;
@@ -548,8 +566,10 @@ export interface Plan {
   missed: string | null;
   /** the nearest miss */
   nearest: Point | null;
-  /** times over the limit */
+  /** times over the limit; deadline and budget at the probability certainty */
   nearest_gap: number | null;
+  /** probability with which deadline and budget must be met */
+  certainty: number | null;
   /** three choices, if prices are known */
   alternatives: Alternatives;
   /** share by which the recommended point may be worse than the best */
@@ -562,9 +582,9 @@ export interface Plan {
   at_ceiling: boolean;
   /** what lies above the ceiling */
   beyond: Beyond;
-  /** probability that no other n is better */
+  /** probability that the recommended n is exactly the best */
   sure: number | null;
-  /** probability that it is within 5 % of the best */
+  /** probability that the recommended n is within `slack` of the best */
   sure_near: number | null;
   /** probability of the intervals */
   level: number | null;
@@ -792,6 +812,8 @@ export interface Fit {
   unit: string;
   /** runs used */
   run_count: number;
+  /** runs used whose seconds include their start-up */
+  with_startup: number;
   /** runs that failed */
   failed_count: number;
   /** different configurations */
@@ -879,6 +901,8 @@ export interface Recommended {
   value: number | null;
   /** runs that match exactly */
   row_count: number;
+  /** probability of meeting deadline and budget */
+  meets: number | null;
   /** within deadline and budget */
   feasible: boolean;
   /** known to fail */
@@ -910,8 +934,18 @@ export interface Recommend {
   level: number;
   /** the best candidate */
   best: Recommended | null;
-  /** probability that it is the best */
+  /** probability that it is exactly the best */
   sure: number | null;
+  /** probability that it is within `slack` of the best */
+  sure_near: number | null;
+  /** share by which a candidate near the best may be worse */
+  slack: number;
+  /** least n that may be the best */
+  n_low: number | null;
+  /** largest n that may be the best */
+  n_high: number | null;
+  /** probability with which deadline and budget must be met */
+  certainty: number | null;
   /** which limit nothing meets */
   missed: string | null;
   /** best first */
@@ -1214,6 +1248,8 @@ export interface Advise {
   budget: number | null;
   /** time or cost */
   goal: string;
+  /** probability with which within_s and budget must be met */
+  certainty: number | null;
   /** probability of the intervals */
   level: number;
   /** the best candidate */

@@ -167,7 +167,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await headlineIs(page, /^Use \d+ × p4d/);
     await page.getByText('Goal, deadline and budget').click();
     await page.getByLabel('Deadline').fill('1 s');
-    await headlineIs(page, 'No number of workers meets the deadline.');
+    await headlineIs(page, 'No number of workers meets the deadline with a probability of 90 %.');
     await page.getByLabel('Deadline').fill('');
     await headlineIs(page, /^Use/);
   });

@@ -86,9 +86,9 @@ test('axes have round ticks', () => {
   assert.deepEqual(align([{ x: [1, 3], y: [10, 30] }, { x: [2], y: [5] }]), { x: [1, 2, 3], values: [[10, null, 30], [null, 5, null]] });
 });
 
-const point = (n, more) => ({ n, nodes: n, time_s: 10 / n, compute_s: 10 / n, communicate_s: 0, speedup: n, efficiency: 1, total_s: 10 / n, node_s: 10, low_s: 9 / n, high_s: 12 / n, cost: null, memory_bytes: null, memory_limit_bytes: null, micro_batch: null, scheme: null, fits: true, ...more });
+const point = (n, more) => ({ n, nodes: n, time_s: 10 / n, compute_s: 10 / n, communicate_s: 0, speedup: n, efficiency: 1, total_s: 10 / n, node_s: 10, low_s: 9 / n, high_s: 12 / n, cost: null, meets: null, memory_bytes: null, memory_limit_bytes: null, micro_batch: null, scheme: null, fits: true, ...more });
 const plan = {
-  status: 'ok', job: null, machine: null, goal: 'time', total_of: 'iteration', reference: 1, iterations: null, scaling: 'strong', samples_per_s: null, level: 0.9, sheet_kind: 'jobs', knee_hours: 1,
+  status: 'ok', job: null, machine: null, goal: 'time', total_of: 'iteration', reference: 1, iterations: null, scaling: 'strong', samples_per_s: null, level: 0.9, sure_near: null, slack: 0.05, certainty: null, sheet_kind: 'jobs', knee_hours: 1,
   advised_runs: { n: [1, 2], run_s: 120, within: 0.06 }, alternatives: { cheapest: null, balanced: null, fastest: null },
   recommended: point(4), best: point(4), knee: point(2), missed: null, nearest: null, nearest_gap: null, plateau: { from: null, to: null },
   at_ceiling: false, beyond: { n: null, speedup: null }, limit: { kind: 'compute', share: 1, why: '' }, help: [], ranking: [], notes: [],
@@ -102,12 +102,20 @@ test('a plan in sentences', () => {
   const facts = planFacts(plan);
   assert.deepEqual(facts[0], { name: 'Cost', text: '0.00278 node-hours an iteration' });
   assert.deepEqual(facts[1], { name: 'How sure', text: 'about ±15 %, 2.25 s to 3.00 s an iteration (90 %): the spread of published measurements of jobs. Runs with n = 1, 2 would make it ±6 %' });
+  const limited = { ...plan, certainty: 0.9, sure_near: 0.91, n_low: 3, n_high: 7, recommended: point(4, { meets: 0.93 }) };
+  assert.deepEqual(planFacts(limited)[1], { name: 'Deadline and budget', text: 'met with a probability of 93 % (asked 90 %)' });
+  assert.match(planFacts(limited)[2].text, /^91 % sure to be within 5 % of the best; the exact best lies between 3 and 7\. The time: about/);
+  const missed = { ...limited, recommended: null, best: null, status: 'unreached', missed: 'deadline', nearest: point(4, { meets: 0.41 }), nearest_gap: 1.2 };
+  assert.equal(headline(missed), 'No number of workers meets the deadline with a probability of 90 %.');
+  assert.match(planFacts(missed)[0].text, /met with a probability of 41 % \(asked 90 %\)$/);
   assert.deepEqual(facts[2], { name: 'Limited by', text: 'computing, 100 % of the time' });
   const job = { ...plan, machine: 'p4d.24xlarge', total_of: 'job', goal: 'time', knee_hours: 3.2, recommended: point(8, { nodes: 1, total_s: 7200, cost: 44 }), best: point(16, { node_s: 30 }), knee: point(2, { total_s: 14400, cost: 20 }) };
   assert.equal(headline(job), 'Use 1 × p4d.24xlarge (8 workers): 2.00 h, $44.00; that is 3.20× the machine-hours of 2 workers, which take 4.00 h and $20.00.');
   assert.ok(planFacts(job).some((fact) => fact.name === 'Optimum' && /^16 workers/.test(fact.text)));
   const priced = { ...plan, alternatives: { cheapest: point(1, { cost: 1 }), balanced: point(2, { cost: 2 }), fastest: point(4, { cost: 3 }) } };
   assert.deepEqual(planFacts(priced).filter((fact) => /est$|ced$/.test(fact.name)).map((fact) => fact.text), ['1 worker: 10.0 s, $1.00', '2 workers: 5.00 s, $2.00', '4 workers: 2.50 s, $3.00']);
+  const machines = { ...plan, machine: 'a', alternatives: { cheapest: point(4, { cost: 1, machine: 'b' }), balanced: point(4, { cost: 2, machine: 'a' }), fastest: point(4, { cost: 2, machine: 'a' }) } };
+  assert.equal(planFacts(machines).find((fact) => fact.name === 'Cheapest').text, '4 × b: 2.50 s, $1.00');
 });
 
 test('a plan request has the values of the view, with units', () => {

@@ -40,41 +40,76 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 
 enum { VALUE_TEXT = 40 };
 
-/* Fill in the command of one configuration; the caller releases it. */
-static int fill_command(const struct bench_session *s, size_t configuration,
+/* Fill in the command of one configuration, with a number of iterations if it has {iterations}; the
+ * caller releases it. */
+static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
                         struct launch_command *filled)
 {
-    struct launch_placeholder placeholders[CLI_AXES_MAX];
-    char values[CLI_AXES_MAX][VALUE_TEXT];
+    struct launch_placeholder placeholders[CLI_AXES_MAX + 1];
+    char values[CLI_AXES_MAX + 1][VALUE_TEXT];
     struct hm_err err = {0};
+    size_t count = s->axes.count;
 
-    for (size_t i = 0; i < s->axes.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         snprintf(values[i], VALUE_TEXT, "%.15g", bench_value(s, configuration, i));
         placeholders[i] = (struct launch_placeholder){s->axes.names[i], values[i]};
     }
-    return launch_command_fill(&s->command, placeholders, s->axes.count, filled, &err)
-               ? cli_report(&err)
-               : 0;
+    if (iterations > 0) {
+        snprintf(values[count], VALUE_TEXT, "%.15g", iterations);
+        placeholders[count] = (struct launch_placeholder){"iterations", values[count]};
+        count++;
+    }
+    return launch_command_fill(&s->command, placeholders, count, filled, &err) ? cli_report(&err)
+                                                                               : 0;
+}
+
+/* The commands of one configuration. The second is for the short run; it is empty if the command
+ * has no {iterations}. */
+struct command_pair {
+    struct launch_command whole, brief;
+};
+
+static int fill_commands(const struct bench_session *s, size_t configuration,
+                         struct command_pair *pair)
+{
+    int rc = fill_command(s, configuration, s->long_count, &pair->whole);
+
+    return rc || s->short_count == 0 ? rc
+                                     : fill_command(s, configuration, s->short_count, &pair->brief);
+}
+
+static void command_pair_release(struct command_pair *pair)
+{
+    launch_command_release(&pair->whole);
+    launch_command_release(&pair->brief);
+}
+
+static int print_command(const struct bench_session *s, size_t configuration, double iterations)
+{
+    struct launch_command filled = {0};
+    struct hm_text line = {0};
+    int rc = fill_command(s, configuration, iterations, &filled);
+
+    if (rc == 0 && (launch_command_quote(&line, &filled) || line.failed))
+        rc = cli_complain("out of memory");
+    if (rc == 0 && (!cli_put(line.data) || !cli_put("\n")))
+        rc = EXIT_USAGE;
+    hm__text_release(&line);
+    launch_command_release(&filled);
+    return rc;
 }
 
 int bench_print_commands(const struct bench_session *s)
 {
     for (size_t configuration = 0; configuration < s->configurations->count; configuration++) {
-        struct launch_command filled = {0};
-        struct hm_text line = {0};
-        int rc = fill_command(s, configuration, &filled);
-        if (rc == 0 && (launch_command_quote(&line, &filled) || line.failed))
-            rc = cli_complain("out of memory");
-        if (rc == 0 && (!cli_put(line.data) || !cli_put("\n")))
-            rc = EXIT_USAGE;
-        hm__text_release(&line);
-        launch_command_release(&filled);
+        int rc = print_command(s, configuration, s->long_count);
+        if (rc == 0 && s->short_count > 0)
+            rc = print_command(s, configuration, s->short_count);
         if (rc)
             return rc;
     }
     return 0;
 }
-
 /* ---- runs ----------------------------------------------------------------------------------- */
 
 /* Returns half of the width of the 90 % interval of the mean, relative to the mean; INFINITY for
@@ -112,13 +147,34 @@ static int check_started(const struct launch_measurement *m, const struct launch
     return cli_complain("bench: cannot start '%s': %s", command->argv[0], m->message);
 }
 
-static int run_once(struct bench_session *s, size_t configuration, char *const *argv, size_t repeat,
-                    struct launch_measurement *m)
+/*
+ * Measure the command once. If it has {iterations} and did not report them, it runs again with
+ * fewer of them, and the start-up is subtracted. *ret_wall_s is the wall time of both runs.
+ */
+static int measure_commands(const struct bench_session *s, const struct command_pair *pair,
+                            struct launch_measurement *m, double *ret_wall_s)
 {
     struct launch_measure_settings settings = {
         .timeout_s = s->timeout_s, .iteration = s->has_regex ? &s->regex : NULL, .show = s->show};
-    double values[CLI_AXES_MAX];
-    int rc = launch_measure(argv, &settings, m);
+    struct launch_measurement brief;
+    int rc = launch_measure(pair->whole.argv, &settings, m);
+
+    *ret_wall_s = m->total_s;
+    if (rc || !pair->brief.argv || m->iterations > 0 || strcmp(m->status, "ok") != 0)
+        return rc;
+    rc = launch_measure(pair->brief.argv, &settings, &brief);
+    if (rc == 0) {
+        *ret_wall_s += brief.total_s;
+        launch_measurement_subtract(m, s->long_count, &brief, s->short_count);
+    }
+    return rc;
+}
+
+static int run_once(struct bench_session *s, size_t configuration, const struct command_pair *pair,
+                    size_t repeat, struct launch_measurement *m)
+{
+    double values[CLI_AXES_MAX], wall_s;
+    int rc = measure_commands(s, pair, m, &wall_s);
 
     if (rc == 0 && m->framework && !s->framework) {
         fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
@@ -128,7 +184,7 @@ static int run_once(struct bench_session *s, size_t configuration, char *const *
         return rc;
     for (size_t i = 0; i < s->axes.count; i++)
         values[i] = bench_value(s, configuration, i);
-    s->spent_s += m->total_s * values[0];
+    s->spent_s += wall_s * values[0];
     return launch_record_add(&s->record, values, repeat, m);
 }
 
@@ -154,30 +210,31 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 
 int bench_run_configuration(struct bench_session *s, size_t configuration, size_t repeats)
 {
-    struct launch_command filled = {0};
+    struct command_pair pair = {0};
     double *seconds = calloc((size_t)s->max_repeat + repeats, sizeof(*seconds));
     size_t ok = 0, done = 0;
-    int rc = seconds ? fill_command(s, configuration, &filled) : cli_complain("out of memory");
+    int rc = seconds ? fill_commands(s, configuration, &pair) : cli_complain("out of memory");
     struct launch_measurement m;
 
     for (double i = 0; rc == 0 && i < s->warmup; i++) {
-        rc = run_once(s, configuration, filled.argv, 0, &m);
-        rc = rc ? rc : check_started(&m, &filled);
+        rc = run_once(s, configuration, &pair, 0, &m);
+        rc = rc ? rc : check_started(&m, &pair.whole);
         if (launch_interrupted())
             rc = EXIT_INTERRUPTED;
     }
     while (rc == 0 && needs_repeat(s, repeats, done, seconds, ok)) {
-        rc = run_once(s, configuration, filled.argv, ++done, &m);
-        rc = rc ? rc : check_started(&m, &filled);
+        rc = run_once(s, configuration, &pair, ++done, &m);
+        rc = rc ? rc : check_started(&m, &pair.whole);
         if (rc == 0 && launch_interrupted())
             rc = EXIT_INTERRUPTED;
         else if (rc == 0 && strcmp(m.status, "ok") == 0) {
             seconds[ok++] = m.seconds;
             s->unmatched += s->has_regex && m.iterations == 0;
+            s->with_startup += strcmp(m.timing, LAUNCH_TIMING_WHOLE) == 0;
         } else if (rc == 0)
             report_failed_run(s, configuration, &m);
     }
-    launch_command_release(&filled);
+    command_pair_release(&pair);
     free(seconds);
     return rc;
 }
@@ -264,9 +321,23 @@ static int check_fit_terms(const struct bench_session *s)
     return rc;
 }
 
+/* Set the default numbers of iterations of a command with {iterations}. */
+static int check_lengths(struct bench_session *s)
+{
+    if (!launch_command_uses(&s->command, "iterations"))
+        return s->long_count > 0
+                   ? cli_complain("bench: --iterations applies only to a command with {iterations}")
+                   : 0;
+    if (s->long_count == 0) {
+        s->short_count = 10;
+        s->long_count = 30;
+    }
+    return 0;
+}
+
 int bench_prepare(struct bench_session *s)
 {
-    struct launch_command first = {0};
+    struct command_pair first = {0};
 
     if (!put_n_first(&s->axes))
         return cli_complain("bench: give the numbers of workers: --n 1,2,4");
@@ -275,9 +346,10 @@ int bench_prepare(struct bench_session *s)
         if (s->axes.ranges[i].count > 1 && !launch_command_uses(&s->command, s->axes.names[i]))
             rc = cli_complain("bench: the command does not contain {%s}, which has several values",
                               s->axes.names[i]);
+    rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    rc = rc ? rc : fill_command(s, 0, &first); /* This reports a placeholder that has no value. */
-    launch_command_release(&first);
+    rc = rc ? rc : fill_commands(s, 0, &first); /* This reports a placeholder that has no value. */
+    command_pair_release(&first);
     return rc ? rc : check_fit_terms(s);
 }
 
@@ -301,6 +373,13 @@ int bench_run(struct bench_session *s, bool design)
                 "howmany: in %zu runs no line matched --iteration-regex; their whole wall time "
                 "counts as one iteration\n",
                 s->unmatched);
+    if (s->with_startup)
+        fprintf(stderr,
+                "howmany: warning: %zu run%s reported no iterations, so %s seconds include the "
+                "start-up; write {iterations} where the command takes their number, and the "
+                "start-up is subtracted\n",
+                s->with_startup, s->with_startup == 1 ? "" : "s",
+                s->with_startup == 1 ? "its" : "their");
     int shown = bench_show(s);
     return rc ? rc : shown;
 }

@@ -16,6 +16,9 @@ struct bench_session {
     /* Repeat until half of the width of the interval of the mean is below this share of the mean;
      * 0: use a fixed number of repeats. */
     double within;
+    /* Numbers of iterations that replace {iterations}: the command runs with both, and the
+     * difference is the time of the iterations between; 0: the command has no {iterations}. */
+    double short_count, long_count;
     const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
     regex_t regex;
     bool has_regex, show, json;
@@ -29,6 +32,7 @@ struct bench_session {
     struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
     struct launch_record record;
     size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
+    size_t with_startup;   /* Number of runs whose seconds include the start-up. */
     const char *framework; /* Framework whose lines are read, once it is known; NULL: none. */
     double spent_s;        /* Machine-seconds of all runs so far. */
 };

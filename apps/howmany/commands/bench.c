@@ -26,6 +26,7 @@ enum bench_option {
     TIMEOUT,
     RECORD,
     ITERATION_REGEX,
+    ITERATIONS,
     SHELL,
     SHOW_OUTPUT,
     DESIGN,
@@ -58,6 +59,10 @@ static const struct cli_option options[] = {
                          "an extended regular expression; a line that matches is an iteration, its "
                          "first group the seconds",
                          NULL},
+    [ITERATIONS] = {"iterations", 'i', "SHORT,LONG",
+                    "values of {iterations}: if the command reports no iterations, it runs with "
+                    "both, and the start-up is subtracted (default 10,30)",
+                    NULL},
     [SHELL] = {"shell", 0, NULL, "run the command through sh", NULL},
     [SHOW_OUTPUT] = {"show-output", 0, NULL, "show the output of the command", NULL},
     [DESIGN] = {"design", 0, NULL,
@@ -135,6 +140,27 @@ static int read_regex(struct bench_state *s, const char *value)
     return 0;
 }
 
+/* Reads the two numbers of iterations. */
+static int read_lengths(struct bench_session *s, const char *value)
+{
+    struct cli_range range = {0};
+    int rc = cli_range_parse(&range, "iterations", value);
+
+    for (size_t i = 0; rc == 0 && i < range.count; i++)
+        if (!(range.values[i] >= 1) || range.values[i] != floor(range.values[i]))
+            rc = cli_complain("--iterations: %g is not a whole number of at least 1",
+                              range.values[i]);
+    if (rc == 0 && (range.count != 2 || !(range.values[0] < range.values[1])))
+        rc = cli_complain("--iterations: '%s' is not a smaller and a larger number, such as 10,30",
+                          value);
+    if (rc == 0) {
+        s->short_count = range.values[0];
+        s->long_count = range.values[1];
+    }
+    cli_range_release(&range);
+    return rc;
+}
+
 static int accept_switch(struct bench_state *s, int option)
 {
     *(option == SHELL         ? &s->shell
@@ -178,6 +204,8 @@ static int bench_accept(void *state, int option, const char *value)
     case ITERATION_REGEX:
         return s->session.has_regex ? cli_complain("--iteration-regex: it was given twice")
                                     : read_regex(s, value);
+    case ITERATIONS:
+        return read_lengths(&s->session, value);
     case TARGET:
         return cli_target_parse(&s->session.target, value);
     case TIGHT:
@@ -241,8 +269,11 @@ const struct cli_command cli_bench = {
         "seconds of an iteration are the median of those that the command prints on standard "
         "output, as JSON lines with the keys iteration, seconds and loss, or as lines that match "
         "--iteration-regex, or as nanoGPT, Megatron-LM, DeepSpeed, Hugging Face, Lightning, Keras "
-        "and Spark print them; otherwise the whole run counts as one iteration. Runs that fail or "
-        "take too long are recorded as failed, and the others continue. Ctrl-C keeps the finished "
+        "and Spark print them; the first of several is left out. A command that prints none should "
+        "contain {iterations}: it runs with two numbers of them, and the difference is the time of "
+        "the iterations between, without the start-up. Otherwise the whole run counts as one "
+        "iteration, and a warning says so. Runs that fail or take too long are recorded as failed, "
+        "and the others continue. Ctrl-C keeps the finished "
         "runs. Then the runs are fitted, as howmany fit does.\n\n"
         "Exit status: 0 measured; 1 all runs failed; 2 wrong usage; 130 interrupted.",
     .options = options,

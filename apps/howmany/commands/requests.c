@@ -80,7 +80,7 @@ static int prepare_runs(struct cli_verb_call *c)
 const struct cli_command cli_plan = {
     .name = "plan",
     .examples = {"howmany plan examples/resnet50.yaml --on p4d.24xlarge --deadline 1h",
-                 "howmany plan examples/gpt2.yaml --on p4d.24xlarge,p5.48xlarge --no-chart",
+                 "howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d",
                  "howmany plan examples/fig2-spark-ann.yaml --runs examples/runs.csv"},
     .arguments = "[JOB]",
     .operands = "@file",

@@ -53,8 +53,9 @@ static const struct cli_option options[] = {
              "that were fitted without its source",
              NULL},
     [ANSWERS] = {"answers", 0, NULL,
-                 "the same with a rule that other sources chose: accuracy by source, and how often "
-                 "stated probabilities hold",
+                 "the headline rule on the built-in examples and JOBs and, with --data, "
+                 "predictions by a rule that other "
+                 "sources chose: accuracy by source, and how often stated probabilities hold",
                  NULL},
 };
 
@@ -352,11 +353,11 @@ static int validate_run(void *state)
         return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
     if (s->llm)
         return validate_llm(s->json);
-    if ((s->fits || s->answers) && (s->file_count || s->plot))
-        return cli_complain("validate: --%s takes neither files nor --plot",
-                            s->fits ? "fits" : "answers");
+    if ((s->fits && s->file_count) || ((s->fits || s->answers) && s->plot))
+        return cli_complain("validate: --%s takes %s", s->fits ? "fits" : "answers",
+                            s->fits ? "neither files nor --plot" : "no --plot");
     if (s->answers)
-        return validate_answers(s->data, s->json);
+        return validate_answers(s->data, s->json, s->catalog, s->files, s->file_count);
     if (s->fits)
         return validate_fits(s->data, s->json, s->catalog);
     rc = add_cases(s);

@@ -1,6 +1,6 @@
 /*
- * howmany validate --answers: tests predictions from small runs on sources that were not used to
- * choose the rule of the fits.
+ * howmany validate --answers: the headline rule on the examples (validate_plans.c), and how well
+ * predictions from small runs hold on sources that were not used to choose the rule of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
  * the curves of each source are predicted with the rule that has the least interval score on all
@@ -16,8 +16,9 @@
 #include "json.h"
 #include "text.h"
 #include "validate_fits.h"
+#include "validate_plans.h"
 
-enum { RULES_MAX = 128, SOURCES_MAX = 64, LEVELS = 5 };
+enum { RULES_MAX = 256, SOURCES_MAX = 64, LEVELS = 5 };
 
 static const double levels[LEVELS] = {0.5, 0.7, 0.8, 0.9, 0.95};
 
@@ -31,22 +32,29 @@ struct rule_test {
     double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
     size_t chosen[SOURCES_MAX]; /* For each source: the best rule on all other sources. */
     size_t overall;             /* The best rule on all sources together. */
-    struct validate_result *results; /* Result of each curve with the rule of its source; owned. */
+    struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
     double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
+    struct validate_plans plans;     /* How often plans from the smaller halves held. */
 };
 
 static void list_rules(struct rule_test *t)
 {
-    static const double needs[] = {4, 6}, weights[] = {0.5, 0.1, 0.02}, counted[] = {2, 4},
-                        drifts[] = {0.02, 0.04, 0.06, 0.09}, crossings[] = {0.1, 0.2};
+    static const double needs[] = {4, 6}, weights[] = {0.1, 0.5}, counted[] = {2, 4},
+                        drifts[] = {0.02, 0.04, 0.06}, noises[] = {0, 2}, turns[] = {0, 0.06},
+                        strong[] = {0, 0.06};
 
-    for (size_t i = 0; i < 96; i++)
+    for (size_t i = 0; i < 192; i++)
         t->rules[t->rule_count++] = (struct hm_fit_rule){.steep_needs = needs[i % 2],
-                                                         .steep_weight = weights[i / 2 % 3],
-                                                         .counted_runs = counted[i / 6 % 2],
-                                                         .drift = drifts[i / 12 % 4],
+                                                         .steep_weight = weights[i / 2 % 2],
+                                                         .counted_runs = counted[i / 4 % 2],
+                                                         .drift = drifts[i / 8 % 3],
                                                          .drift_power = 1,
-                                                         .crossing = crossings[i / 48]};
+                                                         .crossing = 0.2,
+                                                         .noise = 0.03,
+                                                         .noise_weight = noises[i / 24 % 2],
+                                                         .weak_turn = turns[i / 48 % 2],
+                                                         .strong_turn = strong[i / 96],
+                                                         .turn_share = 0.15};
 }
 
 static void list_sources(struct rule_test *t)
@@ -195,11 +203,14 @@ static void add_answers_text(struct hm_text *out, const struct rule_test *t)
     hm__text_add(out, "\nstated   holds\n");
     for (size_t k = 0; k < LEVELS; k++)
         hm__text_addf(out, "%4.0f %%   %4.0f %%\n", 100 * levels[k], 100 * t->reliability[k]);
-    hm__text_addf(out,
-                  "\nrule of all sources: steep terms from %g configurations with weight %g, %g "
-                  "runs counted, drift %g per doubling, %g across nodes\n",
-                  rule->steep_needs, rule->steep_weight, rule->counted_runs, rule->drift,
-                  rule->crossing);
+    hm__text_addf(
+        out,
+        "\nrule of all sources: steep terms from %g configurations with weight %g, %g "
+        "runs counted, drift %g per doubling, %g across nodes, noise %g with weight %g, turn "
+        "%g (weak) or %g (strong) + %g of the loss\n",
+        rule->steep_needs, rule->steep_weight, rule->counted_runs, rule->drift, rule->crossing,
+        rule->noise, rule->noise_weight, rule->weak_turn, rule->strong_turn, rule->turn_share);
+    validate_plans_text(out, &t->plans);
 }
 
 static void put_accuracy(struct hm_json *json, const char *name, const struct accuracy *a)
@@ -220,63 +231,108 @@ static void put_rule(struct hm_json *json, const char *name, const struct hm_fit
     hm__json_put_number(json, "counted_runs", rule->counted_runs);
     hm__json_put_number(json, "drift", rule->drift);
     hm__json_put_number(json, "crossing", rule->crossing);
+    hm__json_put_number(json, "noise", rule->noise);
+    hm__json_put_number(json, "noise_weight", rule->noise_weight);
+    hm__json_put_number(json, "weak_turn", rule->weak_turn);
+    hm__json_put_number(json, "strong_turn", rule->strong_turn);
+    hm__json_put_number(json, "turn_share", rule->turn_share);
     hm__json_close(json);
 }
 
-static void add_answers_json(struct hm_text *out, const struct rule_test *t)
+static void add_answers_json(struct hm_json *json, const struct rule_test *t)
 {
-    struct hm_json json = {.out = out};
     struct accuracy all = summarise_source(t, SOURCES_MAX);
 
-    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
-    hm__json_open(&json, "sources", HM_JSON_LIST | HM_JSON_LINES);
+    hm__json_open(json, "sources", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t s = 0; s < t->source_count; s++) {
         struct accuracy a = summarise_source(t, s);
-        hm__json_open(&json, NULL, HM_JSON_OBJECT);
-        put_accuracy(&json, t->sources[s], &a);
-        put_rule(&json, "rule", &t->rules[t->chosen[s]]);
-        hm__json_close(&json);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        put_accuracy(json, t->sources[s], &a);
+        put_rule(json, "rule", &t->rules[t->chosen[s]]);
+        hm__json_close(json);
     }
-    hm__json_close(&json);
-    hm__json_open(&json, "all", HM_JSON_OBJECT);
-    put_accuracy(&json, NULL, &all);
-    hm__json_close(&json);
-    hm__json_open(&json, "reliability", HM_JSON_LIST);
+    hm__json_close(json);
+    hm__json_open(json, "all", HM_JSON_OBJECT);
+    put_accuracy(json, NULL, &all);
+    hm__json_close(json);
+    hm__json_open(json, "reliability", HM_JSON_LIST);
     for (size_t k = 0; k < LEVELS; k++) {
-        hm__json_open(&json, NULL, HM_JSON_OBJECT);
-        hm__json_put_number(&json, "stated", levels[k]);
-        hm__json_put_number(&json, "holds", t->reliability[k]);
-        hm__json_close(&json);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "stated", levels[k]);
+        hm__json_put_number(json, "holds", t->reliability[k]);
+        hm__json_close(json);
     }
-    hm__json_close(&json);
-    put_rule(&json, "rule", &t->rules[t->overall]);
+    hm__json_close(json);
+    put_rule(json, "rule", &t->rules[t->overall]);
+    validate_plans_json(json, &t->plans);
+}
+
+/* Tests the rules on the curves of a folder. */
+static int test_make(struct rule_test *t, const char *data)
+{
+    int rc = validate_curves_read(&t->curves, data, "--answers");
+
+    if (rc)
+        return rc;
+    list_rules(t);
+    t->source_of = calloc(t->curves.count + 1, sizeof(*t->source_of));
+    t->scores = calloc(t->rule_count * t->curves.count + 1, sizeof(*t->scores));
+    t->results = calloc(t->curves.count + 1, sizeof(*t->results));
+    const struct hm_fit_rule **rules = calloc(t->curves.count + 1, sizeof(*rules));
+    if (t->source_of && t->scores && t->results && rules) {
+        list_sources(t);
+        test_run(t);
+        for (size_t i = 0; i < t->curves.count; i++)
+            rules[i] = &t->rules[t->chosen[t->source_of[i]]];
+        validate_plans_make(&t->curves, rules, &t->plans);
+    } else {
+        rc = cli_complain("out of memory");
+    }
+    free(rules);
+    return rc;
+}
+
+static void add_all_json(struct hm_text *out, const struct validate_headlines *headlines,
+                         const struct rule_test *t)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    validate_headlines_json(&json, headlines);
+    if (t)
+        add_answers_json(&json, t);
     hm__json_close(&json);
     hm__text_add(out, "\n");
 }
 
-int validate_answers(const char *data, bool json)
+static void add_all_text(struct hm_text *out, const struct validate_headlines *headlines,
+                         const struct rule_test *t)
+{
+    validate_headlines_text(out, headlines);
+    hm__text_add(out, "\n");
+    if (t)
+        add_answers_text(out, t);
+    else
+        hm__text_add(out, "the accuracy on published curves needs their folder: --data DIR\n");
+}
+
+int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
+                     const char *const *files, size_t file_count)
 {
     struct rule_test t = {.rule_count = 0};
+    struct validate_headlines headlines;
     struct hm_text out = {0};
-    int rc = validate_curves_read(&t.curves, data, "--answers");
+    int rc = validate_headlines_make(catalog, data, files, file_count, &headlines);
 
+    if (rc == 0 && data)
+        rc = test_make(&t, data);
     if (rc == 0) {
-        list_rules(&t);
-        t.source_of = calloc(t.curves.count + 1, sizeof(*t.source_of));
-        t.scores = calloc(t.rule_count * t.curves.count + 1, sizeof(*t.scores));
-        t.results = calloc(t.curves.count + 1, sizeof(*t.results));
-        if (!t.source_of || !t.scores || !t.results)
-            rc = cli_complain("out of memory");
-    }
-    if (rc == 0) {
-        list_sources(&t);
-        test_run(&t);
-        if (json)
-            add_answers_json(&out, &t);
-        else
-            add_answers_text(&out, &t);
+        (json ? add_all_json : add_all_text)(&out, &headlines, data ? &t : NULL);
         rc = cli_put_text(&out);
     }
+    for (size_t i = 0; rc == 0 && i < headlines.count; i++)
+        if (!headlines.items[i].holds && !headlines.items[i].skipped)
+            rc = EXIT_NO_ANSWER;
     validate_curves_release(&t.curves);
     free(t.source_of);
     free(t.scores);

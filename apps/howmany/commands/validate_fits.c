@@ -3,11 +3,12 @@
  * (numbers of workers), predicts the time at the largest size, and compares it with the
  * measurement.
  *
- * A curve consists of the rows of one table that have the same workload_id and metric (with weak
- * scaling also the same batch per worker); it must have at least five sizes. Rates, times and
- * speedups are all converted to seconds per step: with weak scaling a step is a whole batch of each
- * worker, with strong scaling a fixed amount of work. Ernest's terms are fitted to the time of a
- * unit of work, as in the paper on Ernest.
+ * A curve consists of the rows of one source that have the same workload and metric (with weak
+ * scaling also the same batch per worker); it must have at least five sizes. The curves are in
+ * DIR/curves.csv, with a column for the source, or in DIR/scaling, with a table for each source.
+ * Rates, times and speedups are all converted to seconds per step: with weak scaling a step is a
+ * whole batch of each worker, with strong scaling a fixed amount of work. Ernest's terms are fitted
+ * to the time of a unit of work, as in the paper on Ernest.
  */
 #include "validate_fits.h"
 
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "csv.h"
 #include "format.h"
@@ -27,7 +29,18 @@ enum { POINTS_MAX = 512 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-enum fit_column { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS, NODES = FIELDS, COLUMNS };
+enum fit_column {
+    WORKLOAD,
+    METRIC,
+    VALUE,
+    N,
+    SCALING,
+    BATCH,
+    FIELDS,
+    NODES = FIELDS,
+    SOURCE,
+    COLUMNS
+};
 
 static bool text_begins(const char *text, const char *with)
 {
@@ -58,20 +71,21 @@ static double number_or(const char *text, double otherwise)
     return used > 0 && text[used] == '\0' && value > 0 ? value : otherwise;
 }
 
-static struct validate_curve *find_curve(struct validate_curves *f, char **fields,
-                                         const int *columns, bool weak)
+static struct validate_curve *find_curve(struct validate_curves *f, const char *source,
+                                         char **fields, const int *columns, bool weak)
 {
     const char *batch = weak ? fields[columns[BATCH]] : "";
 
     for (size_t i = f->count; i-- > 0;) {
         struct validate_curve *c = &f->curves[i];
-        if (strcmp(c->workload, fields[columns[WORKLOAD]]) == 0 &&
+        if (strcmp(c->source, source) == 0 && strcmp(c->workload, fields[columns[WORKLOAD]]) == 0 &&
             strcmp(c->metric, fields[columns[METRIC]]) == 0 && strcmp(c->batch, batch) == 0)
             return c;
     }
     if (f->count == VALIDATE_CURVES)
         return NULL;
     struct validate_curve *c = &f->curves[f->count];
+    snprintf(c->source, sizeof(c->source), "%s", source);
     snprintf(c->workload, sizeof(c->workload), "%s", fields[columns[WORKLOAD]]);
     snprintf(c->metric, sizeof(c->metric), "%s", fields[columns[METRIC]]);
     snprintf(c->batch, sizeof(c->batch), "%s", batch);
@@ -82,7 +96,8 @@ static struct validate_curve *find_curve(struct validate_curves *f, char **field
     return c->points ? c : NULL;
 }
 
-static bool add_row(struct validate_curves *f, char **fields, const int *columns)
+static bool add_row(struct validate_curves *f, const char *source, char **fields,
+                    const int *columns)
 {
     bool weak = strstr(fields[columns[SCALING]], "weak") != NULL;
     double n = number_or(fields[columns[N]], NAN), value = number_or(fields[columns[VALUE]], NAN);
@@ -91,18 +106,23 @@ static bool add_row(struct validate_curves *f, char **fields, const int *columns
 
     if (isnan(n) || isnan(value) || isnan(seconds))
         return true;
-    struct validate_curve *c = find_curve(f, fields, columns, weak);
+    if (columns[SOURCE] >= 0)
+        source = fields[columns[SOURCE]];
+    struct validate_curve *c = find_curve(f, source, fields, columns, weak);
     if (c && c->count < POINTS_MAX)
         c->points[c->count++] = (struct validate_point){
             n, seconds, columns[NODES] < 0 ? NAN : number_or(fields[columns[NODES]], NAN)};
     return c != NULL;
 }
 
-/* Read the curves of one table; a table without the required columns is skipped. */
-static int read_table(struct validate_curves *f, const char *path)
+/* Read the curves of one table; a table without the required columns is skipped. `own` is true for
+ * data/curves.csv, which has a column for the source; otherwise the table is one source. */
+static int read_table(struct validate_curves *f, const char *path, bool own)
 {
-    static const char *const names[FIELDS] = {"workload_id", "metric",  "value",
-                                              "n",           "scaling", "batch_per_worker"};
+    const char *const names[FIELDS] = {
+        own ? "workload" : "workload_id", "metric", "value", "n", "scaling", "batch_per_worker"};
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    char source[sizeof(f->curves->source)];
     struct hm_csv *csv;
     struct hm_err err = {0};
     int columns[COLUMNS], got;
@@ -115,16 +135,13 @@ static int read_table(struct validate_curves *f, const char *path)
             hm__csv_close(csv);
             return 0;
         }
-    columns[NODES] = hm__csv_column(csv, "n_nodes");
-    const size_t before = f->count;
+    columns[NODES] = hm__csv_column(csv, own ? "nodes" : "n_nodes");
+    columns[SOURCE] = own ? hm__csv_column(csv, "source") : -1;
+    snprintf(source, sizeof(source), "%.*s", (int)strcspn(name, "."), name);
     while ((got = hm__csv_next(csv, &fields, &err)) == 1)
-        if (!add_row(f, fields, columns))
+        if (!add_row(f, source, fields, columns))
             got = cli_complain("out of memory");
     hm__csv_close(csv);
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    for (size_t i = before; i < f->count; i++)
-        snprintf(f->curves[i].source, sizeof(f->curves[i].source), "%.*s", (int)strcspn(name, "."),
-                 name);
     return got < 0 ? cli_report(&err) : 0;
 }
 
@@ -134,13 +151,16 @@ static int read_folder(struct validate_curves *f, const char *data)
     glob_t found;
     int rc = 0;
 
+    snprintf(pattern, sizeof(pattern), "%s/curves.csv", data);
+    if (access(pattern, R_OK) == 0)
+        return read_table(f, pattern, true);
     snprintf(pattern, sizeof(pattern), "%s/scaling/*.csv", data);
     if (glob(pattern, 0, NULL, &found)) {
         globfree(&found);
-        return cli_complain("validate: no tables in %s/scaling", data);
+        return cli_complain("validate: no tables in %s/scaling, and no %s/curves.csv", data, data);
     }
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
-        rc = read_table(f, found.gl_pathv[i]);
+        rc = read_table(f, found.gl_pathv[i], false);
     globfree(&found);
     return rc;
 }
@@ -281,21 +301,27 @@ static const struct {
     {"loopy_bp_1M", "", "fig4-bp-1600k.yaml", NULL},
     {"loopy_bp_10M", "", "fig4-bp-16m.yaml", NULL},
     {"ddp_resnet50", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"ddp_resnet50_bucket1MB", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: dgx-1}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: dgx-1}}"},
     {"mxnet_alexnet_p2", "512", NULL,
-     "{network: alexnet, batch: 512, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: alexnet, batch: 512, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"mxnet_inception-v3_p2", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.16xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.16xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b64_synthetic", "64", NULL,
-     "{network: inception-v3, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_InceptionV3_b32_synthetic", "32", NULL,
-     "{network: inception-v3, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: inception-v3, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b64_synthetic", "64", NULL,
-     "{network: resnet-50, batch: 64, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 64, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
     {"tf_EC2_distributed_K80_ResNet-50_b32_synthetic", "32", NULL,
-     "{network: resnet-50, batch: 32, scaling: weak, cluster: {machine: p2.8xlarge}}"},
+     "{network: resnet-50, batch: 32, scaling: weak, precision: fp32, cluster: {machine: "
+     "p2.8xlarge}}"},
 };
 
 /* Returns the text of a built-in example; NULL if there is no such example. */
@@ -518,7 +544,7 @@ int validate_curves_read(struct validate_curves *f, const char *data, const char
     int rc = f->curves && f->results ? 0 : cli_complain("out of memory");
     if (rc == 0 && !data)
         rc = cli_complain("validate: %s needs the folder of published curves: --data DIR, "
-                          "with DIR/scaling/*.csv",
+                          "with DIR/curves.csv (as in data/) or DIR/scaling/*.csv",
                           option);
     if (rc == 0)
         rc = read_folder(f, data);

@@ -1,9 +1,9 @@
 /*
- * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
- * with the same columns) is predicted from its network, machine, precision and software, and
- * compared with the measurement. For each source, network, precision and machine, the output has
- * the median of the absolute errors and the share of rows whose measured time lies in the 90 %
- * interval.
+ * Predictions of measured training steps and collectives: each row of the tables in data/ (or of a
+ * file with the same columns) is predicted from its network, machine, precision and software, and
+ * compared with the measurement. Medians of the absolute error are given by source, network,
+ * precision and machine, and the share of rows whose measured time lies in the 90 % interval. The
+ * intervals themselves are estimated again in validate_kinds.c.
  */
 #include "validate_steps.h"
 
@@ -19,6 +19,8 @@
 #include "readers.h"
 #include "render.h"
 #include "text.h"
+#include "validate_kinds.h"
+#include "validate_one.h"
 
 /* A row of the table of steps or of collectives, with its prediction. */
 struct step_case {
@@ -33,6 +35,7 @@ struct step_cases {
     size_t count;
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
+    struct step_kinds kinds;
 };
 
 static double case_error(const struct step_case *c)
@@ -50,11 +53,13 @@ static int add_steps(struct step_cases *all, struct hm_err *err)
     for (size_t i = 0; i < all->steps.count; i++) {
         const struct hm_measured_step *s = &all->steps.rows[i];
         struct hm_point p;
-        int rc = hm__predict_step(s->job, s->n, NULL, &p, err);
+        int rc = hm__predict_step(s->job, &s->way, s->n, NULL, &p, err);
         if (rc)
             return rc;
-        struct hm_interval interval = hm__predict_interval(s->job, s->n);
-        all->rows[all->count++] = (struct step_case){.kind = "step",
+        enum hm_sheet_kind kind = hm__sheet_kind(s->job, &s->job->cluster, &s->way, s->n);
+        struct hm_interval interval = hm__sheet_interval(&hm__sheet_errors[kind]);
+        bool platform = s->way.platform != HM_PLATFORM_JOB;
+        all->rows[all->count++] = (struct step_case){.kind = platform ? "platform" : "step",
                                                      .source = s->source,
                                                      .network = s->network,
                                                      .machine = s->machine,
@@ -116,9 +121,10 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
     if (!all->rows)
         return HM_E_NOMEM;
     rc = add_steps(all, err);
-    if (rc == 0)
-        add_collectives(all);
-    return rc;
+    if (rc)
+        return rc;
+    add_collectives(all);
+    return step_kinds_init(&all->kinds, &all->steps, catalog, err);
 }
 
 /* ---- medians --------------------------------------------------------------------------------- */
@@ -205,7 +211,8 @@ static void put_case_json(struct hm_json *json, const struct step_case *c)
     hm__json_close(json);
 }
 
-static void put_json(struct hm_text *out, const struct step_cases *all, double *values)
+static int put_json(struct hm_text *out, const struct step_cases *all, double *values,
+                    struct hm_err *err)
 {
     struct hm_json json = {.out = out};
 
@@ -231,8 +238,11 @@ static void put_json(struct hm_text *out, const struct step_cases *all, double *
             hm__json_close(&json);
         }
     hm__json_close(&json);
+    step_kinds_put_json(&json, &all->kinds);
+    int rc = validate_one(NULL, &json, &all->steps, err);
     hm__json_close(&json);
     hm__text_add(out, "\n");
+    return rc;
 }
 
 static void put_case_text(struct hm_text *out, const struct step_case *c)
@@ -248,7 +258,8 @@ static void put_case_text(struct hm_text *out, const struct step_case *c)
                   c->low_s * 1e3, c->high_s * 1e3, 100 * case_error(c));
 }
 
-static void put_text(struct hm_text *out, const struct step_cases *all, double *values)
+static int put_text(struct hm_text *out, const struct step_cases *all, double *values,
+                    struct hm_err *err)
 {
     hm__text_addf(out, "%-18s %-36s %-16s %5s %11s %11s %21s %8s\n", "source", "what", "machine",
                   "n", "measured ms", "ours ms", "90 % interval", "error");
@@ -270,6 +281,8 @@ static void put_text(struct hm_text *out, const struct step_cases *all, double *
                 hm__text_addf(out, " %12.1f %%\n", 100 * s.memory_median);
         }
     }
+    step_kinds_put_text(out, &all->kinds);
+    return validate_one(out, NULL, &all->steps, err);
 }
 
 /* Draws predicted over measured times on logarithmic axes. */
@@ -312,16 +325,19 @@ int validate_steps(const char *path, bool json, const char *plot, const struct h
         rc = cli_complain("out of memory");
         goto out;
     }
-    if (json)
-        put_json(&out, &all, values);
-    else
-        put_text(&out, &all, values);
+    rc = json ? put_json(&out, &all, values, &err) : put_text(&out, &all, values, &err);
+    if (rc) {
+        hm__text_release(&out);
+        rc = cli_report(&err);
+        goto out;
+    }
     rc = cli_put_text(&out);
     if (rc == 0 && plot)
         rc = write_plot(&all, plot);
 out:
     free(values);
     free(all.rows);
+    step_kinds_release(&all.kinds);
     hm__measured_steps_release(&all.steps);
     hm__measured_collectives_release(&all.collectives);
     return rc;

@@ -185,6 +185,41 @@ static void measurement_set_status(const struct launch_child *child, struct laun
     }
 }
 
+/* Sets the seconds of an iteration. The first of several iterations often includes preparations, so
+ * it is left out. */
+static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
+                                    double whole_s)
+{
+    size_t first = report->count > 1 ? 1 : 0;
+
+    m->timing = report->count ? LAUNCH_TIMING_ITERATIONS : LAUNCH_TIMING_WHOLE;
+    m->seconds =
+        report->count ? median_of(report->seconds + first, report->count - first) : whole_s;
+}
+
+void launch_measurement_subtract(struct launch_measurement *m, double long_count,
+                                 const struct launch_measurement *brief, double short_count)
+{
+    double seconds = (m->total_s - brief->total_s) / (long_count - short_count);
+
+    if (strcmp(brief->status, "ok") != 0) {
+        memcpy(m->status, brief->status, sizeof(m->status));
+        memcpy(m->message, brief->message, sizeof(m->message));
+        m->seconds = NAN;
+    } else if (!(seconds > 0)) {
+        snprintf(m->status, sizeof(m->status), "no difference");
+        snprintf(m->message, sizeof(m->message),
+                 "%g iterations took no longer than %g; give more of them with --iterations",
+                 long_count, short_count);
+        m->seconds = NAN;
+    } else {
+        m->seconds = seconds;
+        m->startup_s = fmax(m->total_s - long_count * seconds, 0);
+        m->iterations = long_count;
+        m->timing = LAUNCH_TIMING_DIFFERENCE;
+    }
+}
+
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *m)
 {
@@ -196,7 +231,7 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
                                  .show = settings->show};
     struct hm_err err = {0};
 
-    *m = (struct launch_measurement){.seconds = NAN};
+    *m = (struct launch_measurement){.seconds = NAN, .startup_s = NAN};
     if (!settings->iteration && !(report.frameworks = launch_frameworks_new()))
         return cli_complain("out of memory");
     int rc = launch_child_run(&child, &err);
@@ -207,7 +242,7 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
         m->iterations = (double)report.count;
         m->framework = report.framework;
         if (strcmp(m->status, "ok") == 0)
-            m->seconds = report.count ? median_of(report.seconds, report.count) : child.seconds;
+            measurement_set_seconds(m, &report, child.seconds);
     }
     free(report.seconds);
     launch_frameworks_free(report.frameworks);

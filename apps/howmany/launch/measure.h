@@ -6,6 +6,7 @@
 
 #include "child.h"
 #include "cli.h"
+#include "howmany_fit.h"
 
 struct launch_measure_settings {
     double timeout_s; /* Time limit in seconds; 0: no limit. */
@@ -16,14 +17,21 @@ struct launch_measure_settings {
     bool show; /* Copy the command's output to standard error. */
 };
 
+/* Names of the ways to find the seconds of an iteration, in the column `timing` of a record. */
+#define LAUNCH_TIMING_ITERATIONS "iterations" /* The command reported its iterations. */
+#define LAUNCH_TIMING_DIFFERENCE "difference" /* Two runs had different numbers of iterations. */
+#define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE   /* The whole run counts, with its start-up. */
+
 /* The result of one run. Unknown values are NaN. */
 struct launch_measurement {
     /* Result: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
     char status[24];
-    double seconds;    /* Median seconds of one iteration; total_s if no iteration was reported. */
-    double total_s;    /* Wall time of the run in seconds. */
-    double iterations; /* Number of iterations that the command reported. */
-    double loss;       /* Last loss that the command reported. */
+    double seconds;     /* Median seconds of one iteration; total_s if no iteration was reported. */
+    double total_s;     /* Wall time of the run in seconds. */
+    double iterations;  /* Number of iterations that the command reported. */
+    double loss;        /* Last loss that the command reported. */
+    double startup_s;   /* Start-up that is not in `seconds`; NaN: unknown. */
+    const char *timing; /* What `seconds` are of: one of the names below; NULL: there are none. */
     const char *framework; /* The framework whose lines were read; NULL: none. */
     char message[160];     /* Last line of the command's standard error, or why it did not start. */
 };
@@ -32,5 +40,13 @@ struct launch_measurement {
  * if a process, a pipe or memory cannot be allocated. */
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
+/*
+ * Separate the start-up from a run that reported no iterations, by a second run with fewer of them:
+ * an iteration takes (T_long - T_short) / (long_count - short_count), and the start-up is the rest.
+ * `m` is the long run; its status becomes "no difference" if it took no longer than the short one,
+ * and that of the short run if that failed.
+ */
+void launch_measurement_subtract(struct launch_measurement *m, double long_count,
+                                 const struct launch_measurement *brief, double short_count);
 
 #endif

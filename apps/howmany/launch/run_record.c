@@ -19,16 +19,19 @@
 #include "format.h"
 #include "json.h"
 
-static const char *const result_columns[] = {"repeat", "seconds", "total", "iterations",
-                                             "loss",   "status",  "host",  "started"};
+static const char *const result_columns[] = {"repeat",  "seconds", "total", "iterations",
+                                             "loss",    "status",  "host",  "started",
+                                             "startup", "timing"};
 
-enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]) };
+/* Tables of earlier versions have the first EARLIER_RESULTS columns; they are continued as they
+ * are. */
+enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]), EARLIER_RESULTS = 8 };
 
-static void add_csv_header(const struct launch_record *r, struct hm_text *out)
+static void add_csv_header(const struct launch_record *r, size_t results, struct hm_text *out)
 {
     for (size_t i = 0; i < r->axes; i++)
         hm__text_addf(out, "%s%s", i ? "," : "", r->names[i]);
-    for (size_t i = 0; i < RESULTS; i++)
+    for (size_t i = 0; i < results; i++)
         hm__text_addf(out, ",%s", result_columns[i]);
     hm__text_add(out, "\n");
 }
@@ -70,13 +73,27 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
     return 0;
 }
 
+/* Opens a CSV file to append rows, with the columns that it has if an earlier version wrote it. */
+static int open_csv(struct launch_record *r, const char *path)
+{
+    struct hm_text header = {0};
+
+    add_csv_header(r, EARLIER_RESULTS, &header);
+    r->earlier = !header.failed && launch_append_continues(path, header.data);
+    int rc = header.failed
+                 ? cli_complain("out of memory")
+                 : launch_append_open(path, r->earlier ? header.data : r->csv.data, &r->file);
+    hm__text_release(&header);
+    return rc;
+}
+
 int launch_record_begin(struct launch_record *r, const char *path)
 {
     struct stat info;
     int rc = 0;
 
     r->file = -1;
-    add_csv_header(r, &r->csv);
+    add_csv_header(r, RESULTS, &r->csv);
     if (!path)
         return r->csv.failed ? cli_complain("out of memory") : 0;
     if (hm__is_store(path))
@@ -86,7 +103,7 @@ int launch_record_begin(struct launch_record *r, const char *path)
         return EXIT_USAGE;
     r->json_lines = format == 1;
     bool exists = stat(path, &info) == 0 && info.st_size > 0;
-    rc = launch_append_open(path, r->json_lines ? NULL : r->csv.data, &r->file);
+    rc = r->json_lines ? launch_append_open(path, NULL, &r->file) : open_csv(r, path);
     if (rc == 0 && exists)
         rc = read_earlier_runs(r, path);
     return rc;
@@ -131,6 +148,8 @@ static void row_put_result(struct hm_text *csv, struct hm_json *json, size_t rep
     row_put_text(csv, json, "status", m->status);
     row_put_text(csv, json, "host", host);
     row_put_text(csv, json, "started", started);
+    row_put_number(csv, json, "startup", m->startup_s);
+    row_put_text(csv, json, "timing", m->timing ? m->timing : "");
 }
 
 /* Add a row to the store as a table of one run, because the store accepts only tables. */
@@ -141,7 +160,7 @@ static int add_row_to_store(const struct launch_record *r, const struct hm_text 
     struct hm_err err = {0};
     struct hm_added added = {0};
 
-    add_csv_header(r, &table);
+    add_csv_header(r, RESULTS, &table);
     hm__text_add_n(&table, row->data, row->length);
     int rc = table.failed ? cli_complain("out of memory") : 0;
     if (rc == 0 && hm_runs_parse(table.data, table.length, "this run", &runs, &err))
@@ -152,6 +171,28 @@ static int add_row_to_store(const struct launch_record *r, const struct hm_text 
     hm__added_release(&added);
     hm_runs_free(runs);
     hm__text_release(&table);
+    return rc;
+}
+
+/* Appends a row to the file; a row for a table of an earlier version ends before its new columns.
+ */
+static int append_row(const struct launch_record *r, const struct hm_text *csv,
+                      const struct hm_text *line)
+{
+    struct hm_text cut = {0};
+    size_t length = csv->length;
+
+    if (r->json_lines || !r->earlier)
+        return r->json_lines ? launch_append(r->file, line->data, line->length, true)
+                             : launch_append(r->file, csv->data, csv->length, true);
+    for (size_t commas = RESULTS - EARLIER_RESULTS; commas > 0; commas--)
+        while (csv->data[--length] != ',')
+            ;
+    hm__text_add_n(&cut, csv->data, length);
+    hm__text_add(&cut, "\n");
+    int rc = cut.failed ? cli_complain("out of memory")
+                        : launch_append(r->file, cut.data, cut.length, true);
+    hm__text_release(&cut);
     return rc;
 }
 
@@ -174,8 +215,7 @@ int launch_record_add(struct launch_record *r, const double *values, size_t repe
     r->rows++;
     int rc = ok && !r->csv.failed ? 0 : cli_complain("out of memory");
     if (rc == 0 && r->file >= 0)
-        rc = r->json_lines ? launch_append(r->file, line.data, line.length, true)
-                           : launch_append(r->file, csv.data, csv.length, true);
+        rc = append_row(r, &csv, &line);
     if (rc == 0 && r->store)
         rc = add_row_to_store(r, &csv);
     hm__text_release(&csv);

@@ -15,14 +15,15 @@ struct launch_record {
     struct hm_text csv;              /* The whole table as CSV, with its header. */
     int file;                        /* Descriptor of the file; -1: no file. */
     bool json_lines;                 /* The file holds JSON lines; otherwise CSV. */
+    bool earlier;                    /* The file has the columns of an earlier version. */
     size_t rows;                     /* Number of runs in csv. */
     struct hm_store *store;          /* Store that is used instead of a file; NULL: no store. */
 };
 
 /*
- * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns;
- * its runs are read and count as made. Runs that a store already holds are not read. Returns 0 or
- * EXIT_USAGE.
+ * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns,
+ * or those of an earlier version; its runs are read and count as made. Runs that a store already
+ * holds are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
 /* Add a run; the run has reached the disk when this returns. */

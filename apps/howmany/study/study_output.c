@@ -97,6 +97,7 @@ static const char *best_text(const struct study_folder *f, const struct study_re
                              char text[3 * HM_SHOWN])
 {
     const struct hm_convergence *c = r->convergence;
+    char interval[HM_SHOWN_RANGE];
 
     switch (isnan(r->best) ? STUDY_ESTIMATED : f->commands->reference) {
     case STUDY_GIVEN:
@@ -110,8 +111,8 @@ static const char *best_text(const struct study_folder *f, const struct study_re
         snprintf(text, 3 * HM_SHOWN, "%.9g, just below what L-BFGS found", r->best);
         break;
     case STUDY_ESTIMATED:
-        snprintf(text, 3 * HM_SHOWN, "%.9g, estimated; %.6g to %.6g", c->best, c->best_low,
-                 c->best_high);
+        snprintf(text, 3 * HM_SHOWN, "%.9g, estimated; %s", c->best,
+                 hm__show_interval(c->best_low, c->best_high, 6, interval));
         break;
     }
     return text;

@@ -110,16 +110,18 @@ static int prepare_real_ranks(struct train_launch *l)
 
 #ifndef HM_HAVE_MPI
     if (rank_count(l) > 1 || l->launcher)
-        return cli_complain("train: this build has no MPI; run one rank (-n 1) or --simulate");
+        return l->program ? cli_complain("this build has no MPI: %s cannot start ranks", l->program)
+                          : cli_complain(
+                                "train: this build has no MPI; run one rank (-n 1) or --simulate");
 #endif
-    char *program = find_own_program("howmany-train");
+    char *program = find_own_program(l->program ? l->program : "howmany-train");
     if (!program)
         return EXIT_USAGE;
     if (l->launcher)
         rc = add_launcher(l, l->launcher);
     else if (rank_count(l) > 1)
         rc = choose_launcher(l);
-    else
+    else if (!l->inside)
         clear_rank_environment();
     rc = rc ? rc : add_argument(&l->prefix, program);
     free(program);

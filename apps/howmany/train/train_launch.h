@@ -8,6 +8,10 @@
 /* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
  * every path. */
 struct train_launch {
+    /* Program that each real rank runs, of this project; NULL: howmany-train. Borrowed. */
+    const char *program;
+    /* This process is a rank itself and its only child takes its place: there is no launcher. */
+    bool inside;
     struct launch_ranks ranks;
     /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
     const char *launcher;

@@ -181,6 +181,7 @@ static void nccl_section(struct bench *b)
         hm__json_close(j);
     }
     b->im->needs_n |= isnan(n);
+    b->im->nodes = fmax(b->im->nodes, (double)s->host_count);
     add_runs(b, 2, n, name ? name : "unknown");
 }
 

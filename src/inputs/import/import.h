@@ -88,6 +88,7 @@ struct hm_imported {
     /* The following members are results. */
     const struct hm_importer *importer;
     bool partial; /* The file is truncated or damaged; everything before that place was taken. */
+    double nodes; /* Number of nodes of a benchmark of communication; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, but it is not known. */
     struct hm_text facts_text;
     struct hm_json facts; /* Writer of facts_text; while the reader runs, an object is open. */

@@ -13,6 +13,10 @@
 
 #define AT(member) offsetof(struct hm_cluster, member)
 
+/* Words for enum hm_generation. */
+static const char *const generations[] = {"unknown", "volta",     "ampere", "ada",
+                                          "hopper",  "blackwell", NULL};
+
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
     {.name = "accelerator",
@@ -62,6 +66,11 @@ static const struct hm_field cluster_fields[] = {
      .above = true,
      .dim = {0, 1, 0, 0},
      .doc = "cache that the cores of one worker share"},
+    {.name = "generation",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(node.generation),
+     .choices = generations,
+     .doc = "generation of a GPU"},
     {.name = "matrix_efficiency",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.matrix_efficiency),
@@ -113,6 +122,9 @@ static const struct hm_field cluster_fields[] = {
      .offset = AT(roofline),
      .doc = "whether memory bandwidth and kernel overhead count"},
     {.name = "stragglers", .kind = HM_FIELD_OTHER, .doc = "how uneven and unsteady workers are"},
+    {.name = "measured",
+     .kind = HM_FIELD_OTHER,
+     .doc = "figures of howmany calibrate, which replace those of data sheets"},
 };
 
 const struct hm_field *hm__cluster_fields(size_t *count)
@@ -170,9 +182,10 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         FLOPS("16", flops_16),     FLOPS("32", flops_32),     FLOPS("64", flops_64),
         FLOPS("fp16", flops_16),   FLOPS("fp32", flops_32),   FLOPS("fp64", flops_64),
         FLOPS("bf16", flops_bf16), FLOPS("tf32", flops_tf32), FLOPS("fp8", flops_fp8),
+        FLOPS("fp4", flops_fp4),
     };
     node->flops_16 = node->flops_32 = node->flops_64 = NAN;
-    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = NAN;
+    node->flops_bf16 = node->flops_tf32 = node->flops_fp8 = node->flops_fp4 = NAN;
     if (value->kind == HM_VALUE_MAP) {
         int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
         if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
@@ -217,10 +230,10 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
-    static const char *const keys[] = {"flops", "link", "fabric", "stragglers"};
+    static const char *const keys[] = {"flops", "link", "fabric", "stragglers", "measured"};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < 4; i++) {
+    for (size_t i = 0; rc == 0 && i < 5; i++) {
         const struct hm_value *value = hm__value_get(map, keys[i]);
         if (!value)
             continue;
@@ -228,7 +241,8 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
         rc = i == 0   ? read_flops(reader, value, &cluster->node)
              : i == 1 ? hm__read_link(reader, value, &cluster->node.link)
              : i == 2 ? read_fabric(reader, value, cluster)
-                      : hm__read_stragglers(reader, value, &cluster->slowness);
+             : i == 3 ? hm__read_stragglers(reader, value, &cluster->slowness)
+                      : hm__read_calibration(reader, value, &cluster->node.measured);
         hm__reader_leave(reader, mark);
     }
     cluster->slowness.per_node = cluster->node.accelerators;
@@ -300,6 +314,14 @@ static int read_card(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
+/* A machine that was measured alone has no network: it is one node until a network is given. */
+static void limit_alone(const struct hm_value *map, struct hm_cluster *cluster)
+{
+    if (hm__value_get(map, "measured") && isnan(cluster->max_nodes) &&
+        !(cluster->fabric.bandwidth_bytes_per_s > 0))
+        cluster->max_nodes = 1;
+}
+
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster)
 {
@@ -312,7 +334,10 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
         return rc;
     /* Skip the first field, `machine`: a machine cannot start from another machine. */
     rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 /* Returns the set of keys of enum hm_cluster_key that a map contains. */
@@ -362,7 +387,10 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "cores"))
         cluster->node.cores = NAN;
-    return rc ? rc : read_parts(reader, value, cluster);
+    if (rc == 0)
+        rc = read_parts(reader, value, cluster);
+    limit_alone(value, cluster);
+    return rc;
 }
 
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,

@@ -62,6 +62,9 @@ static const struct hm_field job_fields[] = {
      .max = 1e15,
      .whole = true,
      .doc = "samples in the data set"},
+    {.name = "tokens",
+     .kind = HM_FIELD_OTHER,
+     .doc = "tokens of the whole job, such as 300B, for a network whose samples are sequences"},
     {.name = "precision",
      .kind = HM_FIELD_OTHER,
      .doc = "fp64, fp32, tf32, bf16, fp16 or fp8, or the bits of a parameter"},
@@ -446,6 +449,32 @@ static int read_job_weights(struct job_reader *r, const struct hm_value *value)
     return hm__read_weights(&r->base, value, r->job);
 }
 
+/* Sets the number of samples of the whole job from a number of tokens. */
+static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
+{
+    const struct hm_network *network = r->job->network;
+    const bool sequences = network && network->input.kind == HM_SHAPE_SEQUENCE;
+    enum hm_amount_unit unit;
+    double tokens;
+    int rc = hm__read_amount(&r->base, value, &tokens, &unit);
+
+    if (rc)
+        return rc;
+    if (!sequences || unit == HM_AMOUNT_SEQUENCES || hm__is_given(r->job->iterations) ||
+        hm__is_given(r->job->epochs)) {
+        hm__reader_fail(&r->base, value, HM_E_CONFLICT, "%s",
+                        !sequences ? "the samples of the job are not sequences of tokens"
+                        : unit == HM_AMOUNT_SEQUENCES
+                            ? "this counts tokens, not sequences"
+                            : "tokens, iterations and epochs are not given alone");
+        hm__err_hint(r->base.err, sequences ? "give one of them" : "give epochs and dataset");
+        return HM_E_CONFLICT;
+    }
+    r->job->dataset = ceil(tokens / network->input.height);
+    r->job->epochs = 1;
+    return 0;
+}
+
 /* Reads the keys that are not single values. `where` is read first, because formulas use its
  * names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
@@ -458,6 +487,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"memory", read_memory},
                  {"communicate", read_communicate},
                  {"network", read_job_network},
+                 {"tokens", read_job_tokens},
                  {"graph", read_graph},
                  {"overlap", read_overlap},
                  {"cluster", read_job_cluster},

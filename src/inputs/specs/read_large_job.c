@@ -190,12 +190,8 @@ static const struct hm_field detail_fields[] = {
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-/* The unit of an amount. */
-enum amount_unit { AMOUNT_PLAIN, AMOUNT_TOKENS, AMOUNT_SEQUENCES };
-
-/* Reads a number such as "4M tokens", "512 sequences", "15T" or "8192". */
-static int read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
-                       enum amount_unit *ret_unit)
+int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
+                    enum hm_amount_unit *ret_unit)
 {
     static const char letters[] = "kKMGBT";
     static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
@@ -216,11 +212,11 @@ static int read_amount(struct hm_reader *reader, const struct hm_value *value, d
     }
     while (*rest == ' ')
         rest++;
-    *ret_unit = AMOUNT_PLAIN;
+    *ret_unit = HM_AMOUNT_PLAIN;
     if (strcmp(rest, "tokens") == 0 || strcmp(rest, "token") == 0)
-        *ret_unit = AMOUNT_TOKENS;
+        *ret_unit = HM_AMOUNT_TOKENS;
     else if (strcmp(rest, "sequences") == 0 || strcmp(rest, "samples") == 0)
-        *ret_unit = AMOUNT_SEQUENCES;
+        *ret_unit = HM_AMOUNT_SEQUENCES;
     else if (*rest)
         read = false;
     if (!read || !(number >= 1) || number > 1e18) {
@@ -286,7 +282,7 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
 {
     static const char *const names[] = {"sequence", "seq_length", "seq_len", NULL};
     const struct hm_value *value;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
     int rc = find_key(reader, root, names, &value);
 
     if (rc)
@@ -294,7 +290,7 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
-    rc = read_amount(reader, value, &keys->job.work.sequence, &unit);
+    rc = hm__read_amount(reader, value, &keys->job.work.sequence, &unit);
     if (rc == 0 && strchr(value->text, 'k')) /* In a sequence, 8k tokens means 8,192. */
         keys->job.work.sequence *= 1.024;
     hm__reader_leave(reader, mark);
@@ -306,7 +302,7 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
 {
     static const char *const names[] = {"batch", "global_batch_size", "train_batch_size", NULL};
     const struct hm_value *value;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
     double amount;
     int rc = find_key(reader, root, names, &value);
 
@@ -315,8 +311,8 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "batch", "512 sequences, or 4M tokens");
     size_t mark = hm__reader_enter(reader, "batch");
-    rc = read_amount(reader, value, &amount, &unit);
-    if (rc == 0 && unit == AMOUNT_TOKENS)
+    rc = hm__read_amount(reader, value, &amount, &unit);
+    if (rc == 0 && unit == HM_AMOUNT_TOKENS)
         amount = round_batch(amount / keys->job.work.sequence);
     if (rc == 0 && amount != floor(amount))
         rc = hm__reader_fail(reader, value, HM_E_RANGE, "%g sequences are not a whole number",
@@ -334,7 +330,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     const struct hm_value *dataset = hm__value_get(root, "dataset");
     double step = keys->job.work.batch * keys->job.work.sequence, amount;
     int given = (tokens != NULL) + (keys->iterations > 0) + (keys->epochs > 0), rc;
-    enum amount_unit unit;
+    enum hm_amount_unit unit;
 
     if (given > 1) {
         hm__reader_fail(reader, root, HM_E_CONFLICT,
@@ -346,7 +342,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
         keys->job.tokens = keys->iterations * step;
     if (tokens) {
         size_t mark = hm__reader_enter(reader, "tokens");
-        rc = read_amount(reader, tokens, &keys->job.tokens, &unit);
+        rc = hm__read_amount(reader, tokens, &keys->job.tokens, &unit);
         hm__reader_leave(reader, mark);
         return rc;
     }
@@ -355,10 +351,10 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     if (!dataset)
         return fail_missing(reader, root, "dataset", "tokens of the data set, such as 10B tokens");
     size_t mark = hm__reader_enter(reader, "dataset");
-    rc = read_amount(reader, dataset, &amount, &unit);
+    rc = hm__read_amount(reader, dataset, &amount, &unit);
     if (rc == 0)
         keys->job.tokens =
-            keys->epochs * amount * (unit == AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
+            keys->epochs * amount * (unit == HM_AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
     hm__reader_leave(reader, mark);
     return rc;
 }

@@ -9,6 +9,11 @@
 bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root);
 /* Read such a job: everything except the cluster. job->large is allocated in the arena. */
 int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job);
+/* The unit of an amount. */
+enum hm_amount_unit { HM_AMOUNT_PLAIN, HM_AMOUNT_TOKENS, HM_AMOUNT_SEQUENCES };
+/* Read a number such as "4M tokens", "512 sequences", "15T" or "8192". */
+int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
+                    enum hm_amount_unit *ret_unit);
 /* Read a transformer from its keys, or from those of a Hugging Face config.json. */
 int hm__read_transformer(struct hm_reader *reader, const struct hm_value *map,
                          struct hm_transformer *network);

@@ -465,6 +465,7 @@ static const struct hm_field network_fields[] = {
     {.name = "source", .kind = HM_FIELD_OTHER},
     {.name = "date", .kind = HM_FIELD_OTHER},
     {.name = "published", .kind = HM_FIELD_OTHER, .doc = "counts from the literature"},
+    {.name = "usual", .kind = HM_FIELD_OTHER, .doc = "keys of a job that only names the network"},
     {.name = "input", .kind = HM_FIELD_OTHER, .doc = "784, [224, 224, 3] or {sequence: 1024}"},
     {.name = "layers", .kind = HM_FIELD_OTHER, .doc = "a list of layers"},
     {.name = "parameters",

@@ -13,12 +13,12 @@ static const struct precision_name {
     enum hm_math math;
     bool weights; /* Whether parameters can be kept in this format. */
 } precision_names[] = {
-    {"fp64", 64, HM_MATH_FP64, true},        {"fp32", 32, HM_MATH_AUTO, true},
+    {"fp64", 64, HM_MATH_FP64, true},        {"fp32", 32, HM_MATH_TF32, true},
     {"tf32", 32, HM_MATH_TF32, false},       {"fp32-ieee", 32, HM_MATH_FP32, false},
     {"bf16", 32, HM_MATH_BF16, true},        {"fp16", 32, HM_MATH_FP16, true},
     {"fp8", 32, HM_MATH_FP8, false},         {"16", 16, HM_MATH_AUTO, true},
-    {"32", 32, HM_MATH_AUTO, true},          {"64", 64, HM_MATH_FP64, true},
-    {"float64", 64, HM_MATH_FP64, true},     {"float32", 32, HM_MATH_AUTO, true},
+    {"32", 32, HM_MATH_TF32, true},          {"64", 64, HM_MATH_FP64, true},
+    {"float64", 64, HM_MATH_FP64, true},     {"float32", 32, HM_MATH_TF32, true},
     {"bfloat16", 32, HM_MATH_BF16, true},    {"float16", 32, HM_MATH_FP16, true},
     {"bf16-mixed", 32, HM_MATH_BF16, false}, {"16-mixed", 32, HM_MATH_FP16, false},
 };

@@ -36,6 +36,7 @@ static const struct hm_field fields[] = {
     OTHER("date"),
     OTHER("latent"),
     OTHER("published"),
+    OTHER("usual"),
     SIZE("layers", layers, "number of layers"),
     SIZE("hidden", hidden, "width of the residual stream"),
     SIZE("ffn", ffn, "width of the feed-forward layer"),

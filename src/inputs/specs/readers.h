@@ -61,6 +61,9 @@ int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct
 /* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. */
 int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
                         struct hm_slowness *slowness);
+/* Reads `measured` of a machine: figures that were measured on it. */
+int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
+                         struct hm_calibration *calibration);
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);

@@ -31,12 +31,17 @@ enum step_column {
     STEP_SOFTWARE,
     STEP_SECONDS,
     STEP_MEMORY,
+    STEP_NEEDED,
+    STEP_PLATFORM = STEP_NEEDED,
+    STEP_HELD_OUT,
     STEP_COLUMNS
 };
 
-static const char *const step_names[] = {"source",    "network",  "machine",   "fabric",
-                                         "n",         "batch",    "precision", "weights",
-                                         "optimizer", "software", "step_s",    "memory_bytes"};
+/* Columns of a table of steps; those from STEP_NEEDED on may be missing. */
+static const char *const step_names[] = {"source",    "network",   "machine",   "fabric",
+                                         "n",         "batch",     "precision", "weights",
+                                         "optimizer", "software",  "step_s",    "memory_bytes",
+                                         "platform",  "held_out_s"};
 static const char *const collective_names[] = {"source", "machine", "fabric",
                                                "n",      "bytes",   "seconds"};
 
@@ -91,18 +96,53 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
     return place_row(csv, rc, err);
 }
 
+/*
+ * Reads a platform: nothing, `driver`, or `server S CONSISTENCY` with the number of servers, which
+ * run on the nodes of the workers if the word `colocated` follows.
+ */
+static int read_way(const struct hm_csv *csv, const char *text, struct hm_way *way,
+                    struct hm_err *err)
+{
+    char kind[16] = "", consistency[16] = "", place[16] = "";
+    double servers = 1;
+    int words = sscanf(text, "%15s %lf %15s %15s", kind, &servers, consistency, place);
+    int platform = words > 0 ? hm_platform_find(kind) : HM_PLATFORM_JOB;
+    int rule = words > 2 ? hm_consistency_find(consistency) : HM_CONSISTENCY_BSP;
+    bool colocated = words == 4 && strcmp(place, "colocated") == 0;
+    bool right = words <= 0 || (words == 1 && platform == HM_PLATFORM_DRIVER) ||
+                 (words >= 3 && platform == HM_PLATFORM_SERVER && servers >= 1 && servers <= 1e6 &&
+                  rule >= 0 && (words == 3 || colocated));
+
+    if (!right) {
+        hm__fail(err, HM_E_RANGE, "column 'platform': '%.60s' is not a platform", text);
+        hm__err_hint(err, "leave it empty, or write driver, or server 4 bsp colocated");
+        hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+        return HM_E_RANGE;
+    }
+    *way = (struct hm_way){.platform = (enum hm_platform)platform,
+                           .consistency = (enum hm_consistency)rule,
+                           .staleness = rule == HM_CONSISTENCY_SSP ? 3 : 0,
+                           .servers = platform == HM_PLATFORM_SERVER ? servers : 0,
+                           .colocated = colocated};
+    return 0;
+}
+
 static int read_step(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                      struct hm_arena *arena, struct hm_measured_step *row, struct hm_err *err)
 {
     int rc = read_positive(csv, "n", cells[STEP_N], &row->n, err);
 
-    row->memory_bytes = NAN;
+    row->memory_bytes = row->held_out_s = NAN;
     if (rc == 0)
         rc = read_positive(csv, "batch", cells[STEP_BATCH], &row->batch, err);
     if (rc == 0)
         rc = read_positive(csv, "step_s", cells[STEP_SECONDS], &row->seconds, err);
     if (rc == 0 && *cells[STEP_MEMORY])
         rc = read_positive(csv, "memory_bytes", cells[STEP_MEMORY], &row->memory_bytes, err);
+    if (rc == 0 && *cells[STEP_HELD_OUT])
+        rc = read_positive(csv, "held_out_s", cells[STEP_HELD_OUT], &row->held_out_s, err);
+    if (rc == 0)
+        rc = read_way(csv, cells[STEP_PLATFORM], &row->way, err);
     if (rc)
         return rc;
     row->source = hm__arena_strdup(arena, cells[STEP_SOURCE]);
@@ -138,21 +178,22 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     return place_row(csv, rc, err);
 }
 
-/* Finds the columns by name and puts the cells of the next row into their order. */
+/* Puts the cells of the next row into the order of the columns; missing ones are empty. */
 static int next_cells(struct hm_csv *csv, const int *columns, size_t count, char **cells,
                       struct hm_err *err)
 {
+    static char empty[] = "";
     char **fields;
     int rc = hm__csv_next(csv, &fields, err);
 
     for (size_t i = 0; rc == 1 && i < count; i++)
-        cells[i] = fields[columns[i]];
+        cells[i] = columns[i] < 0 ? empty : fields[columns[i]];
     return rc;
 }
 
 static int open_table(const char *text, size_t length, const char *source, const char *built_in,
-                      const char *const *names, size_t count, int *columns, struct hm_csv **ret_csv,
-                      struct hm_err *err)
+                      const char *const *names, size_t needed, size_t count, int *columns,
+                      struct hm_csv **ret_csv, struct hm_err *err)
 {
     const struct hm_embedded *file = hm__data_files;
 
@@ -164,11 +205,13 @@ static int open_table(const char *text, size_t length, const char *source, const
         source = file->name;
     }
     int rc = hm__csv_parse(text, length, source, 0, ret_csv, err);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; rc == 0 && i < needed; i++) {
         rc = hm__csv_need(*ret_csv, names[i], &columns[i], err);
         if (rc)
             hm__csv_close(*ret_csv);
     }
+    for (size_t i = needed; rc == 0 && i < count; i++)
+        columns[i] = hm__csv_column(*ret_csv, names[i]);
     return rc;
 }
 
@@ -181,8 +224,8 @@ int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, 
     int columns[STEP_COLUMNS];
     char *cells[STEP_COLUMNS];
     size_t room = 0;
-    int rc = steps.memory ? open_table(text, length, source, "steps.csv", step_names, STEP_COLUMNS,
-                                       columns, &csv, err)
+    int rc = steps.memory ? open_table(text, length, source, "steps.csv", step_names, STEP_NEEDED,
+                                       STEP_COLUMNS, columns, &csv, err)
                           : hm__fail_nomem(err);
 
     if (rc) {
@@ -224,7 +267,7 @@ int hm__measured_collectives_read(const struct hm_catalog *catalog, const char *
     char *cells[COLUMNS];
     size_t room = 0;
     int rc = all.memory ? open_table(text, length, source, "collectives.csv", collective_names,
-                                     COLUMNS, columns, &csv, err)
+                                     COLUMNS, COLUMNS, columns, &csv, err)
                         : hm__fail_nomem(err);
 
     if (rc) {

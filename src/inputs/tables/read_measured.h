@@ -13,6 +13,8 @@ struct hm_measured_step {
     double batch;                                                  /* Samples of one worker. */
     double seconds;                                                /* Measured time of a step. */
     double memory_bytes; /* Measured peak memory; NaN: not measured. */
+    double held_out_s;   /* Seconds predicted without the row's source; NaN: not given. */
+    struct hm_way way;   /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
     struct hm_job *job;  /* The job of the row, with its cluster; owned. */
 };
 

@@ -30,6 +30,8 @@ static const struct column_synonyms {
     {"|time|time per iteration|step time|step_time|", {"seconds", {1, 0, 0, 0}, 0, true, false}},
     {"|total time|total_time|runtime|wall|", {"total", {1, 0, 0, 0}, 0, true, false}},
     {"|", {"iterations", {0}, 0, true, false}},
+    {"|", {"startup", {1, 0, 0, 0}, 0, false, false}},
+    {"|", {"timing", {0}, 0, false, true}},
     {"|", {"speedup", {0}, 0, true, false}},
     {"|", {"iterations_per_s", {-1, 0, 0, 0}, 0, true, false}},
     {"|", {"samples_per_s", {-1, 0, 0, 0}, 0, true, false}},

@@ -1,0 +1,51 @@
+/* A calibration from options to the description of a machine. */
+#ifndef HM_CALIBRATE_SESSION_H
+#define HM_CALIBRATE_SESSION_H
+
+#include "calibrate_device.h"
+#include "calibration.h"
+#include "memory.h"
+
+/* What the command line asks for. All texts are borrowed. */
+struct calibrate_request {
+    bool cpu, gpu, fabric; /* What to measure; none: a GPU if there is one, else the CPU. */
+    bool quick, json, plain;
+    const char *output, *record; /* Files for the machine and for the times; NULL: none. */
+    const char *replay;          /* File with recorded times; NULL: measure. */
+    const char *from;            /* Output of nccl-tests or OSU; NULL: none. */
+    const char *accelerator;     /* Entry of the catalog; NULL: by the name of the GPU. */
+    const char *hosts, *launcher;
+    double n;         /* Number of ranks; 0: not given. */
+    double gpu_index; /* The GPU to measure. */
+};
+
+/* A calibration that is being made. Zero-initialise; release with calibrate_session_release. */
+struct calibrate_session {
+    const struct calibrate_request *request;
+    struct calibrate_device device;
+    struct hm_arena *arena;
+    struct hm_catalog *catalog;
+    struct hm_cluster *sheet; /* The accelerator of the catalog; NULL: not known. */
+    const char *accelerator;  /* Its name in the catalog; NULL: not known. */
+    struct hm_timings timings;
+    bool nccl; /* The messages are those of GPUs, from nccl-tests. */
+    struct hm_timing rows[2 * HM_CALIBRATION_OPS];
+    struct hm_calibrated machine;
+    char date[16];
+};
+
+/* Run the whole calibration and write its results. Returns an exit code. */
+int calibrate_session_run(struct calibrate_session *session);
+void calibrate_session_release(struct calibrate_session *session);
+
+/* Measure messages between ranks and add them to the times. Returns an exit code. */
+int calibrate_links_measure(struct calibrate_session *session);
+/* Add messages from the output of a benchmark of another tool. Returns an exit code. */
+int calibrate_links_read(struct calibrate_session *session);
+/* Returns the rank of this process if a launcher has started several; -1: it has not. */
+int calibrate_rank(void);
+
+/* Print what was measured, as text or as JSON. Returns an exit code. */
+int calibrate_report(const struct calibrate_session *session);
+
+#endif

@@ -1,0 +1,29 @@
+/* The part of howmany validate --steps that estimates the intervals of plans without runs. */
+#ifndef HM_VALIDATE_KINDS_H
+#define HM_VALIDATE_KINDS_H
+
+#include "cli.h"
+#include "json.h"
+#include "read_measured.h"
+#include "sheet_spread.h"
+#include "text.h"
+
+/* Measured steps by kind, each with its error when its source was left out. */
+struct step_kinds {
+    struct hm_sheet_row *rows[HM_SHEET_KIND_COUNT];
+    size_t counts[HM_SHEET_KIND_COUNT];
+    char (*sources)[64]; /* Names of examples, which rows borrow. */
+};
+
+/* Whether two rows are the same job, possibly on different numbers of workers. */
+bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
+/* Collects the rows that have a held-out prediction, and the examples with measured speedups. */
+int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *steps,
+                    const struct hm_catalog *catalog, struct hm_err *err);
+void step_kinds_release(struct step_kinds *kinds);
+/* Writes the interval of each kind, and how often the intervals hold by source. */
+void step_kinds_put_text(struct hm_text *out, const struct step_kinds *kinds);
+/* Writes the same as the members "intervals" and "held_out". */
+void step_kinds_put_json(struct hm_json *json, const struct step_kinds *kinds);
+
+#endif

@@ -1,0 +1,16 @@
+/* The part of howmany validate --steps that corrects jobs by one measured step each. */
+#ifndef HM_VALIDATE_ONE_H
+#define HM_VALIDATE_ONE_H
+
+#include "json.h"
+#include "read_measured.h"
+#include "text.h"
+
+/*
+ * Writes, by source, the error without a run, the error and the coverage with one: as text, or as
+ * the member "one_step" if json is not NULL.
+ */
+int validate_one(struct hm_text *out, struct hm_json *json, const struct hm_measured_steps *steps,
+                 struct hm_err *err);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Parts of howmany validate --answers that test whole plans: the headline rule on the examples, and
+ * how often plans from small runs hold on published curves.
+ */
+#ifndef HM_VALIDATE_PLANS_H
+#define HM_VALIDATE_PLANS_H
+
+#include "json.h"
+#include "text.h"
+#include "validate_fits.h"
+
+/* The plan of one example. */
+struct validate_headline {
+    char name[64];
+    bool skipped; /* A file that the example names is missing. */
+    /* Recommended, best and knee number of workers; NaN: there is none. */
+    double recommended, best, knee;
+    double slack;
+    bool holds; /* The recommended n is the smallest one within the slack of the best. */
+};
+
+enum { VALIDATE_HEADLINES = 64, VALIDATE_BINS = 4, VALIDATE_LEVELS = 5 };
+
+struct validate_headlines {
+    struct validate_headline items[VALIDATE_HEADLINES];
+    size_t count;
+};
+
+/* Answers that state a probability in one range, and how many of them held. */
+struct validate_bin {
+    double from, to;
+    double stated; /* Mean of the stated probabilities. */
+    size_t count, held;
+};
+
+/* How often answers from small runs hold on published curves. */
+struct validate_plans {
+    /* "p % sure to be within 5 % of the best", by stated probability. */
+    struct validate_bin near[VALIDATE_BINS];
+    /* Share of curves whose time stays below the bound of a deadline, for each stated level. */
+    double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
+};
+
+/* Plan every built-in example and the given job files; files that examples name are looked up in
+ * data, which may be NULL. Returns an exit code. */
+int validate_headlines_make(const struct hm_catalog *catalog, const char *data,
+                            const char *const *files, size_t file_count,
+                            struct validate_headlines *ret_headlines);
+void validate_headlines_text(struct hm_text *out, const struct validate_headlines *h);
+void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
+
+/*
+ * Plan from the smaller half of every curve, with the rule of its source, and compare with all its
+ * sizes. `rules` has one rule for each curve.
+ */
+void validate_plans_make(const struct validate_curves *curves,
+                         const struct hm_fit_rule *const *rules, struct validate_plans *ret_plans);
+void validate_plans_text(struct hm_text *out, const struct validate_plans *p);
+void validate_plans_json(struct hm_json *json, const struct validate_plans *p);
+
+#endif

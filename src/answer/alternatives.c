@@ -1,0 +1,92 @@
+/*
+ * Finds three alternatives among all points of all compared candidates (machines, schemes and
+ * platforms) that have a price and meet the limits: the cheapest, the fastest (the fewest workers
+ * within the slack of the least time, on the machine that has it), and the balanced one, whose sum
+ * of time over the least time and cost over the least cost is smallest. Only times and costs are
+ * kept of each curve, because curves of many machines would need much memory.
+ */
+#include "alternatives.h"
+
+#include <math.h>
+
+#include "err.h"
+
+int hm__trades_init(struct hm_trades *t, const struct hm_search *s, const struct hm_curve *c,
+                    struct hm_err *err)
+{
+    *t = (struct hm_trades){.least_s = INFINITY, .least_cost = INFINITY};
+    if (!(s->cluster && s->cluster->node.price_per_s > 0))
+        return 0;
+    t->items = hm__calloc(c->count, sizeof(*t->items));
+    if (!t->items)
+        return hm__fail_nomem(err);
+    hm__curve_least(s, c, &t->least_s, &t->least_cost);
+    for (size_t i = 0; i < c->count; i++)
+        if (hm__search_allows(s, &c->points[i]))
+            t->items[t->count++] = (struct hm_trade){c->points[i].total_s, c->points[i].cost, i};
+    return 0;
+}
+
+void hm__trades_release(struct hm_trades *t)
+{
+    hm__free(t->items);
+    *t = (struct hm_trades){0};
+}
+
+/* What is minimised: alpha times the time plus beta times the cost; ties go to the faster point. */
+static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
+                         double beta, struct hm_trade_place *ret_place)
+{
+    const struct hm_trade *best = NULL;
+
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < trades[k]->count; i++) {
+            const struct hm_trade *t = &trades[k]->items[i];
+            double value = alpha * t->total_s + beta * t->cost;
+            double least = best ? alpha * best->total_s + beta * best->cost : INFINITY;
+            if (best && !(value < least || (value == least && t->total_s < best->total_s)))
+                continue;
+            best = t;
+            *ret_place = (struct hm_trade_place){k, t->index};
+        }
+    return best != NULL;
+}
+
+/* Moves a place to the fewest workers of its candidate within the slack of its time. */
+static void place_shrink(const struct hm_trades *t, double slack, struct hm_trade_place *place)
+{
+    double limit = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].index == place->index)
+            limit = (1 + slack) * t->items[i].total_s * (1 + 1e-12);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].total_s <= limit) {
+            place->index = t->items[i].index;
+            return;
+        }
+}
+
+bool hm__trades_choose(const struct hm_trades *const *trades, size_t count, double slack,
+                       struct hm_trade_place places[HM_ALTERNATIVES])
+{
+    struct hm_trade_place *fastest = &places[HM_ALTERNATIVE_FASTEST];
+    struct hm_trade_place *balanced = &places[HM_ALTERNATIVE_BALANCED];
+    double time_s = INFINITY, cost = INFINITY;
+
+    for (size_t k = 0; k < count; k++) {
+        if (trades[k]->count == 0)
+            continue;
+        time_s = fmin(time_s, trades[k]->least_s);
+        cost = fmin(cost, trades[k]->least_cost);
+    }
+    if (!trades_least(trades, count, 0, 1, &places[HM_ALTERNATIVE_CHEAPEST]))
+        return false;
+    trades_least(trades, count, 1, 0, fastest);
+    place_shrink(trades[fastest->candidate], slack, fastest);
+    trades_least(trades, count, 1 / fmax(time_s, 1e-300), 1 / fmax(cost, 1e-300), balanced);
+    /* More workers than the fastest alternative has would buy the last per cent. */
+    if (balanced->candidate == fastest->candidate && balanced->index > fastest->index)
+        *balanced = *fastest;
+    return true;
+}

@@ -1,0 +1,170 @@
+/*
+ * Chooses among the points of a plan for a transformer, as choose.c does for other jobs: the best
+ * point of the goal, the recommended one (the fewest workers within the slack of the best), the
+ * knee, and three alternatives. A deadline and a budget must be met with the probability that the
+ * question asks for. Points of several machines are compared with each other.
+ */
+#include <math.h>
+
+#include "chance.h"
+#include "large_plan.h"
+
+/* Probability of the intervals of large networks. */
+static const double LARGE_LEVEL = 0.9;
+
+/* Seconds of the whole job, or of one step if its length is not given. */
+static double choice_total_s(const struct hm_large_choice *c)
+{
+    return isnan(c->total_s) ? c->step.time_s : c->total_s;
+}
+
+/* Node-seconds, or money if there is a price. */
+static double choice_expense(const struct hm_large_choice *c)
+{
+    return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
+}
+
+/* What is minimised for a goal; `least` are the least time and the least expense of all points. */
+static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
+                           const double least[2])
+{
+    double time = choice_total_s(c), expense = choice_expense(c);
+
+    return goal == HM_GOAL_COST      ? expense
+           : goal == HM_GOAL_BALANCE ? time / least[0] + expense / least[1]
+                                     : time;
+}
+
+/* Sets the probability of meeting the limits, and by which factor they are exceeded. */
+static void choice_judge(struct hm_large_choice *c, const struct hm_large_question *q,
+                         double certainty)
+{
+    const struct hm_span span = {c->low_s, c->step.time_s, c->high_s, LARGE_LEVEL};
+    double limit = INFINITY;
+
+    if (q->deadline_s > 0)
+        limit = q->deadline_s / choice_total_s(c);
+    if (q->budget >= 0 && c->cost > 0)
+        limit = fmin(limit, q->budget / c->cost);
+    c->meets = isinf(limit) ? NAN : hm__span_chance(&span, limit * c->step.time_s);
+    c->excess = hm__span_bound(&span, certainty) / (limit * c->step.time_s);
+}
+
+static bool choice_allowed(const struct hm_large_choice *c)
+{
+    return c->fits && !(c->excess > 1);
+}
+
+/* Index of the allowed point with the least value for a goal; HM_NONE if there is none. */
+static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
+{
+    size_t best = HM_NONE;
+
+    for (size_t i = 0; i < a->point_count; i++)
+        if (choice_allowed(&a->points[i]) &&
+            (best == HM_NONE || choice_value(&a->points[i], goal, least) <
+                                    choice_value(&a->points[best], goal, least)))
+            best = i;
+    return best;
+}
+
+/*
+ * Index of the allowed point with the fewest workers whose value is within the slack of the best;
+ * the smaller value decides between equal numbers of workers.
+ */
+static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal goal,
+                                 const double least[2], size_t best)
+{
+    size_t found = best;
+
+    for (size_t i = 0; best != HM_NONE && i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i], *f = &a->points[found];
+        double value = choice_value(c, goal, least);
+        if (!choice_allowed(c) ||
+            value > (1 + a->slack) * choice_value(&a->points[best], goal, least) * (1 + 1e-12))
+            continue;
+        if (c->n < f->n || (c->n == f->n && value < choice_value(f, goal, least)))
+            found = i;
+    }
+    return found;
+}
+
+/* The knee of the recommended machine: the point with the largest speedup squared over n. */
+static size_t points_knee(const struct hm_large_answer *a)
+{
+    size_t knee = HM_NONE;
+    double most = 0;
+
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        double power = 1 / (c->step.time_s * c->step.time_s * c->n);
+        if (c->fits && c->machine == a->points[a->recommended].machine && power > most) {
+            most = power;
+            knee = i;
+        }
+    }
+    return knee;
+}
+
+/*
+ * If no point is allowed, takes the one that exceeds the limits least; if no point fits, the one
+ * with the most workers, which needs the least memory.
+ */
+static void choose_nearest(struct hm_large_answer *a, const struct hm_large_question *q)
+{
+    size_t near = 0;
+
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i], *n = &a->points[near];
+        if (c->fits > n->fits || (c->fits == n->fits && (!c->fits || c->excess < n->excess)))
+            near = i;
+    }
+    a->best = a->recommended = near;
+    a->missed = !a->points[near].fits                 ? "memory"
+                : q->deadline_s > 0 && q->budget >= 0 ? "deadline and budget"
+                : q->deadline_s > 0                   ? "deadline"
+                                                      : "budget";
+}
+
+/* Sets the three alternatives, if every machine has a price. */
+static void choose_alternatives(struct hm_large_answer *a, const double least[2])
+{
+    for (size_t i = 0; i < a->point_count; i++)
+        if (!(a->points[i].cost > 0))
+            return;
+    a->cheapest = points_best(a, HM_GOAL_COST, least);
+    a->balanced = points_best(a, HM_GOAL_BALANCE, least);
+    a->fastest = points_recommended(a, HM_GOAL_TIME, least, points_best(a, HM_GOAL_TIME, least));
+    if (a->points[a->balanced].machine == a->points[a->fastest].machine &&
+        a->points[a->balanced].n > a->points[a->fastest].n)
+        a->balanced = a->fastest;
+}
+
+void hm__large_choose(struct hm_large_answer *a, const struct hm_large_question *q)
+{
+    bool limited = q->deadline_s > 0 || q->budget >= 0;
+    double certainty = hm__certainty_or_default(q->certainty), least[2] = {INFINITY, INFINITY};
+
+    a->cheapest = a->balanced = a->fastest = a->knee = HM_NONE;
+    a->certainty = limited ? certainty : NAN;
+    a->deadline_s = q->deadline_s;
+    a->budget = q->budget;
+    a->goal = q->goal != HM_GOAL_AUTO ? q->goal : q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
+    for (size_t i = 0; i < a->point_count; i++) {
+        struct hm_large_choice *c = &a->points[i];
+        choice_judge(c, q, certainty);
+        if (!choice_allowed(c))
+            continue;
+        least[0] = fmin(least[0], choice_total_s(c));
+        least[1] = fmin(least[1], choice_expense(c));
+    }
+    a->best = points_best(a, a->goal, least);
+    a->feasible = a->best != HM_NONE;
+    if (!a->feasible) {
+        choose_nearest(a, q);
+        return;
+    }
+    a->recommended = points_recommended(a, a->goal, least, a->best);
+    a->knee = points_knee(a);
+    choose_alternatives(a, least);
+}

@@ -1,0 +1,108 @@
+/*
+ * Shrinkage of predictions beyond the runs towards the loss of efficiency that is usual.
+ *
+ * The loss at a doubling of n is ln(T(2n) / T(n)), plus ln 2 if the work is divided among the
+ * workers: 0 is perfect scaling. On published curves, the loss beyond the runs differs little from
+ * that in the runs, per doubling (docs/accuracy.md), but sets of terms that fit small n equally
+ * well differ much in it. Each draw therefore counts with the probability of the change that it
+ * predicts between the last quarter of the runs' range of n and eight times their largest n. The
+ * change divided by its usual size, weak_turn or strong_turn + turn_share |loss in the runs|, has
+ * Student's distribution with few degrees of freedom, so that a change of several times the usual
+ * size is unlikely but possible. The draws are then selected with these weights by systematic
+ * resampling (Kitagawa 1996).
+ *
+ * Limit: runs at n that are all within a factor of two of each other show no loss per doubling;
+ * their draws are left as they are, and so are those of runs whose predictions need a further
+ * quantity.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "fit.h"
+
+enum { FREE = 4, PLACES = 3 };
+
+static const double RECENT = 4, BEYOND = 8;
+
+/* Loss of efficiency per doubling of n from one place to another in a draw. */
+static double draw_loss(const struct hm_fit *fit, const double *x, const double *n, size_t from,
+                        size_t to, size_t draw)
+{
+    double more = log(n[to] / n[from]);
+    double ratio =
+        hm__fit_seconds(fit, x, PLACES, to, draw) / hm__fit_seconds(fit, x, PLACES, from, draw);
+
+    return (log(ratio) + (fit->weak ? 0 : more)) * log(2) / more;
+}
+
+/* The usual change of the loss; 0 if none is expected. */
+static double usual_turn(const struct hm_fit *fit)
+{
+    const struct hm__fit *f = fit->inside;
+
+    return fit->weak || f->weak_runs ? f->rule.weak_turn : f->rule.strong_turn;
+}
+
+/* Sets the weight of each draw, and returns their sum. */
+static double draws_weigh(const struct hm_fit *fit, const double *x, const double *n,
+                          double *weights)
+{
+    const struct hm__fit *f = fit->inside;
+    double sum = 0;
+
+    for (size_t d = 0; d < f->draw_count; d++) {
+        double inside = draw_loss(fit, x, n, 0, 1, d), beyond = draw_loss(fit, x, n, 1, 2, d);
+        double z = (beyond - inside) / (usual_turn(fit) + f->rule.turn_share * fabs(inside));
+        double weight = pow(1 + z * z / FREE, -(FREE + 1) / 2.0);
+        /* A draw whose time is 0 somewhere has no loss. */
+        weights[d] = isfinite(weight) ? weight : 0;
+        sum += weights[d];
+    }
+    return sum;
+}
+
+/*
+ * Replaces the draws by as many of them, each as often as its weight says: the weights are laid end
+ * to end, and evenly spaced points with one random offset select draws.
+ */
+static void draws_select(struct hm__fit *f, const struct hm_draw *before, const double *weights,
+                         double sum, double offset)
+{
+    const double step = sum / (double)f->draw_count;
+    double end = 0;
+    size_t kept = 0;
+
+    for (size_t d = 0; d < f->draw_count; d++) {
+        end += weights[d];
+        while (kept < f->draw_count && (offset + (double)kept) * step < end)
+            f->draws[kept++] = before[d];
+    }
+    f->draw_count = kept;
+}
+
+int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    const double n[PLACES] = {fmax(fit->n_min, fit->n_max / RECENT), fit->n_max,
+                              BEYOND * fit->n_max};
+    struct hm_err unknown = {0};
+    double *x = NULL;
+
+    if (!(usual_turn(fit) > 0) || !(fit->n_max >= 2 * fit->n_min) || f->draw_count == 0)
+        return 0;
+    int rc = hm__fit_terms(fit, NULL, n, PLACES, &x, &unknown);
+    if (rc)
+        return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
+    struct hm_draw *before = hm__calloc(f->draw_count, sizeof(*before));
+    if (before) {
+        memcpy(before, f->draws, f->draw_count * sizeof(*before));
+        /* The array of the noise of further runs is not in use yet. */
+        double sum = draws_weigh(fit, x, n, f->luck);
+        if (sum > 0)
+            draws_select(f, before, f->luck, sum, hm__random_uniform(random));
+    }
+    hm__free(x);
+    hm__free(before);
+    return before ? 0 : hm__fail_nomem(err);
+}

@@ -1,0 +1,154 @@
+/*
+ * How far measured steps lie from what a specification sheet predicts.
+ *
+ * The table has, for each kind of job and hardware, mean and standard deviation of
+ * r = ln(measured / predicted) over the measurements in data/steps.csv. The predictions are those
+ * of constants that were chosen without the source of the row (column held_out_s), so the spread
+ * is that of a source that the model has not seen. `howmany validate --steps` computes the figures
+ * again from the tables, and docs/accuracy.md reports how the intervals hold.
+ *
+ * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
+ * is m = sum m_s / k, the variance of a row is v = sum over sources of the mean of (r - m)^2, / k,
+ * and a row of a further source has the variance v (1 + 1/k), since m is uncertain too. Two to four
+ * sources do not determine v, so the deviation is then scaled to the 90 % interval of Student's
+ * distribution with k degrees of freedom. The rows of a kind with one source were left out by
+ * network, so there is no such scale for them.
+ *
+ * Steps of one job on different n have much of their error in common. What differs grows with the
+ * ratio of the n, and jumps where the workers of one node become those of several: the median over
+ * 114 rows falls from 13 % to 3 % if the row on the fewest workers is known.
+ *
+ * Limits: few sources, and one distribution for all networks of a kind.
+ */
+#include "sheet_spread.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "model_step.h"
+
+/* clang-format off */
+const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
+    [HM_SHEET_DEVICE] = {"networks on one accelerator", -0.0209, 0.1710},
+    [HM_SHEET_NODE] = {"networks on the accelerators of one node", -0.0060, 0.1745},
+    [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0058, 0.2522},
+    [HM_SHEET_COMPILED] = {"compiled networks on one accelerator", -0.0559, 0.4229},
+    [HM_SHEET_SERVER] = {"parameter servers and workers with accelerators", -0.9383, 1.1600},
+    [HM_SHEET_DRIVER] = {"drivers, servers and workers without accelerators", 2.1092, 2.1288},
+    [HM_SHEET_RATES] = {"networks on hardware given by its rates", -0.1891, 0.4599},
+    [HM_SHEET_MATRIX] = {"networks on matrix units given by their rates", 0.4957, 1.2448},
+    [HM_SHEET_FORMULA] = {"jobs given by formulas or totals", 0.0710, 0.1968},
+};
+/* clang-format on */
+
+/* Half of the 90 % interval of a normal distribution, in standard deviations. */
+static const double NORMAL_90 = 1.645;
+
+/* The same of Student's distribution with 2, 3 and 4 degrees of freedom. */
+static const double student_90[] = {2.920, 2.353, 2.132};
+
+/* Whether the rate of the job's format is at least twice that of fp32. */
+static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
+{
+    double rate = hm__node_rate(node, job->math, job->precision, NULL);
+
+    return job->precision < 64 && !(rate < 2 * node->flops_32);
+}
+
+enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
+                                  const struct hm_way *way, double n)
+{
+    const bool layers = cluster && job->network && job->network->layer_count > 0 && !job->compute;
+    /* Too few CPUs were measured for a kind of their own: they have the errors of rates. */
+    const bool cpu = cluster && cluster->node.cores > 0 && !(cluster->node.processors > 0);
+    const bool operations = !cpu && hm__model_by_operations(job, cluster);
+
+    if (way->platform == HM_PLATFORM_SERVER || way->platform == HM_PLATFORM_DRIVER)
+        return operations                                   ? HM_SHEET_SERVER
+               : !layers                                    ? HM_SHEET_FORMULA
+               : cpu && job->framework != HM_FRAMEWORK_NONE ? HM_SHEET_RATES
+                                                            : HM_SHEET_DRIVER;
+    if (!operations)
+        return !layers                                      ? HM_SHEET_FORMULA
+               : job_uses_matrix_units(job, &cluster->node) ? HM_SHEET_MATRIX
+                                                            : HM_SHEET_RATES;
+    if (job->software == HM_SOFTWARE_COMPILED)
+        return HM_SHEET_COMPILED;
+    return n > cluster->node.accelerators ? HM_SHEET_NODES
+           : n > 1                        ? HM_SHEET_NODE
+                                          : HM_SHEET_DEVICE;
+}
+
+/* The interval always contains the prediction: where few rows lie on one side of it, they do not
+ * exclude the other side. */
+struct hm_interval hm__sheet_interval(const struct hm_sheet_error *e)
+{
+    const double half = NORMAL_90 * e->spread;
+
+    return (struct hm_interval){exp(fmin(e->mean - half, 0)), exp(fmax(e->mean + half, 0))};
+}
+
+double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
+                       double n)
+{
+    if (!hm__model_by_operations(job, cluster))
+        return 0;
+    const double per_node = cluster->node.accelerators;
+    const double crossing = measured <= per_node && n > per_node ? HM_SHEET_CROSSING : 0;
+
+    return hypot(HM_SHEET_DRIFT * fabs(log2(n / measured)), crossing);
+}
+
+static bool row_counts(const struct hm_sheet_row *row, const char *without)
+{
+    return !without || strcmp(row->source, without) != 0;
+}
+
+/* Whether row i is the first one of its source. */
+static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(rows[k].source, rows[i].source) == 0)
+            return false;
+    return true;
+}
+
+/* Mean over the rows of a source of (error - around)^power. */
+static double source_moment(const struct hm_sheet_row *rows, size_t count, const char *source,
+                            double around, int power)
+{
+    double sum = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].source, source) == 0) {
+            double distance = rows[i].error - around;
+            sum += power == 2 ? distance * distance : distance;
+            used++;
+        }
+    return sum / (double)used;
+}
+
+size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
+                          struct hm_sheet_error *ret_error)
+{
+    double mean = 0, variance = 0;
+    size_t sources = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (row_counts(&rows[i], without) && source_is_new(rows, i)) {
+            mean += source_moment(rows, count, rows[i].source, 0, 1);
+            sources++;
+        }
+    mean /= (double)sources;
+    for (size_t i = 0; i < count; i++)
+        if (row_counts(&rows[i], without) && source_is_new(rows, i))
+            variance += source_moment(rows, count, rows[i].source, mean, 2);
+    const double k = (double)sources;
+    const bool few = sources >= 2 && sources <= 4;
+    const double scale = few ? student_90[sources - 2] / NORMAL_90 : 1;
+    *ret_error =
+        (struct hm_sheet_error){.mean = mean, .spread = scale * sqrt(variance / k * (1 + 1 / k))};
+    return sources;
+}

@@ -1,0 +1,62 @@
+/*
+ * Phrases about probabilities: how sure a recommendation is, and with which probability it meets a
+ * deadline or a budget. No phrase says 100 %.
+ */
+#include "chance_words.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *hm__show_chance(double probability, char *text)
+{
+    if (probability < 0.01)
+        snprintf(text, HM_SHOWN, "less than 1 %%");
+    else
+        snprintf(text, HM_SHOWN, "%.0f %%", fmin(100 * probability, 99));
+    return text;
+}
+
+void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *l)
+{
+    char time[HM_SHOWN], money[HM_SHOWN], chance[HM_SHOWN];
+    bool deadline = l->deadline_s > 0, budget = l->budget >= 0;
+
+    if (isnan(l->meets) || (!deadline && !budget))
+        return;
+    hm__text_add(out, l->meets < l->certainty ? "would meet" : "meets");
+    if (deadline)
+        hm__text_addf(out, " the deadline of %s", hm__show_time(l->deadline_s, time));
+    if (deadline && budget)
+        hm__text_add(out, " and");
+    if (budget)
+        hm__text_addf(out, " the budget of %s", hm__show_money(l->budget, money));
+    hm__text_addf(out, " with %s (asked %g %%)", hm__show_chance(l->meets, chance),
+                  100 * l->certainty);
+}
+
+/* Adds the interval of the exact best, or that it is the largest number that was considered. */
+static void say_exact_best(struct hm_text *out, const struct hm_near_best *s)
+{
+    bool ends = s->high >= s->most;
+
+    if (!(s->high >= s->low))
+        return;
+    if (s->low < s->high)
+        hm__text_addf(out, "; the exact best lies between %.0f and %.0f", s->low, s->high);
+    else
+        hm__text_addf(out, "; the exact best is %.0f", s->low);
+    if (ends)
+        hm__text_add(out, ", the most that were considered");
+    hm__text_addf(out, " (%g %%)", 100 * s->level);
+}
+
+void hm__say_near_best(struct hm_text *out, const struct hm_near_best *s)
+{
+    char chance[HM_SHOWN];
+
+    if (isnan(s->near))
+        return;
+    hm__text_addf(out, "%s sure to be within %g %% of the best", hm__show_chance(s->near, chance),
+                  100 * s->slack);
+    say_exact_best(out, s);
+}

@@ -1,0 +1,41 @@
+/* Phrases about probabilities that several answers share. */
+#ifndef HM_CHANCE_WORDS_H
+#define HM_CHANCE_WORDS_H
+
+#include "format.h"
+
+/* A deadline and a budget, and with which probability they are and must be met. */
+struct hm_limits_met {
+    double deadline_s; /* NaN or 0: no deadline. */
+    double budget;     /* NaN: no budget. */
+    double meets;      /* Probability of meeting them; NaN: unknown. */
+    double certainty;  /* Probability that was asked for. */
+};
+
+/*
+ * Formats a probability into text[HM_SHOWN]: "93 %", or "less than 1 %". Probabilities that round
+ * to 100 % are shown as 99 %, because no answer is certain.
+ */
+const char *hm__show_chance(double probability, char *text);
+/*
+ * Adds a phrase such as "meets the deadline of 1 h with 93 % (asked 90 %)"; nothing if the
+ * probability is unknown.
+ */
+void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
+
+/* How sure a recommended number of workers is, and where the exact best lies. */
+struct hm_near_best {
+    double near;      /* Probability that it is within the slack of the best; NaN: unknown. */
+    double slack;     /* Share by which it may be worse than the best. */
+    double low, high; /* Interval of the best number of workers; NaN: unknown. */
+    double level;     /* Probability of the interval. */
+    double most;      /* Largest number of workers that was considered; NaN: no limit matters. */
+};
+
+/*
+ * Adds a phrase such as "91 % sure to be within 5 % of the best; the exact best lies between 19 and
+ * 51 (90 %)".
+ */
+void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * Renders plans of large networks as text for people, in the form of other plans: first the
+ * machines with the time and the money of the whole job, then labelled lines, then tables of
+ * layouts.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "chance_words.h"
+#include "large_render.h"
+#include "render.h"
+
+enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
+
+/* A recommendation that needs more than this many times the machine-hours of the knee warns. */
+static const double COSTLY = 2;
+
+/* Adds the machines of a point, such as "32 x p5.48xlarge (256 GPUs)". */
+static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
+                         const struct hm_large_choice *c)
+{
+    const char *name = a->machines ? a->machines[c->machine] : NULL;
+    const char *noun = c->gpus ? "GPU" : "worker";
+    double all = c->nodes * c->per_node;
+
+    if (name)
+        hm__text_addf(out, "%.0f x %s", c->nodes, name);
+    else
+        hm__text_addf(out, "%.0f node%s", c->nodes, hm__plural(c->nodes));
+    if (c->n < all)
+        hm__text_addf(out, " (%.0f of %.0f %ss)", c->n, all, noun);
+    else if (c->per_node > 1)
+        hm__text_addf(out, " (%.0f %ss)", c->n, noun);
+}
+
+/* Adds the time and the money of the whole job, or of one step if its length is not given. */
+static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
+{
+    char time[HM_SHOWN], money[HM_SHOWN];
+
+    if (isnan(c->total_s))
+        hm__text_addf(out, "%s an iteration", hm__show_time(c->step.time_s, time));
+    else
+        hm__text_add(out, hm__show_time(c->total_s, time));
+    if (c->cost > 0)
+        hm__text_addf(out, ", %s", hm__show_money(c->cost, money));
+}
+
+/* Machine-hours of a point over those of another one that does the same work. */
+static double hours_ratio(const struct hm_large_choice *c, const struct hm_large_choice *other)
+{
+    return c->nodes * c->step.time_s / (other->nodes * other->step.time_s);
+}
+
+static void say_costly(struct hm_text *out, const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *c = &a->points[a->recommended];
+    char number[HM_SHOWN];
+
+    if (a->knee >= a->point_count || a->goal != HM_GOAL_TIME ||
+        !(hours_ratio(c, &a->points[a->knee]) > COSTLY))
+        return;
+    const struct hm_large_choice *k = &a->points[a->knee];
+    hm__text_addf(out, "; that is %sx the machine-hours of %.0f worker%s, which take%s ",
+                  hm__show_number(hours_ratio(c, k), number), k->n, hm__plural(k->n),
+                  k->n == 1 ? "s" : "");
+    say_needs(out, k);
+}
+
+static void add_headline(struct hm_text *out, const struct hm_large_answer *a,
+                         const struct hm_style *style)
+{
+    const struct hm_large_choice *c = &a->points[a->recommended];
+    struct hm_text line = {0};
+
+    if (a->feasible) {
+        hm__text_add(&line, "Use ");
+        say_machines(&line, a, c);
+        hm__text_add(&line, ": ");
+        say_needs(&line, c);
+        say_costly(&line, a);
+    } else if (!c->fits) {
+        hm__text_add(&line, "The job does not fit in the memory of ");
+        say_machines(&line, a, c);
+    } else {
+        hm__text_addf(&line, "No number of workers meets the %s", a->missed);
+        if (!isnan(c->meets))
+            hm__text_addf(&line, " with a probability of %g %%", 100 * a->certainty);
+    }
+    hm__text_add(&line, ".");
+    hm__render_headline(out, style, &line);
+}
+
+/* Adds a line for a point that differs from the recommended one, such as an alternative. */
+static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
+                           const struct hm_style *style, const char *label, size_t at)
+{
+    struct hm_text line = {0};
+
+    say_machines(&line, a, &a->points[at]);
+    hm__text_add(&line, ": ");
+    say_needs(&line, &a->points[at]);
+    hm__render_taken_line(out, style, label, &line);
+}
+
+static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
+                       const struct hm_style *style)
+{
+    const struct hm_large_memory *m = &c->memory;
+    char total[HM_SHOWN], limit[HM_SHOWN], part[HM_SHOWN];
+    struct hm_text line = {0};
+    const struct {
+        const char *name;
+        double bytes;
+    } parts[] = {{"weights", m->weights},     {"gradients", m->gradients},
+                 {"optimizer", m->optimizer}, {"activations", m->activations},
+                 {"logits", m->logits},       {"buffers", m->buffers},
+                 {"margin", m->margin}};
+
+    hm__text_addf(&line, "%s of %s a worker", hm__show_bytes(m->total, total),
+                  hm__show_bytes(c->memory_limit, limit));
+    if (!c->fits)
+        hm__text_addf(&line, ", %s too much", hm__show_bytes(m->total - c->memory_limit, part));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        hm__text_addf(&line, "%s %s %s", i ? "," : ":", parts[i].name,
+                      hm__show_bytes(parts[i].bytes, part));
+    hm__render_taken_line(out, style, "memory", &line);
+}
+
+/* Adds the layout, the iteration and the whole job. */
+static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
+                        const struct hm_style *style)
+{
+    const struct hm_large_choice *c = &a->points[a->recommended];
+    char layout[LAYOUT_TEXT], time[HM_SHOWN], number[HM_SHOWN], each[HM_SHOWN];
+    struct hm_text line = {0};
+
+    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm__text_addf(&line, "%s: %s", a->network ? a->network : "transformer", layout);
+    hm__render_taken_line(out, style, "layout", &line);
+    hm__text_addf(&line, "%s, %s tokens/s, %s a worker", hm__show_time(c->step.time_s, time),
+                  hm__show_grouped(c->tokens_per_s, number),
+                  hm__show_grouped(c->tokens_per_s / c->n, each));
+    hm__render_taken_line(out, style, "iteration", &line);
+    hm__text_addf(&line, "MFU %.1f %%, HFU %.1f %% (causal half of the attention)", 100 * c->mfu,
+                  100 * c->hfu);
+    hm__render_taken_line(out, style, "utilisation", &line);
+    if (isnan(c->total_s))
+        return;
+    hm__text_addf(&line, "%s iterations, %s node-hours",
+                  hm__show_grouped(ceil(a->tokens / (a->batch * a->sequence)), number),
+                  hm__show_grouped(c->nodes * c->total_s / 3600, each));
+    if (c->nodes > 1)
+        hm__text_addf(&line, "; with failures and checkpoints %s",
+                      hm__show_time(c->total_s / fmax(.01, c->goodput), time));
+    hm__render_taken_line(out, style, "whole job", &line);
+}
+
+/* Adds with which probability the limits are met, and the interval of the time. */
+static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
+                     const struct hm_style *style)
+{
+    const struct hm_large_choice *c = &a->points[a->recommended];
+    double total = isnan(c->total_s) ? 1 : c->total_s / c->step.time_s;
+    const struct hm_limits_met limits = {.deadline_s = a->deadline_s,
+                                         .budget = a->budget,
+                                         .meets = c->meets,
+                                         .certainty = a->certainty};
+    char range[HM_SHOWN_RANGE];
+    struct hm_text line = {0};
+
+    hm__say_limits_met(&line, &limits);
+    if (line.length || line.failed)
+        hm__render_taken_line(out, style, "limits", &line);
+    hm__text_addf(&line, "%s%s: 90 %% of similar runs",
+                  hm__show_range(hm__show_time, c->low_s * total, c->high_s * total, range),
+                  isnan(c->total_s) ? " an iteration" : "");
+    hm__render_taken_line(out, style, "how sure", &line);
+}
+
+/* Adds the alternatives, the optimum and the knee, as far as they differ. */
+static void add_others(struct hm_text *out, const struct hm_large_answer *a,
+                       const struct hm_style *style)
+{
+    if (a->cheapest < a->point_count && (a->cheapest != a->balanced || a->balanced != a->fastest)) {
+        add_point_line(out, a, style, "cheapest", a->cheapest);
+        add_point_line(out, a, style, "balanced", a->balanced);
+        add_point_line(out, a, style, "fastest", a->fastest);
+    }
+    if (a->best != a->recommended)
+        add_point_line(out, a, style, "optimum", a->best);
+    if (a->knee < a->point_count && a->knee != a->recommended)
+        add_point_line(out, a, style, "knee", a->knee);
+}
+
+static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
+                       const struct hm_large_choice *c, const struct hm_style *style)
+{
+    struct hm_large_part parts[HM_LARGE_PARTS];
+    struct hm_text line = {0};
+
+    hm__large_list_parts(&c->step, parts);
+    hm__text_addf(&line, "%s (%.0f %% of the step)", parts[0].name,
+                  100 * parts[0].seconds / c->step.time_s);
+    hm__render_taken_line(out, style, "limited by", &line);
+    hm__render_line(out, style, "would help", parts[0].help);
+    if (a->note)
+        hm__render_line(out, style, "note", a->note);
+    hm__text_add(out, "\nshares of the step\n");
+    for (int i = 0; i < HM_LARGE_PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
+        double share = parts[i].seconds / c->step.time_s;
+        hm__text_addf(out, "  %-17s %5.1f %% ", parts[i].name, 100 * share);
+        hm__text_repeat(out, "#", (size_t)round(share * BAR_WIDTH));
+        hm__text_end_line(out);
+    }
+}
+
+static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c, const char *what)
+{
+    char layout[LAYOUT_TEXT], time[HM_SHOWN], memory[HM_SHOWN], cost[HM_SHOWN];
+
+    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm__text_addf(out, "  %-18s %7.0f %12s %6.1f %% %12s %10s  %s\n", what, c->n,
+                  hm__show_time(c->step.time_s, time), 100 * c->mfu,
+                  hm__show_bytes(c->memory.total, memory),
+                  isnan(c->cost) ? "" : hm__show_money(c->cost, cost), layout);
+}
+
+static void add_rows(struct hm_text *out, const struct hm_large_answer *a)
+{
+    if (a->hint_count)
+        hm__text_add(out, "\nchanges that make it fit, fastest first\n");
+    for (size_t i = 0; i < a->hint_count; i++)
+        add_choice_row(out, &a->hints[i].choice, a->hints[i].what);
+    if (a->runner_count)
+        hm__text_add(out, "\nother layouts within 5 %\n");
+    for (size_t i = 0; i < a->runner_count; i++)
+        add_choice_row(out, &a->runners[i], "");
+    if (a->point_count < 2)
+        return;
+    hm__text_addf(out, "\n  %-18s %7s %12s %8s %12s %10s  %s\n", "machine", "workers", "step",
+                  "MFU", "memory", "cost", "layout");
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        const char *name = a->machines ? a->machines[c->machine] : NULL;
+        add_choice_row(out, c, !c->fits ? "(does not fit)" : name ? name : "");
+    }
+}
+
+void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *a,
+                           const struct hm_style *style)
+{
+    const struct hm_large_choice *c = &a->points[a->recommended];
+
+    add_headline(out, a, style);
+    if (!a->feasible)
+        add_point_line(out, a, style, "nearest miss", a->recommended);
+    add_figures(out, a, style);
+    add_memory(out, c, style);
+    add_sure(out, a, style);
+    if (a->feasible)
+        add_others(out, a, style);
+    add_limits(out, a, c, style);
+    add_rows(out, a);
+}

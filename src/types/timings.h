@@ -1,0 +1,64 @@
+/*
+ * Times of single operations and messages, measured on one machine: what `howmany calibrate`
+ * measures, records and replays, and what src/hardware/calibration_fit.c makes a machine of.
+ */
+#ifndef HM_TIMINGS_H
+#define HM_TIMINGS_H
+
+#include "howmany.h"
+
+/*
+ * Columns: name in files, number of sides of its shape, meaning. The shape of a convolution is the
+ * images, input maps, output maps, width and height of the input, side of the kernel, and stride;
+ * its border keeps the size of the image at stride 1.
+ */
+#define HM_TIMED_MAP(X)                                                                            \
+    X(GEMM, "gemm", 3, "product of an m x k and a k x n matrix; the shape is m, n, k")             \
+    X(STREAM, "stream", 1, "a kernel that reads and writes this many bytes in all")                \
+    X(KERNEL, "kernel", 0, "a kernel without work in a queue of such kernels")                     \
+    X(LAUNCH, "launch", 0, "the host's share of the launch of a kernel")                           \
+    X(CONV_FORWARD, "conv_forward", 6, "a convolution")                                            \
+    X(CONV_DATA, "conv_data", 6, "the gradient of its input")                                      \
+    X(CONV_WEIGHT, "conv_weight", 6, "the gradient of its weights")                                \
+    X(SEND, "send", 1, "a message of this many bytes from one rank to another, one way")           \
+    X(ALL_REDUCE, "all_reduce", 1, "an all-reduce of this many bytes")
+
+enum hm_timed {
+#define HM_TIMED_ENUM(id, name, sides, doc) HM_TIMED_##id,
+    HM_TIMED_MAP(HM_TIMED_ENUM)
+#undef HM_TIMED_ENUM
+        HM_TIMED_COUNT
+};
+
+enum { HM_TIMING_SIDES = 6 };
+
+/* One operation and its time. */
+struct hm_timing {
+    enum hm_timed what;
+    enum hm_math math;             /* HM_MATH_AUTO for operations without products. */
+    double shape[HM_TIMING_SIDES]; /* The first hm__timed_sides(what) members are used. */
+    double workers;                /* Threads of a CPU, ranks of a message; 1 on a GPU. */
+    double nodes;                  /* Nodes that the ranks are on; 1 for other operations. */
+    double seconds;                /* Time of one operation; NaN: not measured yet. */
+    double spread; /* Relative distance between the fastest round and the median; NaN: one round. */
+};
+
+/* The times of one machine, and what the machine says about itself. */
+struct hm_timings {
+    bool gpu;            /* The operations ran on a GPU, not on a CPU. */
+    const char *name;    /* Name of the worker, such as "NVIDIA H200"; NULL: only messages. */
+    const char *library; /* Library that computed, with its version; may be NULL. */
+    const char *date;    /* Day of the measurement; may be NULL. */
+    double processors;   /* Multiprocessors of a GPU, cores of a CPU; NaN: unknown. */
+    double memory_bytes; /* Memory of a worker; NaN: unknown. */
+    double workers;      /* Equal GPUs in the machine; NaN: unknown. */
+    struct hm_timing *rows;
+    size_t count;
+    void *memory; /* Arena that owns everything; NULL: the caller does. */
+};
+
+/* Returns the name of a kind of operation in files. */
+const char *hm__timed_name(enum hm_timed what);
+size_t hm__timed_sides(enum hm_timed what);
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * Answers that are kept in a file, tests/data/answers/NAME.txt, and compared with the answers of
+ * today, so that no figure, note or message of the library changes unnoticed. Figures are compared
+ * with a relative tolerance, since compilers round differently. A file consists of blocks:
+ *
+ *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
+ *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
+ *
+ * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
+ * The argument is the name of the file. A second argument K makes every K-th request without memory
+ * instead: the N-th allocation fails, for many N, and the request must fail for want of memory.
+ */
+#include "request_testing.h"
+
+/* SHOWN: a longer list is shortened. */
+enum { SHOWN = 4, DOCUMENTS = 64, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
+
+static const char *file_name;
+static size_t memory_every; /* 0: answers are compared. */
+
+struct document {
+    char name[80];
+    char *text;
+};
+
+struct kept {
+    struct document documents[DOCUMENTS];
+    size_t document_count;
+    FILE *in, *out; /* out is NULL if nothing is recorded. */
+    char line[LINE];
+    int number;
+    size_t requests, wrong;
+    /* The lines "FIELD VALUE" of the request. */
+    char fields[FIELDS][LINE / 16];
+    size_t field_count;
+};
+
+/* ---- answers as lines ------------------------------------------------------------------------ */
+
+struct lines {
+    char *text;
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void lines_add(struct lines *l, const char *format,
+                                                            ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    l->used += (size_t)vsnprintf(l->text + l->used, TEXT - l->used, format, arguments);
+    va_end(arguments);
+    if (l->used >= TEXT)
+        fail_msg("an answer of %s is too long", file_name);
+}
+
+static bool is_number(const char *text, double *ret_value)
+{
+    char *end;
+
+    *ret_value = strtod(text, &end);
+    return end != text && !*end;
+}
+
+/* Adds up ln(1 + |x|) of all numbers x of a value, with their signs. */
+static double value_sum(const struct hm_value *value)
+{
+    double number = 0, sum = 0;
+
+    if (value->kind == HM_VALUE_SCALAR && is_number(value->text, &number) && isfinite(number))
+        return number < 0 ? -log1p(-number) : log1p(number);
+    for (size_t i = 0; value->kind != HM_VALUE_SCALAR && i < value->count; i++)
+        sum += value_sum(&value->items[i]);
+    return sum;
+}
+
+static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
+
+/* Writes the items of a list; of a long list, the first and the last ones and a sum of all. */
+static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
+{
+    bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
+
+    lines_add(l, "[");
+    for (size_t i = 0; i < value->count; i++) {
+        if (value->count > SHOWN && i >= SHOWN / 2 && i + 2 < value->count)
+            continue;
+        lines_add(l, maps ? "\n  " : i ? ", " : "");
+        lines_add_value(l, &value->items[i], depth + 1);
+    }
+    if (value->count > SHOWN)
+        lines_add(l, ", %zu items, sum %.8g", value->count, value_sum(value));
+    lines_add(l, "]");
+}
+
+/* Writes a value in one line, or each item of a list of maps in its own line. */
+static void lines_add_value(struct lines *l, const struct hm_value *value, int depth)
+{
+    double number;
+    size_t shown = 0;
+
+    if (value->kind == HM_VALUE_SCALAR && is_number(value->text, &number)) {
+        lines_add(l, "%.8g", number);
+    } else if (value->kind == HM_VALUE_SCALAR) {
+        for (const char *c = value->text; *c; c++)
+            lines_add(l, "%c", *c == '\n' ? '|' : *c);
+    } else if (value->kind == HM_VALUE_LIST) {
+        lines_add_list(l, value, depth);
+    } else if (value->kind == HM_VALUE_MAP) {
+        lines_add(l, depth ? "{" : "");
+        for (size_t i = 0; i < value->count; i++) {
+            const struct hm_value *item = &value->items[i];
+            bool absent = item->kind == HM_VALUE_NULL;
+            if (absent || strcmp(value->keys[i], "howmany") == 0)
+                continue; /* What is unknown, and the version, which changes with every release. */
+            lines_add(l, "%s%s: ", depth && shown++ ? ", " : "", value->keys[i]);
+            lines_add_value(l, item, depth + 1);
+            lines_add(l, depth ? "" : "\n");
+        }
+        lines_add(l, depth ? "}" : "");
+    } else {
+        lines_add(l, "null");
+    }
+}
+
+static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *root = NULL;
+    struct hm_err err = {0};
+
+    if (strcmp(reply->type, "application/json") != 0) {
+        lines_add(l, "%s", reply->text);
+    } else {
+        if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
+            fail_msg("%s", err.message);
+        lines_add_value(l, root, 0);
+    }
+    lines_add(l, "answered: %s\n", reply->answered ? "yes" : "no");
+    hm__arena_free(arena);
+}
+
+static void lines_add_error(struct lines *l, const struct hm_err *err)
+{
+    lines_add(l, "error: %s\ncode: %d\nfield: %s\nhint: %s\nplace: %s:%d\n", err->message,
+              err->code, err->field, err->hint, err->source, err->line);
+}
+
+/* ---- comparison ------------------------------------------------------------------------------ */
+
+/* Whether two texts agree, where numbers may differ by 5 units of the sixth digit. */
+static bool texts_agree(const char *a, const char *b)
+{
+    while (*a && *b) {
+        bool digit = strchr("-0123456789", *a) && strchr("-0123456789", *b);
+        char *end_a, *end_b;
+        double x = digit ? strtod(a, &end_a) : 0, y = digit ? strtod(b, &end_b) : 0;
+        if (digit && end_a > a && end_b > b) {
+            if (fabs(x - y) > 5e-6 * fmax(fabs(x), fabs(y)) + 1e-11)
+                return false;
+            a = end_a;
+            b = end_b;
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return !*a && !*b;
+}
+
+/* Prints the lines that differ. */
+static void print_difference(const char *wanted, const char *got)
+{
+    while (*wanted || *got) {
+        size_t a = strcspn(wanted, "\n"), b = strcspn(got, "\n");
+        char x[4000], y[4000];
+        snprintf(x, sizeof(x), "%.*s", (int)a, wanted);
+        snprintf(y, sizeof(y), "%.*s", (int)b, got);
+        if (!texts_agree(x, y))
+            fprintf(stderr, "- %s\n+ %s\n", x, y);
+        wanted += a + (wanted[a] == '\n');
+        got += b + (got[b] == '\n');
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Reads a line without its end, and copies it to the recorded file if `copy`. */
+static bool kept_read(struct kept *k, bool copy)
+{
+    if (!fgets(k->line, LINE, k->in))
+        return false;
+    k->number++;
+    if (copy && k->out)
+        fputs(k->line, k->out);
+    k->line[strcspn(k->line, "\n")] = '\0';
+    return true;
+}
+
+/* Reads lines up to "end". */
+static char *kept_read_block(struct kept *k, bool copy)
+{
+    struct lines l = {.text = malloc(TEXT)};
+
+    assert_non_null(l.text);
+    l.text[0] = '\0';
+    while (kept_read(k, copy) && strcmp(k->line, "end") != 0)
+        lines_add(&l, "%s\n", k->line);
+    return l.text;
+}
+
+/* Reads an example as a document of this name. */
+static const struct document *kept_load(struct kept *k, const char *name)
+{
+    struct document *d = &k->documents[k->document_count++];
+    FILE *file = open_source(name);
+
+    assert_true(k->document_count <= DOCUMENTS);
+    assert_non_null(d->text = calloc(1, TEXT));
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    assert_true(fread(d->text, 1, TEXT - 1, file) > 0);
+    fclose(file);
+    return d;
+}
+
+static const struct document *kept_find(struct kept *k, const char *name)
+{
+    for (size_t i = 0; i < k->document_count; i++)
+        if (strcmp(k->documents[i].name, name) == 0)
+            return &k->documents[i];
+    if (strchr(name, '/'))
+        return kept_load(k, name);
+    fail_msg("%s:%d: no document %s", file_name, k->number, name);
+    return NULL;
+}
+
+/* Sets a field from a line "FIELD VALUE"; *err gets the error. */
+static int request_set_line(struct kept *k, struct hm_request *request, const char *line,
+                            struct hm_err *err)
+{
+    const char *value = strchr(line, ' ');
+    char field[80];
+
+    if (!value)
+        fail_msg("%s:%d: '%s' is not FIELD VALUE", file_name, k->number, line);
+    snprintf(field, sizeof(field), "%.*s", (int)(value - line), line);
+    if (value[1] != '@')
+        return hm_request_set(request, field, value + 1, err);
+    const struct document *d = kept_find(k, value + 2);
+    return hm_request_set_document(request, field, d->name, d->text, strlen(d->text), err);
+}
+
+/* Makes the request of today and runs it. */
+static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
+                    struct hm_err *err)
+{
+    struct hm_request *request = NULL;
+    int rc = hm_request_new(verb, &request, err);
+
+    for (size_t i = 0; rc == 0 && i < k->field_count; i++)
+        rc = request_set_line(k, request, k->fields[i], err);
+    if (rc == 0)
+        rc = hm_request_run(request, NULL, ret_reply, err);
+    hm_request_free(request);
+    return rc;
+}
+
+/* Lets one allocation after the other fail, later ones in growing steps. */
+static void kept_run_without_memory(struct kept *k, const char *verb)
+{
+    bool done = false;
+
+    for (long after = 0; !done; after += 1 + after / 16) {
+        struct hm_reply *reply = NULL;
+        struct hm_err err = {0};
+        hm__alloc_fail_after(after);
+        int rc = kept_run(k, verb, &reply, &err);
+        hm__alloc_fail_after(-1);
+        done = rc != HM_E_NOMEM;
+        if (rc == HM_E_NOMEM && reply)
+            fail_msg("%s:%d: a reply after %ld allocations", file_name, k->number, after);
+        hm_reply_free(reply);
+    }
+}
+
+static void kept_compare(struct kept *k, const char *verb, const char *got, int at)
+{
+    char *wanted = kept_read_block(k, false);
+
+    if (k->out)
+        fprintf(k->out, "%send\n", got);
+    else if (!texts_agree(wanted, got)) {
+        fprintf(stderr, "%s:%d: %s\n", file_name, at, verb);
+        print_difference(wanted, got);
+        k->wrong++;
+    }
+    k->requests++;
+    free(wanted);
+}
+
+static void kept_request(struct kept *k, const char *verb)
+{
+    struct lines l = {.text = malloc(TEXT)};
+    struct hm_err err = {0};
+    struct hm_reply *reply = NULL;
+    int at = k->number;
+
+    assert_non_null(l.text);
+    l.text[0] = '\0';
+    for (k->field_count = 0; kept_read(k, true) && strcmp(k->line, "answer") != 0;) {
+        assert_true(k->field_count < FIELDS);
+        snprintf(k->fields[k->field_count++], sizeof(k->fields[0]), "%.4000s", k->line);
+    }
+    if (memory_every == 0) {
+        if (kept_run(k, verb, &reply, &err))
+            lines_add_error(&l, &err);
+        else
+            lines_add_reply(&l, reply);
+        kept_compare(k, verb, l.text, at);
+    } else {
+        free(kept_read_block(k, false));
+        if (k->requests++ % memory_every == 0)
+            kept_run_without_memory(k, verb);
+    }
+    hm_reply_free(reply);
+    free(l.text);
+}
+
+static void kept_document(struct kept *k, const char *name)
+{
+    struct document *d = &k->documents[k->document_count++];
+
+    assert_true(k->document_count <= DOCUMENTS);
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    d->text = kept_read_block(k, true);
+}
+
+static void answers_are_kept(void **state)
+{
+    static struct kept k;
+    char path[1024], name[80];
+    const char *root = getenv("HM_SOURCE"), *record = getenv("HM_RECORD");
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/tests/data/answers/%s.txt", root ? root : ".", file_name);
+    if (!(k.in = fopen(path, "r")))
+        fail_msg("cannot open %s", path);
+    if (record && strcmp(record, "1") == 0 && memory_every == 0)
+        assert_non_null(k.out = tmpfile());
+    while (kept_read(&k, true)) {
+        if (sscanf(k.line, "document %79s", name) == 1)
+            kept_document(&k, name);
+        else if (sscanf(k.line, "request %79[^\n]", name) == 1)
+            kept_request(&k, name);
+        else if (k.line[0] && k.line[0] != '#')
+            fail_msg("%s:%d: '%s' begins no block", file_name, k.number, k.line);
+    }
+    fclose(k.in);
+    for (size_t i = 0; i < k.document_count; i++)
+        free(k.documents[i].text);
+    if (k.out) {
+        FILE *file = fopen(path, "w");
+        rewind(k.out);
+        assert_non_null(file);
+        for (int c; (c = fgetc(k.out)) != EOF;)
+            fputc(c, file);
+        fclose(file);
+        fclose(k.out);
+    }
+    assert_true(k.requests > 0);
+    if (k.wrong > 0)
+        fail_msg("%zu of %zu answers changed; HM_RECORD=1 keeps those of today", k.wrong,
+                 k.requests);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_kept)};
+
+    if (argc < 2 || argc > 3)
+        return 2;
+    file_name = argv[1];
+    memory_every = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/*
+ * The seconds of an iteration that a command reports, and those that two runs with different
+ * numbers of iterations show. Commands print fixed numbers, so only the whole run is measured by
+ * the clock.
+ */
+#include "testing.h"
+
+#include "measure.h"
+
+static struct launch_measurement measure(const char *script)
+{
+    struct launch_measure_settings settings = {.timeout_s = 30};
+    struct launch_measurement m;
+    char *copy = strdup(script);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
+
+    assert_non_null(copy);
+    assert_int_equal(launch_measure(argv, &settings, &m), 0);
+    assert_string_equal(m.status, "ok");
+    free(copy);
+    return m;
+}
+
+#define LINE(SECONDS) "echo '{\"iteration\": 1, \"seconds\": " #SECONDS "}'; "
+
+/* The first of several iterations is left out; a single one counts. */
+static void the_first_iteration_is_left_out(void **state)
+{
+    (void)state;
+    struct launch_measurement one = measure(LINE(0.7));
+    struct launch_measurement two = measure(LINE(9) LINE(0.5));
+    struct launch_measurement four = measure(LINE(9) LINE(0.5) LINE(0.4) LINE(0.1));
+
+    assert_near(one.seconds, 0.7, 1e-12);
+    assert_near(two.seconds, 0.5, 1e-12);
+    assert_near(four.seconds, 0.4, 1e-12);
+    assert_true(four.iterations == 4 && isnan(four.startup_s));
+    assert_string_equal(four.timing, "iterations");
+}
+
+static void a_run_without_iterations_includes_its_start(void **state)
+{
+    (void)state;
+    struct launch_measurement m = measure("sleep 0.03");
+
+    assert_true(m.seconds >= 0.03 && m.seconds == m.total_s && m.iterations == 0);
+    assert_string_equal(m.timing, "whole run");
+}
+
+/* 3 s of start-up and 0.25 s for each iteration: 10.5 s with 30 of them and 5.5 s with 10. */
+static void two_lengths_separate_the_start(void **state)
+{
+    struct launch_measurement m = {.status = "ok", .seconds = 10.5, .total_s = 10.5};
+    struct launch_measurement brief = {.status = "ok", .seconds = 5.5, .total_s = 5.5};
+
+    (void)state;
+    m.timing = "whole run";
+    launch_measurement_subtract(&m, 30, &brief, 10);
+    assert_near(m.seconds, 0.25, 1e-12);
+    assert_near(m.startup_s, 3, 1e-12);
+    assert_true(m.iterations == 30 && m.total_s == 10.5);
+    assert_string_equal(m.timing, "difference");
+    assert_string_equal(m.status, "ok");
+}
+
+/* A start-up that varies may exceed the short run; it is never negative. */
+static void the_start_is_not_negative(void **state)
+{
+    struct launch_measurement m = {.status = "ok", .total_s = 9};
+    struct launch_measurement brief = {.status = "ok", .total_s = 1};
+
+    (void)state;
+    launch_measurement_subtract(&m, 20, &brief, 10);
+    assert_near(m.seconds, 0.8, 1e-12);
+    assert_true(m.startup_s == 0);
+}
+
+static void equal_times_are_a_failure(void **state)
+{
+    struct launch_measurement brief = {.status = "ok", .total_s = 2};
+
+    (void)state;
+    for (double total = 1; total <= 2; total++) {
+        struct launch_measurement m = {.status = "ok", .seconds = total, .total_s = total};
+        launch_measurement_subtract(&m, 30, &brief, 10);
+        assert_string_equal(m.status, "no difference");
+        assert_string_equal(m.message,
+                            "30 iterations took no longer than 10; give more of them with "
+                            "--iterations");
+        assert_true(isnan(m.seconds));
+    }
+}
+
+static void the_failure_of_the_short_run_counts(void **state)
+{
+    struct launch_measurement m = {.status = "ok", .seconds = 5, .total_s = 5};
+    struct launch_measurement brief = {.status = "exit 7", .total_s = 2, .message = "no memory"};
+
+    (void)state;
+    launch_measurement_subtract(&m, 30, &brief, 10);
+    assert_string_equal(m.status, "exit 7");
+    assert_string_equal(m.message, "no memory");
+    assert_true(isnan(m.seconds));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_iteration_is_left_out),
+        cmocka_unit_test(a_run_without_iterations_includes_its_start),
+        cmocka_unit_test(two_lengths_separate_the_start),
+        cmocka_unit_test(the_start_is_not_negative),
+        cmocka_unit_test(equal_times_are_a_failure),
+        cmocka_unit_test(the_failure_of_the_short_run_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
