@@ -4,6 +4,7 @@
  * with a relative tolerance, since compilers round differently. A file consists of blocks:
  *
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
+ *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
  *
  * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
@@ -13,7 +14,7 @@
 #include "request_testing.h"
 
 /* SHOWN: a longer list is shortened. */
-enum { SHOWN = 4, DOCUMENTS = 64, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
+enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
 static size_t memory_every; /* 0: answers are compared. */
@@ -325,13 +326,29 @@ static void kept_request(struct kept *k, const char *verb)
     free(l.text);
 }
 
-static void kept_document(struct kept *k, const char *name)
+/* Copies the text of a document, with a word instead of each TYPE. */
+static char *replace_type(const char *text, const char *word)
+{
+    struct lines l = {.text = malloc(TEXT)};
+
+    assert_non_null(l.text);
+    for (const char *at; (at = strstr(text, "TYPE")); text = at + 4)
+        lines_add(&l, "%.*s%s", (int)(at - text), text, word);
+    lines_add(&l, "%s", text);
+    return l.text;
+}
+
+/* Reads a document; line: what follows the word "document". */
+static void kept_document(struct kept *k, const char *line)
 {
     struct document *d = &k->documents[k->document_count++];
+    char base[80], word[80];
 
     assert_true(k->document_count <= DOCUMENTS);
-    snprintf(d->name, sizeof(d->name), "%s", name);
-    d->text = kept_read_block(k, true);
+    if (sscanf(line, "%79s of %79s %79s", d->name, base, word) == 3)
+        d->text = replace_type(kept_find(k, base)->text, word);
+    else
+        d->text = kept_read_block(k, true);
 }
 
 static void answers_are_kept(void **state)
@@ -347,8 +364,8 @@ static void answers_are_kept(void **state)
     if (record && strcmp(record, "1") == 0 && memory_every == 0)
         assert_non_null(k.out = tmpfile());
     while (kept_read(&k, true)) {
-        if (sscanf(k.line, "document %79s", name) == 1)
-            kept_document(&k, name);
+        if (strncmp(k.line, "document ", 9) == 0)
+            kept_document(&k, k.line + 9);
         else if (sscanf(k.line, "request %79[^\n]", name) == 1)
             kept_request(&k, name);
         else if (k.line[0] && k.line[0] != '#')

@@ -101,7 +101,8 @@ static bool parse_line(const struct hm_line *line, const char *token, struct hm_
 {
     const char *end = line->text + line->length, *json = token;
     bool newest = end - token >= 8 && memcmp(token, ":::MLLOG", 8) == 0;
-    bool middle = !newest && end - token >= 6 && memcmp(token, ":::MLL", 6) == 0;
+    /* The byte after the token is skipped, so the line must have one. */
+    bool middle = !newest && end - token >= 7 && memcmp(token, ":::MLL", 6) == 0;
     struct hm_value *root = NULL;
     struct hm_err ignored = {0};
 
