@@ -24,7 +24,6 @@
 #include "model_state.h"
 #include "names.h"
 #include "need.h"
-#include "slowness.h"
 #include "way_time.h"
 
 void hm__model_add_note(struct hm_model *m, const char *text)
@@ -199,31 +198,6 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
     return hm__way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
 }
 
-static int set_stragglers(struct hm_model *m, struct hm_err *err)
-{
-    const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
-
-    if (hm__way_stale(&m->variant.way) && m->overlap != HM_OVERLAP_NONE)
-        hm__model_add_note(
-            m, "with stale gradients a worker computes and communicates in turn: the overlap of "
-               "the job is ignored");
-    if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
-        return 0;
-    if (hm__way_stale(&m->variant.way))
-        hm__model_add_note(
-            m, "workers differ in speed or vary between iterations: see stragglers of the cluster");
-    else
-        hm__model_add_note(
-            m, "the computing time is the expected time of the slowest worker of a step: see "
-               "stragglers of the cluster");
-    m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
-    if (m->stragglers)
-        return 0;
-    int rc = hm__stragglers_new(slowness, m->variant.by_speed, &m->own_stragglers, err);
-    m->stragglers = m->own_stragglers;
-    return rc;
-}
-
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
 {
@@ -253,7 +227,7 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
         rc = hm__model_check_formulas(m, err);
     }
     if (rc == 0)
-        rc = set_stragglers(m, err);
+        rc = hm__model_set_stragglers(m, err);
     hm__model_framework_note(m);
     if (rc == 0)
         *ret_model = m;

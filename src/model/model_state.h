@@ -50,6 +50,8 @@ int hm__model_fail_missing(const struct hm_model *m, const char *field, const ch
 /* Checks that formulas have the quantities they use, and that communication has its links. */
 int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
+/* Sets the table of stragglers of the cluster, and notes that it is used. */
+int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
 /* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a
  * CPU of the catalog, its scalar arithmetic or its memory traffic. */
 double hm__model_edge_time(const struct hm_model *m);

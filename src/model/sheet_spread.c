@@ -60,10 +60,15 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
                                   const struct hm_way *way, double n)
 {
     const bool layers = cluster && job->network && job->network->layer_count > 0 && !job->compute;
-    const bool operations = hm__model_by_operations(job, cluster);
+    /* Too few CPUs were measured for a kind of their own: they have the errors of rates. */
+    const bool cpu = cluster && cluster->node.cores > 0 && !(cluster->node.processors > 0);
+    const bool operations = !cpu && hm__model_by_operations(job, cluster);
 
     if (way->platform == HM_PLATFORM_SERVER || way->platform == HM_PLATFORM_DRIVER)
-        return operations ? HM_SHEET_SERVER : layers ? HM_SHEET_DRIVER : HM_SHEET_FORMULA;
+        return operations                                   ? HM_SHEET_SERVER
+               : !layers                                    ? HM_SHEET_FORMULA
+               : cpu && job->framework != HM_FRAMEWORK_NONE ? HM_SHEET_RATES
+                                                            : HM_SHEET_DRIVER;
     if (!operations)
         return !layers                                      ? HM_SHEET_FORMULA
                : job_uses_matrix_units(job, &cluster->node) ? HM_SHEET_MATRIX

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
+#include "sheet_spread.h"
 
 /* Four cores of 25 Gflop/s in 32 bits, 40 GB/s, 8 MB of cache (2 MB for each core). */
 static const struct hm_node node = {.flops_32 = 100e9,
@@ -207,6 +208,22 @@ static void a_driver_schedules_tasks(void **state)
     assert_true(spark.compute_s > 2 * none.compute_s);
 }
 
+static void cpus_have_the_errors_of_rates(void **state)
+{
+    const struct hm_way job_way = {0}, driver = {.platform = HM_PLATFORM_DRIVER};
+    const char *text = "network: mnist-ann\nbatch: 64\ncluster: m4.xlarge\n";
+    struct hm_job *job;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_job_parse(text, strlen(text), "test", NULL, 0, &job, &err), 0);
+    assert_int_equal(hm__sheet_kind(job, &job->cluster, &job_way, 3), HM_SHEET_RATES);
+    assert_int_equal(hm__sheet_kind(job, &job->cluster, &driver, 3), HM_SHEET_DRIVER);
+    job->framework = HM_FRAMEWORK_SPARK;
+    assert_int_equal(hm__sheet_kind(job, &job->cluster, &driver, 3), HM_SHEET_RATES);
+    hm_job_free(job);
+}
+
 static int compare_values(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(workers_queue_at_a_server),
         cmocka_unit_test(servers_serve_one_worker_at_a_time),
         cmocka_unit_test(a_driver_schedules_tasks),
+        cmocka_unit_test(cpus_have_the_errors_of_rates),
         cmocka_unit_test(published_platforms_are_predicted),
         cmocka_unit_test(broken_tables_are_named),
     };

@@ -1,0 +1,28 @@
+/* The stragglers of a model: notes about them, and the table of the times that they cause. */
+#include "model_state.h"
+#include "slowness.h"
+
+int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
+
+    if (hm__way_stale(&m->variant.way) && m->overlap != HM_OVERLAP_NONE)
+        hm__model_add_note(
+            m, "with stale gradients a worker computes and communicates in turn: the overlap of "
+               "the job is ignored");
+    if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
+        return 0;
+    if (hm__way_stale(&m->variant.way))
+        hm__model_add_note(
+            m, "workers differ in speed or vary between iterations: see stragglers of the cluster");
+    else
+        hm__model_add_note(
+            m, "the computing time is the expected time of the slowest worker of a step: see "
+               "stragglers of the cluster");
+    m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
+    if (m->stragglers)
+        return 0;
+    int rc = hm__stragglers_new(slowness, m->variant.by_speed, &m->own_stragglers, err);
+    m->stragglers = m->own_stragglers;
+    return rc;
+}
