@@ -104,7 +104,6 @@ class Point(Record):
     total_s: seconds of what total_of says
     node_s: node-seconds of what total_of says
     cost: money of what total_of says
-    meets: probability of meeting deadline and budget
     memory_bytes: memory that one worker needs
     memory_limit_bytes: memory that one worker has
     micro_batch: samples of one forward pass of a worker
@@ -114,12 +113,13 @@ class Point(Record):
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
     what: transformers: the change that makes the layout fit
-    machine: transformers and alternatives: name of the machine
+    machine: transformers: name of the machine
     tokens_per_s: transformers: tokens of all workers
     tokens_per_s_per_worker: transformers: tokens of one worker
     mfu: transformers: model flop over the peak with 16 bits
     hfu: transformers: as mfu, with recomputation
     goodput: transformers: share of the time that failures leave
+    memory_limit_bytes: transformers: memory that a job may use
     layout: transformers: the layout
     memory: transformers: memory by part
     parts: transformers: the step by part
@@ -138,7 +138,6 @@ class Point(Record):
     total_s: float
     node_s: float
     cost: Optional[float]
-    meets: Optional[float]
     memory_bytes: Optional[float]
     memory_limit_bytes: Optional[float]
     micro_batch: Optional[float]
@@ -154,6 +153,7 @@ class Point(Record):
     mfu: Optional[float]
     hfu: Optional[float]
     goodput: Optional[float]
+    memory_limit_bytes: Optional[float]
     layout: Optional[Layout]
     memory: Optional[LayoutMemory]
     parts: Optional[LayoutParts]
@@ -304,7 +304,7 @@ class Plan(Answer):
     status: ok, no-speedup or unreached
     job: name of the job
     machine: name of the machine
-    fabric: name of the fabric between machines
+    network: name of the network between machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
@@ -322,16 +322,15 @@ class Plan(Answer):
     work: fewest workers for the asked work
     missed: which limit nothing meets
     nearest: the nearest miss
-    nearest_gap: times over the limit; deadline and budget at the probability certainty
-    certainty: probability with which deadline and budget must be met
+    nearest_gap: times over the limit
     alternatives: three choices, if prices are known
     slack: share by which the recommended point may be worse than the best
     knee_hours: machine-hours of the recommended point over those of the knee
     plateau: n within 5 % of the best time
     at_ceiling: the best n is the largest considered
     beyond: what lies above the ceiling
-    sure: probability that the recommended n is exactly the best
-    sure_near: probability that the recommended n is within `slack` of the best
+    sure: probability that no other n is better
+    sure_near: probability that it is within 5 % of the best
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
@@ -369,7 +368,7 @@ class Plan(Answer):
     status: str
     job: Optional[str]
     machine: Optional[str]
-    fabric: Optional[str]
+    network: Optional[str]
     provenance: str
     goal: str
     scaling: str
@@ -388,7 +387,6 @@ class Plan(Answer):
     missed: Optional[str]
     nearest: Optional[Point]
     nearest_gap: Optional[float]
-    certainty: Optional[float]
     alternatives: Alternatives
     slack: float
     knee_hours: Optional[float]
@@ -640,7 +638,6 @@ class Fit(Answer):
     relative: times are relative to one worker
     unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
-    with_startup: runs used whose seconds include their start-up
     failed_count: runs that failed
     configuration_count: different configurations
     n_min: least n of the runs
@@ -664,7 +661,6 @@ class Fit(Answer):
     relative: bool
     unit: str
     run_count: float
-    with_startup: float
     failed_count: float
     configuration_count: float
     n_min: Optional[float]
@@ -751,7 +747,6 @@ class Recommended(Record):
     cost: money
     value: what is minimised
     row_count: runs that match exactly
-    meets: probability of meeting deadline and budget
     feasible: within deadline and budget
     failed: known to fail
     why: why it fails
@@ -763,7 +758,6 @@ class Recommended(Record):
     cost: Optional[float]
     value: Optional[float]
     row_count: float
-    meets: Optional[float]
     feasible: bool
     failed: bool
     why: Optional[str]
@@ -792,12 +786,7 @@ class Recommend(Answer):
     goal: time, cost or balance
     level: probability of the intervals
     best: the best candidate
-    sure: probability that it is exactly the best
-    sure_near: probability that it is within `slack` of the best
-    slack: share by which a candidate near the best may be worse
-    n_low: least n that may be the best
-    n_high: largest n that may be the best
-    certainty: probability with which deadline and budget must be met
+    sure: probability that it is the best
     missed: which limit nothing meets
     candidates: best first
     rows: runs behind the answer
@@ -814,11 +803,6 @@ class Recommend(Answer):
     level: float
     best: Optional[Recommended]
     sure: Optional[float]
-    sure_near: Optional[float]
-    slack: float
-    n_low: Optional[float]
-    n_high: Optional[float]
-    certainty: Optional[float]
     missed: Optional[str]
     candidates: List[Recommended]
     rows: List[Optional[float]]
@@ -1199,7 +1183,6 @@ class Advise(Answer):
     within_s: time available
     budget: money available
     goal: time or cost
-    certainty: probability with which within_s and budget must be met
     level: probability of the intervals
     best: the best candidate
     sure: probability that it is the best
@@ -1220,7 +1203,6 @@ class Advise(Answer):
     within_s: Optional[float]
     budget: Optional[float]
     goal: str
-    certainty: Optional[float]
     level: float
     best: Optional[Candidate]
     sure: Optional[float]
@@ -1372,7 +1354,7 @@ class Catalog(Answer):
     """An answer:
 
     machines: machines
-    fabrics: fabrics between machines
+    fabrics: networks between machines
     networks: neural networks
     accelerators: accelerators
     """
@@ -1521,13 +1503,8 @@ def plan(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    fabric: Optional[str] = None,
+    network: Optional[str] = None,
     set: Optional[Pairs] = None,
-    batch: Optional[str] = None,
-    sequence: Optional[str] = None,
-    tokens: Optional[str] = None,
-    epochs: Optional[str] = None,
-    iterations: Optional[str] = None,
     scheme: Optional[Choices] = None,
     platform: Optional[Choices] = None,
     consistency: Optional[Choices] = None,
@@ -1545,7 +1522,6 @@ def plan(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
-    certainty: Optional[Quantity] = None,
     faster: Optional[Quantity] = None,
     work: Optional[Quantity] = None,
     max_n: Optional[Quantity] = None,
@@ -1566,13 +1542,8 @@ def plan(
     Args:
         job: the job: YAML, or JSON (.json)
         on: machines of the catalog, or cluster files, to run on; several are ranked
-        fabric: fabric between the machines, from the catalog
+        network: network between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
-        batch: samples of one iteration
-        sequence: tokens of a sequence
-        tokens: tokens of the whole job, such as 300B
-        epochs: passes over the data set
-        iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
             job's communication; several are ranked, 'all' ranks them all
@@ -1594,8 +1565,6 @@ def plan(
         beta: weight of a dollar in the balance
         deadline: finish the job within this time, such as 6h, at the least cost
         budget: spend at most this on the job, such as 100
-        certainty: probability with which limits of time and money must be met, such as 80% (default
-            90%)
         faster: how many workers to be this many times faster than now, such as 2x
         work: how many workers to do this many times the work in the same time, such as 3x
         max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)
@@ -1620,7 +1589,7 @@ def fit(
     predict: Optional[Numbers] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    fabric: Optional[str] = None,
+    network: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     errors: Optional[str] = None,
@@ -1646,7 +1615,7 @@ def fit(
         job: start from this specification sheet and let the runs correct it; runs may be left out
             then
         on: with a job: the machine the runs were made on
-        fabric: fabric between the machines, from the catalog
+        network: network between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         errors: errors of runs: equal, relative, or auto (default): as repeated runs show; without
@@ -1663,7 +1632,7 @@ def design(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    fabric: Optional[str] = None,
+    network: Optional[str] = None,
     set: Optional[Pairs] = None,
     n: Optional[Numbers] = None,
     size: Optional[Numbers] = None,
@@ -1690,7 +1659,7 @@ def design(
     Args:
         job: a specification sheet: what it says is known already
         on: with a job: the machine to run on
-        fabric: fabric between the machines, from the catalog
+        network: network between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         n: numbers of workers that could be run: 1..8, or 1,2,4
         size: sizes that could be run: 0.1,0.2, or 4/256..32/256:20 for twenty values
@@ -1775,13 +1744,12 @@ def advise(
     reach: Optional[Quantity] = None,
     within: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
-    certainty: Optional[Quantity] = None,
     goal: Optional[str] = None,
     m: Optional[Numbers] = None,
     times: Optional[Documents] = None,
     job: Optional[Documents] = None,
     on: Optional[Machines] = None,
-    fabric: Optional[str] = None,
+    network: Optional[str] = None,
     set: Optional[Pairs] = None,
     price: Optional[Quantity] = None,
     adaptive: bool = False,
@@ -1814,15 +1782,13 @@ def advise(
         reach: reach this loss itself
         within: time available, such as 60s; alone: reach the least loss
         budget: money available, such as $5; alone: reach the least loss
-        certainty: probability with which limits of time and money must be met, such as 80% (default
-            90%)
         goal: what to minimise: time (default) or cost
         m: numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2
             between them)
         times: seconds of an iteration from these traces or runs (n, seconds) instead
         job: seconds of an iteration as `howmany plan` computes them
         on: with a job: plan for this machine; otherwise its price
-        fabric: fabric between the machines, from the catalog
+        network: network between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         price: price of a worker, such as $0.5/h
         adaptive: also the best schedule of m on the way to the loss
@@ -2037,11 +2003,10 @@ def recommend(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
-    certainty: Optional[Quantity] = None,
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    fabric: Optional[str] = None,
+    network: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
@@ -2069,12 +2034,10 @@ def recommend(
         beta: weight of a dollar in the balance
         deadline: finish within this time, such as 10min, at the least cost
         budget: spend at most this, such as 0.5
-        certainty: probability with which limits of time and money must be met, such as 80% (default
-            90%)
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on
-        fabric: fabric between the machines, from the catalog
+        network: network between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
