@@ -173,6 +173,8 @@ static void recommendation_add_line(struct hm_text *out, const struct hm_recomme
     phrase(&line, r);
     if (line.length || line.failed)
         hm__render_taken_line(out, style, label, &line);
+    else
+        hm__text_release(&line);
 }
 
 static bool recommendation_has_cost(const struct hm_recommendation *r)
