@@ -9,7 +9,7 @@ const csv = 'n,size,seconds\n1,0.1,23.2\n2,0.1,15.5\n4,0.1,13.6\n8,0.1,14.1\n1,0
 async function algorithmTests({ test, open, look, fail, phone }) {
   await test('which algorithm: the example, its advice and its curves', async () => {
     const page = await open('#algorithm');
-    await wait(page, 'Use cocoa+ on 8 workers: 10.6 ms to a loss of 0.001');
+    await wait(page, 'Use cocoa+ on 8 workers: 10.7 ms to a loss of 0.001');
     for (const name of ['Convergence', 'Time to the loss']) await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByLabel('Curves over').selectOption('iterations');
     await look(page, 'algorithm-wide-light');
@@ -45,7 +45,7 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await problemAt(page, page.locator('#traces-text'), /Line 1: no column 'm'\. m: the number of workers/);
     await page.getByRole('alert').waitFor();
     await page.getByRole('button', { name: 'Back to the example' }).click();
-    await wait(page, /^Use cocoa\+ on 8 workers: 10\.6 ms/);
+    await wait(page, /^Use cocoa\+ on 8 workers: 10\.7 ms/);
   });
 }
 
