@@ -8,6 +8,7 @@
 #include "err.h"
 #include "notes.h"
 #include "search.h"
+#include "sheet_spread.h"
 #include "way_time.h"
 
 enum { FIT_NOTES = 8 };
@@ -82,7 +83,11 @@ static int note_model(struct hm_answer *a, const struct hm_search *s, const stru
 
     for (size_t i = 0; rc == 0 && (text = hm__model_note(model, i)); i++)
         rc = note_if(rc, true, a, text, err);
-    return rc;
+    const bool driven = hm__sheet_kind(s->job, s->cluster, &s->way, 1) == HM_SHEET_DRIVER;
+    return note_if(rc, driven && !s->question->fit, a,
+                   "the costs of a framework are not included, so steps may be many times slower: "
+                   "framework adds those of spark, tensorflow, mxnet or pmls",
+                   err);
 }
 
 /* Adds notes on the units of deadline, budget and cost. */

@@ -19,6 +19,7 @@ check "times repeat from their recording" bash -c \
   "howmany calibrate --replay cpu.json 2>/dev/null | diff - cpu.yaml"
 
 # A recorded GPU.
+check "-o - is standard output" sh -c "howmany calibrate --replay cpu.json -o - 2>/dev/null | diff - cpu.yaml && test ! -e ./-"
 howmany calibrate --replay "$h200" -o h200.yaml --json >h200.json
 check "a recorded H200 reaches 746 Tflop/s in bf16" close_to .flops.bf16 746.2e12 0.001 h200.json
 check "its entry of the catalog is found by its name" grep -q '^accelerator: "h200"' h200.yaml

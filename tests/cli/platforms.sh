@@ -76,6 +76,8 @@ json "asynchronous workers queue at the server" '((203530 * 32 / 750e6 + 6e-4) *
   ($r * ($z + $r) / ($s * ($z + $r) + 2 * $s * $r) - 1 | fabs) < 1e-9' howmany plan "$work/mnist.yaml" --set framework=mxnet --consistency async $server
 json "Spark's driver schedules two stages and twelve tasks" '(.[1].best.communicate_s - .[0].best.communicate_s - 0.022 - 3 * 203530 * 8 * 5e-12 | fabs) < 1e-9' \
   bash -c "for f in none spark; do howmany plan $work/mnist.yaml --set precision=fp64 --set framework=\$f --platform driver --n 3 --json; done | jq -s ."
+json "a note says that the costs of a framework are missing" '[.[].notes | any(test("costs of a framework are not included"))] == [true, false]' \
+  bash -c "for f in none spark; do howmany plan $work/mnist.yaml --set framework=\$f --platform driver --n 3 --json; done | jq -s ."
 json "text is converted value by value" '(.[1].best.compute_s - .[0].best.compute_s - 500 * 784 * 53e-9 / 4 | fabs) < 1e-9' \
   bash -c "for i in memory text; do howmany plan $work/mnist.yaml --set framework=mxnet --set input=\$i $server; done | jq -s ."
 expect "a note names the costs of the framework" 0 "costs of mxnet are assumed: 0.6 ms of a server for a message" howmany plan "$work/mnist.yaml" --set framework=mxnet --platform server

@@ -1,5 +1,6 @@
 /* The command howmany calibrate: measures the machine that it runs on. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrate_session.h"
 #include "cli.h"
@@ -103,6 +104,8 @@ static int calibrate_accept(void *state, int option, const char *value)
     case OUTPUT:
     case RECORD:
     case REPLAY:
+        if (option == OUTPUT && strcmp(value, "-") == 0)
+            return 0; /* Standard output is the default. */
         *(option == HOSTS         ? &r->hosts
           : option == LAUNCHER    ? &r->launcher
           : option == FROM        ? &r->from

@@ -73,7 +73,7 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
                      const char *what, struct hm_err *err)
 {
     if (t->rows == 0) {
-        hm__fail(err, HM_E_MISSING, "a %s gave no %s", im->importer->title, what);
+        hm__fail(err, HM_E_MISSING, "this file gave no %s: %s", what, im->importer->title);
         hm__err_hint(err, "it becomes %s", im->importer->becomes);
         hm__err_at(err, im->name, 0);
         return HM_E_MISSING;
