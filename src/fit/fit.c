@@ -353,6 +353,12 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
 int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                struct hm_fit **ret_fit, struct hm_err *err)
 {
+    return hm__fit_new(runs, settings, true, ret_fit, err);
+}
+
+int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
+                struct hm_fit **ret_fit, struct hm_err *err)
+{
     static const struct hm_fit_settings none = {0};
     const struct hm_fit_settings *s = settings ? settings : &none;
     int bad = hm__check_pointers(err, "ret_fit", ret_fit, NULL);
@@ -385,7 +391,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
         rc = fit_runs(fit, runs, s, &choices, &choice_count, err);
     else if (rc == 0)
         fit_nothing(fit, s);
-    if (rc == 0)
+    if (rc == 0 && draws)
         rc = hm__fit_draw(fit, s, choices, choice_count, err);
     hm__free(choices);
     if (rc == 0 && fit->from_sheet && runs)

@@ -275,7 +275,8 @@ static void answer_say_miss(struct hm_text *out, const struct hm_answer *a,
     hm__show_number(a->nearest_gap, number);
     if (a->nearest_gap > 1 && isfinite(a->nearest_gap) && a->status == HM_STATUS_UNREACHED)
         hm__text_addf(&line, "%sx over: ", number);
-    answer_say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
+    answer_say_point(out, a, style, a->status == HM_STATUS_UNREACHED ? "nearest miss" : "next best",
+                     p, line.data ? line.data : "");
     hm__text_release(&line);
     if (strcmp(a->missed, "memory") == 0 && a->memory_bytes > 0) {
         char need[HM_SHOWN], have[HM_SHOWN];
@@ -304,6 +305,12 @@ static const char *miss_sentence(const struct hm_answer *a)
     return "No number of workers meets the question.";
 }
 
+/* Whether the answer recommends a point: it meets the question, or one worker is the fastest. */
+static bool answer_recommends(const struct hm_answer *a)
+{
+    return a->recommended < a->point_count && a->status != HM_STATUS_UNREACHED;
+}
+
 static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
                                 const struct hm_style *style)
 {
@@ -313,10 +320,12 @@ static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
         !isnan(a->points[a->nearest].meets))
         hm__text_addf(&line, "%.*s with a probability of %g %%.", (int)strlen(miss_sentence(a)) - 1,
                       miss_sentence(a), 100 * a->certainty);
-    else if (a->status != HM_STATUS_OK || a->recommended >= a->point_count)
+    else if (!answer_recommends(a))
         hm__text_add(&line, miss_sentence(a));
     else
         hm__answer_say_recommended(&line, a);
+    if (answer_recommends(a) && a->status == HM_STATUS_NO_SPEEDUP)
+        hm__text_add(&line, " More workers do not help.");
     hm__render_headline(out, style, &line);
 }
 
@@ -457,13 +466,11 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
     answer_say_headline(out, a, style);
     answer_say_subject(out, a, style);
     answer_say_platform(out, a, style);
-    if (a->status == HM_STATUS_NO_SPEEDUP && a->best < a->point_count)
-        answer_say_point(out, a, style, "one worker", &a->points[a->best], "");
-    if (a->status != HM_STATUS_OK) {
+    if (a->status == HM_STATUS_UNREACHED) {
         answer_say_miss(out, a, style);
         answer_say_limits_met(out, a, style);
     }
-    if (a->recommended < a->point_count && a->status == HM_STATUS_OK) {
+    if (answer_recommends(a)) {
         hm__answer_say_iteration(out, a, style);
         hm__answer_say_whole(out, a, style);
         answer_say_limits_met(out, a, style);
@@ -472,6 +479,8 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
         hm__answer_say_sheet(out, a, style);
         hm__answer_say_alternatives(out, a, style);
         hm__answer_say_best(out, a, style);
+        if (a->status == HM_STATUS_NO_SPEEDUP)
+            answer_say_miss(out, a, style);
     }
     answer_say_asked(out, a, style);
     answer_say_limit(out, a, style);

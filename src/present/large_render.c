@@ -22,7 +22,7 @@ void hm__large_list_parts(const struct hm_large_step *s, struct hm_large_part pa
         {"context parallel", s->context_s, "less context parallelism"},
         {"pipeline bubble", s->bubble_s + s->message_s,
          "more micro-batches, interleaving or fewer stages"},
-        {"data parallel", s->data_s, "larger batches, fewer workers or a faster network"},
+        {"data parallel", s->data_s, "larger batches, fewer workers or a faster fabric"},
         {"optimizer", s->optimizer_s, "sharding of the optimizer state (zero: 1)"},
         {"other", fmax(0, s->other_s), "longer steps"},
     };
@@ -287,7 +287,7 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
     hm__json_put_number(&json, "sequence", a->sequence);
     hm__json_put_number(&json, "batch", a->batch);
     hm__json_put_known(&json, "tokens", a->tokens);
-    hm__json_put_number(&json, "candidates", a->candidates);
+    hm__json_put_number(&json, "candidate_count", a->candidates);
     hm__json_open(&json, "runners", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->runner_count; i++)
         put_choice(&json, NULL, a, &a->runners[i], NULL);

@@ -228,7 +228,7 @@ static const struct hm_member plan[] = {
     MAYBE(NUMBER, "sequence", NULL, "tokens of one sequence"),
     MAYBE(NUMBER, "batch", NULL, "sequences of one step"),
     MAYBE(NUMBER, "tokens", NULL, "tokens of the job"),
-    MAYBE(NUMBER, "candidates", NULL, "layouts that were evaluated"),
+    MAYBE(NUMBER, "candidate_count", NULL, "layouts that were evaluated"),
     MAYBE(LIST, "runners", "point", "other layouts within 5 %"),
     MAYBE(LIST, "hints", "point", "changes that make the layout fit, fastest first"),
     WAY,

@@ -225,6 +225,12 @@ static void list_keys(const struct kept_key *keys, size_t count, unsigned given,
                                  names[i]);
 }
 
+/* Whether a machine is an accelerator of the catalog by itself, without a fabric. */
+static bool is_alone(const struct hm_cluster *c)
+{
+    return c->max_nodes == 1 && !(c->fabric.bandwidth_bytes_per_s > 0) && !c->fabric_name;
+}
+
 /*
  * Keeps the keys of the job's cluster that do not describe the machine itself, unless the machine
  * has a value of its own, and notes both.
@@ -233,8 +239,12 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
                          struct hm_err *err)
 {
     const struct hm_slowness *slow = &c->slowness;
+    /* An accelerator alone is one node only because nothing connects it to others. It gets the
+     * fabric of the job's cluster, wherever that is from. */
+    const bool alone = is_alone(c);
+    const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
     const struct kept_key keys[] = {
-        {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0},
+        {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0 && !joined},
         {HM_CLUSTER_PRICE, "price", c->node.price_per_s >= 0},
         {HM_CLUSTER_FABRIC, "fabric", c->fabric.bandwidth_bytes_per_s > 0},
         {HM_CLUSTER_EFFICIENCY, "efficiency", c->node.efficiency > 0},
@@ -244,11 +254,12 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
     char kept[128], replaced[128];
 
-    if (!keys[0].has && (job->given & HM_CLUSTER_MAX_NODES))
+    unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
+    if (!keys[0].has && ((given & HM_CLUSTER_MAX_NODES) || joined))
         c->max_nodes = job->max_nodes;
     if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))
         c->node.price_per_s = job->node.price_per_s;
-    if (!keys[2].has && (job->given & HM_CLUSTER_FABRIC)) {
+    if (!keys[2].has && (given & HM_CLUSTER_FABRIC)) {
         c->fabric = job->fabric;
         c->fabric_name = job->fabric_name;
     }
@@ -258,8 +269,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
         c->slowness = job->slowness;
         c->slowness.per_node = c->node.accelerators;
     }
-    list_keys(keys, KEYS, job->given, false, kept, sizeof(kept));
-    list_keys(keys, KEYS, job->given, true, replaced, sizeof(replaced));
+    list_keys(keys, KEYS, given, false, kept, sizeof(kept));
+    list_keys(keys, KEYS, given, true, replaced, sizeof(replaced));
     if (!kept[0] && !replaced[0])
         return 0;
     c->note = hm__arena_printf(call->arena, "%s%s%s%s%s%s%s", c->note ? c->note : "",
@@ -284,6 +295,10 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
         job->cluster_count += rc == 0;
         if (rc == 0 && job->job->has_cluster)
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
+        if (rc == 0 && is_alone(job->clusters[i]) && !job->clusters[i]->note)
+            job->clusters[i]->note =
+                "nothing connects several of these: fabric names a connection, "
+                "such as 100gbe";
     }
     return rc;
 }

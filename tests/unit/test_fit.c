@@ -557,17 +557,17 @@ static void test_restless_repeats(void **state)
     struct hm_runs *runs =
         parse_runs("n,seconds\n1,11.00\n1,11.02\n1,10.98\n1,11.01\n2,6.01\n2,5.99\n2,6.00\n2,6.02\n"
                    "4,3.50\n4,3.51\n4,3.49\n4,3.50\n8,2.6\n8,9.0\n8,1.0\n8,6.8\n"); /* 1 + 10/n */
-    struct hm_fit *told = fit_runs(runs, &settings);
+    struct hm_fit *stated = fit_runs(runs, &settings);
     double n = 16;
     struct hm_prediction p[2];
 
     (void)state;
     settings.errors = HM_ERRORS_EQUAL; /* Errors of all runs are equal. */
     struct hm_fit *alike = fit_runs(runs, &settings);
-    assert_int_equal(hm_fit_predict(told, NULL, 0, &n, 1, &p[0], NULL), 0);
+    assert_int_equal(hm_fit_predict(stated, NULL, 0, &n, 1, &p[0], NULL), 0);
     assert_int_equal(hm_fit_predict(alike, NULL, 0, &n, 1, &p[1], NULL), 0);
     assert_true(fabs(p[0].time_s - 1.625) < 0.3 * fabs(p[1].time_s - 1.625));
-    hm_fit_free(told);
+    hm_fit_free(stated);
     hm_fit_free(alike);
     hm_runs_free(runs);
 }

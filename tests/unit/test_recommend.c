@@ -220,7 +220,7 @@ static void by_hand(const double (*x)[TERMS], const double *y, const double *wei
         theta[i] = a[i][TERMS] / a[i][i];
 }
 
-static double told(const double *theta, const double *x)
+static double fitted_seconds(const double *theta, const double *x)
 {
     return theta[0] * x[0] + theta[1] * x[1] + theta[2] * x[2];
 }
@@ -252,13 +252,13 @@ static void test_own_fit(void **state)
         for (int pass = 0; pass < 60; pass++) { /* Errors are relative to the fitted value. */
             by_hand(x, y, weight, count, HM_NONE, theta);
             for (size_t i = 0; i < count; i++)
-                weight[i] = 1 / told(theta, x[i]);
+                weight[i] = 1 / fitted_seconds(theta, x[i]);
         }
-        double time_s = told(theta, at);
+        double time_s = fitted_seconds(theta, at);
         assert_near(r->candidates[c].time_s, time_s, 1e-9);
         for (size_t i = 0; i < count; i++) {
             by_hand(x, y, weight, count, i, theta);
-            double other = told(theta, x[i]);
+            double other = fitted_seconds(theta, x[i]);
             reach = fmax(reach, fabs(y[i] - other) / other);
         }
         double low = (time_s - r->candidates[c].low_s) / time_s;

@@ -227,7 +227,7 @@ static void wait_ms(long ms)
 }
 
 /* Checks that each reported key is stored once; returns the number of runs. */
-static size_t check_told(struct hm_store *store, FILE *reported)
+static size_t check_reported(struct hm_store *store, FILE *reported)
 {
     char line[64], condition[80];
     size_t count = 0;
@@ -299,7 +299,7 @@ static void acknowledged_runs_survive_a_kill(void **state)
         waitpid(child, NULL, 0);
         FILE *in = fdopen(ends[0], "r");
         store = open_store(where);
-        size_t here = check_told(store, in);
+        size_t here = check_reported(store, in);
         int64_t now = count_where(store, NULL);
         /* At most the last addition, of up to four runs, was stored and not reported. A server may
          * still be committing the addition of the round before. */

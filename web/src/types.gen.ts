@@ -281,7 +281,7 @@ export interface RecommendRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** samples of an iteration */
   batch?: Quantity;
-  /** latency of the network, such as 20ms */
+  /** latency of the fabric, such as 20ms */
   latency?: Quantity;
   /** any other quantity of the runs, such as bandwidth='1 Gbit/s' */
   at?: string | string[] | Quantities | Record<string, Quantity[]>;
@@ -625,7 +625,7 @@ export interface Plan {
   /** tokens of the job */
   tokens?: number | null;
   /** layouts that were evaluated */
-  candidates?: number | null;
+  candidate_count?: number | null;
   /** other layouts within 5 % */
   runners?: Point[] | null;
   /** changes that make the layout fit, fastest first */

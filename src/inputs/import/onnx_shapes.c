@@ -9,27 +9,27 @@
 #include "onnx.h"
 
 /* The node whose output shapes are being inferred. */
-struct step {
+struct onnx_step {
     struct onnx *o;
     const struct onnx_node *node;
 };
 
-static struct onnx_value *value_at(const struct step *s, size_t index)
+static struct onnx_value *value_at(const struct onnx_step *s, size_t index)
 {
     return index == SIZE_MAX ? NULL : &s->o->values[index];
 }
 
-static struct onnx_value *input_of(const struct step *s, size_t i)
+static struct onnx_value *input_of(const struct onnx_step *s, size_t i)
 {
     return i < s->node->input_count ? value_at(s, s->node->inputs[i]) : NULL;
 }
 
-static struct onnx_value *output_of(const struct step *s, size_t i)
+static struct onnx_value *output_of(const struct onnx_step *s, size_t i)
 {
     return i < s->node->output_count ? value_at(s, s->node->outputs[i]) : NULL;
 }
 
-static double int_attribute(const struct step *s, const char *name, double fallback)
+static double int_attribute(const struct onnx_step *s, const char *name, double fallback)
 {
     const struct onnx_attribute *a = hm__onnx_attribute(s->node, name);
 
@@ -56,7 +56,7 @@ static bool set_shape(struct onnx_value *v, const double *dims, size_t rank)
     return true;
 }
 
-static double *new_data(const struct step *s, struct onnx_value *v, size_t count)
+static double *new_data(const struct onnx_step *s, struct onnx_value *v, size_t count)
 {
     if (count > ONNX_DATA || !v)
         return NULL;
@@ -65,7 +65,7 @@ static double *new_data(const struct step *s, struct onnx_value *v, size_t count
     return v->data;
 }
 
-static bool same_as(const struct step *s, size_t i)
+static bool same_as(const struct onnx_step *s, size_t i)
 {
     const struct onnx_value *in = input_of(s, i);
     struct onnx_value *out = output_of(s, 0);
@@ -99,7 +99,7 @@ static double apply_operator(const char *op, double a, double b)
 }
 
 /* Evaluates an operator on two constants of whole numbers. */
-static void evaluate_pair(const struct step *s)
+static void evaluate_pair(const struct onnx_step *s)
 {
     const struct onnx_value *a = input_of(s, 0), *b = input_of(s, 1);
     struct onnx_value *out = output_of(s, 0);
@@ -115,7 +115,7 @@ static void evaluate_pair(const struct step *s)
 }
 
 /* Sets the shape that results from broadcasting all inputs. */
-static bool broadcast_shapes(const struct step *s, double *dims, int *ret_rank)
+static bool broadcast_shapes(const struct onnx_step *s, double *dims, int *ret_rank)
 {
     int rank = 0;
 
@@ -140,7 +140,7 @@ static bool broadcast_shapes(const struct step *s, double *dims, int *ret_rank)
     return true;
 }
 
-static bool infer_broadcast(const struct step *s)
+static bool infer_broadcast(const struct onnx_step *s)
 {
     double dims[ONNX_RANK];
     struct onnx_value *out = output_of(s, 0);
@@ -153,7 +153,7 @@ static bool infer_broadcast(const struct step *s)
     return true;
 }
 
-static bool infer_where(const struct step *s)
+static bool infer_where(const struct onnx_step *s)
 {
     const struct onnx_value *c = input_of(s, 0), *a = input_of(s, 1), *b = input_of(s, 2);
     struct onnx_value *out = output_of(s, 0);
@@ -175,7 +175,7 @@ static bool infer_where(const struct step *s)
  */
 
 /* Size of the output of a window over one dimension. */
-static double window_size(const struct step *s, size_t k, double size, double kernel, bool up)
+static double window_size(const struct onnx_step *s, size_t k, double size, double kernel, bool up)
 {
     const struct onnx_attribute *pads = hm__onnx_attribute(s->node, "pads");
     const struct onnx_attribute *automatic = hm__onnx_attribute(s->node, "auto_pad");
@@ -196,7 +196,7 @@ static double window_size(const struct step *s, size_t k, double size, double ke
     return (int_attribute(s, "ceil_mode", 0) != 0 ? ceil(steps) : floor(steps)) + 1;
 }
 
-static bool infer_conv(const struct step *s, bool up)
+static bool infer_conv(const struct onnx_step *s, bool up)
 {
     const struct onnx_value *x = input_of(s, 0), *w = input_of(s, 1);
     double dims[ONNX_RANK];
@@ -210,7 +210,7 @@ static bool infer_conv(const struct step *s, bool up)
     return set_shape(output_of(s, 0), dims, (size_t)x->rank);
 }
 
-static bool infer_pool(const struct step *s)
+static bool infer_pool(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     const struct onnx_attribute *kernel = hm__onnx_attribute(s->node, "kernel_shape");
@@ -225,7 +225,7 @@ static bool infer_pool(const struct step *s)
     return set_shape(output_of(s, 0), dims, (size_t)x->rank);
 }
 
-static bool infer_global_pool(const struct step *s)
+static bool infer_global_pool(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     double dims[ONNX_RANK] = {0};
@@ -240,7 +240,7 @@ static bool infer_global_pool(const struct step *s)
 /* ---- products ---------------------------------------------------------------------------------
  */
 
-static bool infer_gemm(const struct step *s)
+static bool infer_gemm(const struct onnx_step *s)
 {
     const struct onnx_value *a = input_of(s, 0), *b = input_of(s, 1);
 
@@ -251,7 +251,7 @@ static bool infer_gemm(const struct step *s)
     return set_shape(output_of(s, 0), dims, 2);
 }
 
-static bool infer_matmul(const struct step *s)
+static bool infer_matmul(const struct onnx_step *s)
 {
     const struct onnx_value *a = input_of(s, 0), *b = input_of(s, 1);
     double dims[ONNX_RANK];
@@ -273,7 +273,7 @@ static bool infer_matmul(const struct step *s)
 /* ---- shapes -----------------------------------------------------------------------------------
  */
 
-static bool infer_flatten(const struct step *s)
+static bool infer_flatten(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     double axis = int_attribute(s, "axis", 1), dims[2] = {1, 1};
@@ -286,7 +286,7 @@ static bool infer_flatten(const struct step *s)
     return set_shape(output_of(s, 0), dims, 2);
 }
 
-static bool infer_reshape(const struct step *s)
+static bool infer_reshape(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *shape = input_of(s, 1);
     struct onnx_value *out = output_of(s, 0);
@@ -313,7 +313,7 @@ static bool infer_reshape(const struct step *s)
     return true;
 }
 
-static bool infer_transpose(const struct step *s)
+static bool infer_transpose(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     const struct onnx_attribute *perm = hm__onnx_attribute(s->node, "perm");
@@ -330,7 +330,7 @@ static bool infer_transpose(const struct step *s)
     return set_shape(output_of(s, 0), dims, (size_t)x->rank);
 }
 
-static bool infer_concat(const struct step *s)
+static bool infer_concat(const struct onnx_step *s)
 {
     const struct onnx_value *first = input_of(s, 0);
     struct onnx_value *out = output_of(s, 0);
@@ -368,7 +368,7 @@ static bool infer_concat(const struct step *s)
 
 /* Returns item i of a list, which is an input or, in old versions of ONNX, an attribute; NaN if
  * there is no such item. */
-static double axis_item(const struct step *s, size_t input, const char *name, size_t i)
+static double axis_item(const struct onnx_step *s, size_t input, const char *name, size_t i)
 {
     const struct onnx_value *in = input_of(s, input);
 
@@ -377,7 +377,7 @@ static double axis_item(const struct step *s, size_t input, const char *name, si
     return list_item(hm__onnx_attribute(s->node, name), i, NAN);
 }
 
-static bool infer_slice(const struct step *s)
+static bool infer_slice(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     struct onnx_value *out = output_of(s, 0);
@@ -413,7 +413,7 @@ static bool infer_slice(const struct step *s)
 }
 
 /* Whether a Squeeze or Unsqueeze node lists this axis. */
-static bool is_named(const struct step *s, int axis, int rank)
+static bool is_named(const struct onnx_step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {
         double item = axis_item(s, 1, "axes", i);
@@ -423,7 +423,7 @@ static bool is_named(const struct step *s, int axis, int rank)
     return false;
 }
 
-static bool infer_squeeze(const struct step *s, bool add)
+static bool infer_squeeze(const struct onnx_step *s, bool add)
 {
     const struct onnx_value *x = input_of(s, 0);
     struct onnx_value *out = output_of(s, 0);
@@ -451,7 +451,7 @@ static bool infer_squeeze(const struct step *s, bool add)
     return true;
 }
 
-static bool infer_gather(const struct step *s)
+static bool infer_gather(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *at = input_of(s, 1);
     struct onnx_value *out = output_of(s, 0);
@@ -480,7 +480,7 @@ static bool infer_gather(const struct step *s)
     return true;
 }
 
-static bool infer_shape(const struct step *s)
+static bool infer_shape(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     struct onnx_value *out = output_of(s, 0);
@@ -501,7 +501,7 @@ static bool infer_shape(const struct step *s)
 /* ---- constants --------------------------------------------------------------------------------
  */
 
-static bool infer_constant(const struct step *s)
+static bool infer_constant(const struct onnx_step *s)
 {
     struct onnx_value *out = output_of(s, 0), *from = value_at(s, s->node->tensor);
     double i = int_attribute(s, "value_int", NAN);
@@ -526,7 +526,7 @@ static bool infer_constant(const struct step *s)
     return true;
 }
 
-static bool infer_filled(const struct step *s)
+static bool infer_filled(const struct onnx_step *s)
 {
     const struct onnx_value *shape = input_of(s, 0), *value = value_at(s, s->node->tensor);
     struct onnx_value *out = output_of(s, 0);
@@ -542,7 +542,7 @@ static bool infer_filled(const struct step *s)
     return true;
 }
 
-static bool infer_range(const struct step *s)
+static bool infer_range(const struct onnx_step *s)
 {
     const struct onnx_value *a = input_of(s, 0), *b = input_of(s, 1), *c = input_of(s, 2);
 
@@ -552,7 +552,7 @@ static bool infer_range(const struct step *s)
     return set_shape(output_of(s, 0), &count, 1);
 }
 
-static bool infer_expand(const struct step *s)
+static bool infer_expand(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *shape = input_of(s, 1);
     double dims[ONNX_RANK];
@@ -570,7 +570,7 @@ static bool infer_expand(const struct step *s)
 /* ---- the rest ---------------------------------------------------------------------------------
  */
 
-static bool infer_split(const struct step *s)
+static bool infer_split(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     double axis = int_attribute(s, "axis", 0), dims[ONNX_RANK];
@@ -590,7 +590,7 @@ static bool infer_split(const struct step *s)
     return true;
 }
 
-static bool infer_pad(const struct step *s)
+static bool infer_pad(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     double dims[ONNX_RANK];
@@ -605,7 +605,7 @@ static bool infer_pad(const struct step *s)
     return set_shape(output_of(s, 0), dims, (size_t)x->rank);
 }
 
-static bool infer_reduce(const struct step *s)
+static bool infer_reduce(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     bool keep = int_attribute(s, "keepdims", 1) != 0, all = isnan(axis_item(s, 1, "axes", 0));
@@ -624,7 +624,7 @@ static bool infer_reduce(const struct step *s)
 
 /* Sets the shapes of the outputs of a recurrent cell, from the sequence, the directions, the batch
  * and the hidden size. */
-static bool infer_recurrent(const struct step *s)
+static bool infer_recurrent(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *w = input_of(s, 1);
     double hidden = int_attribute(s, "hidden_size", NAN);
@@ -651,11 +651,11 @@ static bool is_in(const char *list, const char *op)
     return false;
 }
 
-static bool infer_node(const struct step *s)
+static bool infer_node(const struct onnx_step *s)
 {
     static const struct {
         const char *ops;
-        bool (*infer)(const struct step *s);
+        bool (*infer)(const struct onnx_step *s);
     } rules[] = {
         {"Add Sub Mul Div Pow Mod Sum Max Min Mean Equal Less Greater LessOrEqual GreaterOrEqual "
          "And "
@@ -729,7 +729,7 @@ bool hm__onnx_infer(struct onnx *o)
                 continue;
             }
             node->done = progress = true;
-            node->inferred = infer_node(&(struct step){o, node});
+            node->inferred = infer_node(&(struct onnx_step){o, node});
             for (size_t k = 0; k < node->output_count; k++)
                 if (node->outputs[k] != SIZE_MAX)
                     o->values[node->outputs[k]].made = true;
@@ -748,7 +748,7 @@ static bool has_macs(const char *op)
 
 double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node)
 {
-    const struct step s = {(struct onnx *)(uintptr_t)o, node};
+    const struct onnx_step s = {(struct onnx *)(uintptr_t)o, node};
     const struct onnx_value *a = input_of(&s, 0), *w = input_of(&s, 1), *y = output_of(&s, 0);
 
     if (!has_macs(node->op))

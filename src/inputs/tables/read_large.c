@@ -16,7 +16,7 @@
 enum { ROWS_MOST = 4096 };
 
 /* What a column holds, and where it goes. */
-enum column_kind {
+enum large_column_kind {
     COLUMN_TEXT,
     COLUMN_NUMBER,    /* A number >= 0. */
     COLUMN_UNKNOWN,   /* A number > 0; empty: unknown. */
@@ -31,7 +31,7 @@ enum column_kind {
 
 struct column {
     const char *name;
-    enum column_kind kind;
+    enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
     int count; /* COLUMN_SLASHES: how many numbers. */
