@@ -246,9 +246,11 @@ struct hm_rank {
 
 /* Kinds of alternatives. All meet the limits of the question. */
 enum hm_alternative_kind {
-    HM_ALTERNATIVE_CHEAPEST, /* The least cost. */
-    HM_ALTERNATIVE_BALANCED, /* The least sum of time and cost, both relative to the least. */
-    HM_ALTERNATIVE_FASTEST,  /* The fewest workers within `slack` of the least time. */
+    HM_ALTERNATIVE_CHEAPEST, /* The point with the least cost. */
+    HM_ALTERNATIVE_BALANCED, /* The point with the least sum of time and cost, each divided by its
+                                least value. */
+    HM_ALTERNATIVE_FASTEST, /* The point with the fewest workers whose time is within `slack` of the
+                               least time. */
     HM_ALTERNATIVES,
 };
 
@@ -308,12 +310,12 @@ struct hm_answer {
                                         which the goal is within 5 % of its best value; NaN:
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
-    double sure;      /* Probability that the recommended point is exactly the best; NaN without a
-                         fit. Like sure_near at most 0.99, 0.9 beyond the runs, and (k + 1) / (k + 2)
-                         with k runs. */
-    double sure_near; /* Probability that the recommended point is within `slack` of the true
-                         optimum; NaN without a fit. */
-    size_t likely;    /* With a fit: index of the best point on the most likely curve. */
+    double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
+                    Like sure_near, it is at most 0.99, at most 0.9 beyond the runs, and at most (k
+                    + 1) / (k + 2) with k runs. */
+    double sure_near;     /* Probability that the recommended point is within `slack` of the true
+                             optimum; NaN without a fit. */
+    size_t likely;        /* With a fit: index of the best point on the most likely curve. */
     double n_low, n_high; /* Interval of the best number of workers; NaN without a fit. */
     size_t *pareto;       /* Indices of the points that no other point beats in both time and cost,
                              fastest first. */

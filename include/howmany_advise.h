@@ -131,10 +131,10 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 
 /* ---- g(i, m): loss after i iterations -------------------------------------------------------- */
 
+/* Forms of the loss curve. P is the loss after i iterations on m workers, P* the least loss. */
 enum hm_g_form {
-    HM_G_TERMS,   /* ln(P - P*) is a sum of terms in the iteration i and the number of workers m;
-                     the Lasso chooses the terms. */
-    HM_G_RATE,    /* Constant rate: P - P* = a m^d (1 - c0 / m^c1)^i */
+    HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m; the Lasso chooses the terms. */
+    HM_G_RATE,    /* Constant rate in each iteration i: P - P* = a m^d (1 - c0 / m^c1)^i */
     HM_G_INVERSE, /* Inverse of the iteration i: P - P* = 1 / (a m^-p i + b) + c m^q */
     HM_G_POWER,   /* Power of the iteration i: P - P* = a m^d i^-(p + q ln m) */
     HM_G_FORMS
@@ -508,8 +508,8 @@ struct hm_advice {
     size_t candidate_count;
     bool feasible; /* The first candidate reaches the target with the probability `certainty`, or,
                       without limits, with one of at least 0.5. */
-    double right;  /* Probability that the first candidate is the best, at most 0.99, as the next
-                      two. */
+    double right;  /* Probability that the first candidate is the best. Like the next two
+                      probabilities, it is at most 0.99. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one. */

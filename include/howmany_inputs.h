@@ -389,7 +389,8 @@ struct hm_node {
                                             and fp64; 0 or NaN: unknown. */
     double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
                                       no such units. */
-    double flops_fp8, flops_fp4;   /* The same in fp8 and fp4. */
+    /* Peak flop/s in fp8 and fp4, dense; 0 or NaN: the worker has no such units. */
+    double flops_fp8, flops_fp4;
     double processors; /* Number of processors of one worker that share a matrix product:
                           multiprocessors of a GPU. If it is known, training steps of networks
                           with layers are modelled by their operations; 0 or NaN: unknown. */

@@ -216,7 +216,7 @@ static void put_groups(const struct fit_data *d, const struct hm_large_constants
                                                    1 / sqrt(counts[d->source[i]])};
             }
         qsort(r, count, sizeof(*r), compare_residuals);
-        printf("    {%.3f, %.3f}, /* %zu rows */\n", quantile(r, count, .05),
+        printf("    {%.3f, %.3f}, /* From %zu rows. */\n", quantile(r, count, .05),
                quantile(r, count, .95), count);
     }
     free(r);

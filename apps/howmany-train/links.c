@@ -5,10 +5,10 @@
  *
  *     {"what":"send","bytes":8,"workers":2,"nodes":1,"seconds":3.1e-07,"spread":0.02}
  *
- * A message goes from rank 0 to another rank and back; its time is half of that. One pair is inside
- * the node of rank 0, one between two nodes, as far as there are such ranks. An all-reduce is that
- * of the MPI library over all ranks; its time is that of the slowest rank. Ranks are on one node if
- * they can share memory (MPI_COMM_TYPE_SHARED).
+ * A message goes from rank 0 to another rank and back; its time is half of the round trip. One pair
+ * of ranks is inside the node of rank 0 and one pair is on two nodes, if there are such ranks.
+ * All-reduces are those of the MPI library over all ranks; their time is that of the slowest rank.
+ * Ranks are on one node if they can share memory (MPI_COMM_TYPE_SHARED).
  *
  *     howmany-links [--quick]
  */
@@ -30,11 +30,11 @@ struct links {
     struct hm_comm comm;
     bool quick;
     double *values; /* Buffer for the largest message. */
-    int *leaders;   /* [ranks]: the lowest rank on the node of each rank. */
+    int *leaders;   /* For each rank, the lowest rank on its node. */
     double nodes;   /* Number of nodes. */
 };
 
-/* Seconds of `times` messages there and back, divided by two, on rank 0. */
+/* Returns half of the seconds that `times` round trips take on rank 0. */
 static double send_messages(struct links *l, int other, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -69,7 +69,7 @@ static double sum_messages(struct links *l, size_t bytes, size_t times)
 static double time_block(struct links *l, int other, size_t bytes, size_t times)
 {
     hm__comm_barrier(&l->comm);
-    /* Sums stay finite: the buffer is set again before each block. */
+    /* The buffer is set to 0 before each block, so that repeated sums stay finite. */
     memset(l->values, 0, bytes);
     return other < 0 ? sum_messages(l, bytes, times) : send_messages(l, other, bytes, times);
 }
@@ -106,7 +106,7 @@ static void print_timing(const struct hm_timing *t)
     hm__text_release(&line);
 }
 
-/* Measures all sizes between rank 0 and `other`, or an all-reduce if it is -1. */
+/* Measures messages of all sizes between rank 0 and `other`, or all-reduces if `other` is -1. */
 static void measure_sizes(struct links *l, int other, double nodes)
 {
     double sizes[32], rounds[ROUNDS];
@@ -140,7 +140,10 @@ static void find_nodes(struct links *l)
     }
 }
 
-/* Returns the first rank on the node of rank 0, or on another node; 0: none. */
+/*
+ * Returns the first other rank on the node of rank 0 or, if other_node is true, on another node; 0
+ * if there is none.
+ */
 static int find_partner(const struct links *l, bool other_node)
 {
     for (int i = 1; i < l->comm.size; i++)

@@ -102,7 +102,7 @@ class SameBytes(Case):
                  "runs put": "store.put(", "runs get": "store.get(", "runs documents": "_verbs.runs_documents(", "catalog list":
                  "howmany.catalog(", "runs add": "_verbs.runs_add(", "runs import": "_verbs.runs_import("}
         for name in _verbs.VERBS:
-            if name != "catalog import":  # It writes a file and has no answer; test_values.py tests it.
+            if name != "catalog import":  # This verb writes a file and has no answer; test_values.py tests it.
                 self.assertIn(calls.get(name, f"howmany.{name.replace(' ', '_')}("), text)
 
     def server(self):

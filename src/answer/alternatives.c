@@ -33,7 +33,10 @@ void hm__trades_release(struct hm_trades *t)
     *t = (struct hm_trades){0};
 }
 
-/* What is minimised: alpha times the time plus beta times the cost; ties go to the faster point. */
+/*
+ * Finds the point with the least sum of alpha times the time and beta times the cost; among equal
+ * sums, the fastest point.
+ */
 static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
                          double beta, struct hm_trade_place *ret_place)
 {
@@ -52,7 +55,10 @@ static bool trades_least(const struct hm_trades *const *trades, size_t count, do
     return best != NULL;
 }
 
-/* Moves a place to the fewest workers of its candidate within the slack of its time. */
+/*
+ * Moves a place to the point of the same candidate with the fewest workers whose time is within the
+ * slack of the present time.
+ */
 static void place_shrink(const struct hm_trades *t, double slack, struct hm_trade_place *place)
 {
     double limit = 0;
@@ -85,7 +91,10 @@ bool hm__trades_choose(const struct hm_trades *const *trades, size_t count, doub
     trades_least(trades, count, 1, 0, fastest);
     place_shrink(trades[fastest->candidate], slack, fastest);
     trades_least(trades, count, 1 / fmax(time_s, 1e-300), 1 / fmax(cost, 1e-300), balanced);
-    /* More workers than the fastest alternative has would buy the last per cent. */
+    /*
+     * More workers than the fastest alternative has would save less time than the slack, so the
+     * balanced alternative does not have more.
+     */
     if (balanced->candidate == fastest->candidate && balanced->index > fastest->index)
         *balanced = *fastest;
     return true;

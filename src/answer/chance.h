@@ -5,12 +5,12 @@
 #include "search.h"
 
 /*
- * Largest probability that an answer states: what neither runs nor published measurements have
- * shown may be otherwise.
+ * Largest probability that an answer states. It is below 1, because an answer can be wrong for
+ * reasons that neither runs nor published measurements have shown.
  */
 #define HM_CHANCE_MOST 0.99
 
-/* Probability with which limits are met if the question gives none. */
+/* Probability with which limits must be met if the question states no probability. */
 #define HM_DEFAULT_CERTAINTY 0.9
 
 /* A time with its interval; low and high are NaN if the interval is unknown. */
@@ -21,18 +21,26 @@ struct hm_span {
 
 /* Whether the interval is known. */
 bool hm__span_known(const struct hm_span *span);
-/* Probability that the time is at most `limit`, at most HM_CHANCE_MOST; NaN if it is unknown. */
+/*
+ * Returns the probability that the time is at most `limit`. It is never above HM_CHANCE_MOST, and
+ * NaN if the interval is unknown.
+ */
 double hm__span_chance(const struct hm_span *span, double limit);
-/* The time that is not exceeded with a probability; the median if the interval is unknown. */
+/*
+ * Returns the time that is not exceeded with a probability; the median if the interval is unknown.
+ */
 double hm__span_bound(const struct hm_span *span, double probability);
 
 /*
- * The largest probability of being near the best that an answer states from some number of runs;
- * `beyond`: the recommended number of workers is outside those of the runs.
+ * Returns the largest probability of being near the best that an answer states from this number of
+ * runs. `beyond` means that the recommended number of workers is outside the range of the runs.
  */
 double hm__chance_most(size_t runs, bool beyond);
 
-/* Probability with which the limits of a question must be met. */
+/*
+ * Returns the probability with which the limits of a question must be met: `certainty` if it is
+ * given, else the default.
+ */
 double hm__certainty_or_default(double certainty);
 
 /*
@@ -41,7 +49,10 @@ double hm__certainty_or_default(double certainty);
  */
 int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, struct hm_err *err);
-/* Probability that a point meets the limits; `level` is that of its interval. NaN: unknown. */
+/*
+ * Returns the probability that a point meets the limits; NaN: unknown. `level` is the probability
+ * of the point's interval.
+ */
 double hm__point_chance(const struct hm_search *search, const struct hm_point *point, double level);
 /* Sets the probability that each point of the answer meets the limits of the question. */
 void hm__answer_chances(struct hm_answer *answer, const struct hm_search *search);

@@ -12,7 +12,10 @@
 #include "err.h"
 #include "search.h"
 
-/* Factor by which the time that is kept with the asked probability exceeds the expected time. */
+/*
+ * Returns the ratio of the time that is not exceeded with the asked probability to the expected
+ * time.
+ */
 static double point_late(const struct hm_point *p)
 {
     return p->bound_s > 0 ? p->bound_s / p->time_s : 1;
@@ -95,8 +98,8 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 static const double NOTHING_OVER = 1e100;
 
 /*
- * Largest ratio of time to deadline or of cost to budget, both as they are kept with the asked
- * probability; at most 1 if the point meets both limits.
+ * Returns the largest ratio of time to deadline or of cost to budget, for the time and the cost
+ * that are not exceeded with the asked probability; at most 1 if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {

@@ -24,7 +24,10 @@ static double choice_expense(const struct hm_large_choice *c)
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
 }
 
-/* What is minimised for a goal; `least` are the least time and the least expense of all points. */
+/*
+ * Returns the value that a goal minimises; `least` has the least time and the least expense of all
+ * points.
+ */
 static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
                            const double least[2])
 {
@@ -35,7 +38,7 @@ static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
                                      : time;
 }
 
-/* Sets the probability of meeting the limits, and by which factor they are exceeded. */
+/* Sets the probability of meeting the limits, and the factor by which they are exceeded. */
 static void choice_judge(struct hm_large_choice *c, const struct hm_large_question *q,
                          double certainty)
 {

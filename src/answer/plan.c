@@ -43,7 +43,7 @@ struct candidate {
      */
     struct hm_model *model;
     struct hm_curve curve;
-    struct hm_trades trades; /* Times and costs of its points, for the alternatives; owned. */
+    struct hm_trades trades; /* Times and costs of the curve's points; owned. */
 };
 
 struct plan_work {

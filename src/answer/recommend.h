@@ -15,8 +15,8 @@ struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if the candidate has a time. */
     /*
-     * Largest ratio of time to deadline or of cost to budget, both as they are kept with the asked
-     * probability; at most 1 if both limits are met.
+     * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
+     * not exceeded with the asked probability; at most 1 if both limits are met.
      */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */

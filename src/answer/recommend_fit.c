@@ -597,7 +597,10 @@ static int candidate_take_interval(struct recommend_fits *f, size_t candidate, s
     measured.r.high_s = fmax(t->r.high_s, measured.r.time_s);
     if (!isnan(t->r.low_s))
         *t = measured;
-    /* The errors of left-out runs are those of candidates whose times come from fits. */
+    /*
+     * The errors of left-out runs describe candidates whose times come from fits. This candidate
+     * was measured, so the earlier errors are restored.
+     */
     f->off = before.off;
     f->off_rows = before.off_rows;
     f->own = before.own;

@@ -35,7 +35,10 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
     }
 }
 
-/* The limit of the time of a candidate that the deadline and the budget give; INFINITY: none. */
+/*
+ * Returns the longest time with which a candidate meets the deadline and the budget; INFINITY: no
+ * limit.
+ */
 static double candidate_limit_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {
@@ -46,7 +49,9 @@ static double candidate_limit_s(const struct hm_recommending *w,
     return limit;
 }
 
-/* Largest ratio of time to deadline or of cost to budget, for a candidate that takes time_s. */
+/*
+ * Returns the largest ratio of time to deadline or of cost to budget if a candidate takes time_s.
+ */
 static double candidate_excess(const struct hm_recommending *w,
                                const struct hm_recommend_candidate *t, double time_s)
 {
@@ -123,7 +128,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* The time of a candidate that is kept with the asked probability. */
+/* Returns the time of a candidate that is not exceeded with the asked probability. */
 static double candidate_bound_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {

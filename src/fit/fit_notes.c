@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * Asks for the scaling of runs whose times are those of a sample, a token or an epoch: with weak
- * scaling the overhead of an iteration is divided by n as well.
+ * Adds a note that asks for the scaling of the runs if their times are those of a sample, a token
+ * or an epoch. The scaling matters for the prediction: with weak scaling, the overhead of an
+ * iteration is divided by n as well.
  */
 static int note_unit(struct hm_fit *fit, struct hm_err *err)
 {

@@ -25,7 +25,7 @@ enum { FREE = 4, PLACES = 3 };
 
 static const double RECENT = 4, BEYOND = 8;
 
-/* Loss of efficiency per doubling of n from one place to another in a draw. */
+/* Returns the loss of efficiency per doubling of n between the places `from` and `to` in a draw. */
 static double draw_loss(const struct hm_fit *fit, const double *x, const double *n, size_t from,
                         size_t to, size_t draw)
 {
@@ -36,7 +36,7 @@ static double draw_loss(const struct hm_fit *fit, const double *x, const double 
     return (log(ratio) + (fit->weak ? 0 : more)) * log(2) / more;
 }
 
-/* The usual change of the loss; 0 if none is expected. */
+/* Returns the usual change of the loss beyond the runs; 0 if none is expected. */
 static double usual_turn(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;

@@ -37,8 +37,10 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
         reached.link.latency_s *= k->coll_hop;
         reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
         reached.fabric.latency_s += k->coll_net * 1e-6;
-        /* The time of every scheme is a latency plus a time per byte, so a message of one byte
-         * gives both. */
+        /*
+         * A message takes a latency plus its bytes times a time per byte, so evaluating a message
+         * of one byte gives both coefficients.
+         */
         struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
         a.latency_s = latency + time.latency_s;
         a.per_byte_s = time.bandwidth_s;

@@ -32,16 +32,16 @@ double hm__values_median(double *values, size_t count);
 /* Set seconds and spread of an operation from the seconds of several rounds. Sorts them. */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
-/* What a calibration found. */
+/* Results of a calibration. */
 struct hm_calibrated {
     struct hm_node node;   /* The worker; flops are known if operations were timed. */
-    struct hm_link fabric; /* Between nodes; its bandwidth is NaN if it was not measured. */
+    struct hm_link fabric; /* Link between nodes; its bandwidth is NaN if it was not measured. */
     bool timed;            /* Operations of a worker were timed, not only messages. */
     bool gpu;              /* Workers are GPUs, whose all-reduces are those of NCCL. */
     /* Figures that were not measured and are not from a data sheet; NULL: none. */
     const char *assumed;
     double model_error; /* Median error of the model on the timed operations; NaN: none. */
-    double link_error;  /* The same for all-reduces; NaN: none were timed. */
+    double link_error;  /* Median error of the model on all-reduces; NaN: none were timed. */
 };
 
 /*

@@ -23,7 +23,10 @@
 #include "checks.h"
 #include "err.h"
 
-/* Fraction of the peak that the largest products reach, where no data sheet says the peak. */
+/*
+ * Fraction of the peak that the largest products are assumed to reach, if no data sheet gives the
+ * peak.
+ */
 static const double TYPICAL_REACH = 0.75;
 /* Kernels that move fewer bytes run in the cache or wait for their launch. */
 static const double GPU_LARGE = 1 << 26;
@@ -108,7 +111,7 @@ struct gpu_search {
     struct hm_node *node;
     double *value; /* The figure that is searched for, in the node. */
     enum hm_math math;
-    bool convolutions; /* Convolutions, not matrix products. */
+    bool convolutions; /* The operations are convolutions, not matrix products. */
 };
 
 /* Median of ln(model / measured) with the figure x; NaN without such operations. */
@@ -304,7 +307,7 @@ double hm__calibrated_time(const struct hm_calibrated *m, const struct hm_timing
     return m->gpu ? gpu_time(&m->node, t) : cpu_time(&m->node, t);
 }
 
-/* Whether the operation is one that the description of the worker is about. */
+/* Whether an operation ran on the whole worker: a GPU, or all cores of a CPU. */
 static bool is_whole_worker(const struct hm_timings *t, const struct hm_timing *row)
 {
     return t->gpu || !(t->processors > 0) || row->workers == t->processors;
@@ -333,7 +336,10 @@ static void set_errors(const struct hm_timings *t, struct hm_calibrated *m)
     m->node.measured.uncertainty = repeated ? fmin(1, sqrt(squares / (double)repeated)) : NAN;
 }
 
-/* Checks that the figures are those of a possible machine: recorded times may be anything. */
+/*
+ * Checks that the figures are those of a possible machine, because recorded times may have any
+ * value.
+ */
 static int check_machine(const struct hm_calibrated *m, struct hm_err *err)
 {
     struct hm_cluster cluster;

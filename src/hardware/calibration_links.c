@@ -19,7 +19,7 @@
 enum { PAIRS = 256 };
 
 struct link_rows {
-    const struct hm_timing *rows[PAIRS]; /* In order of their bytes. */
+    const struct hm_timing *rows[PAIRS]; /* Sorted by their bytes. */
     size_t count;
 };
 
@@ -157,7 +157,7 @@ int hm__links_fit(const struct hm_timings *t, struct hm_calibrated *m, struct hm
     any = set_link(t, true, m, &m->fabric) || any;
     if (t->workers > 0)
         m->node.accelerators = t->workers;
-    /* Without a worker that was timed, a rank is a worker. */
+    /* If no worker was timed, each rank counts as a worker. */
     for (size_t i = 0; !m->timed && i < t->count; i++)
         if (t->rows[i].what == HM_TIMED_ALL_REDUCE)
             m->node.accelerators =

@@ -18,15 +18,17 @@ static const double cpu_products[][3] = {{64, 512, 512},     {128, 1024, 1024}, 
                                          {512, 4096, 1024},  {4096, 512, 512},  {256, 2304, 4096},
                                          {1024, 1024, 1024}, {2048, 2048, 2048}};
 static const double cpu_quick_products[][3] = {{32, 128, 128}, {192, 192, 192}};
-/* Images, input maps, output maps, side of the image, side of the kernel, stride. The images are so
- * many that their values do not fit into a cache. */
+/*
+ * Columns: images, input maps, output maps, side of the image, side of the kernel, stride. There
+ * are enough images that their values do not fit into a cache.
+ */
 static const double convolutions[][6] = {
     {256, 64, 64, 56, 3, 1},   {256, 128, 128, 28, 3, 1},  {256, 256, 64, 56, 1, 1},
     {256, 256, 256, 14, 3, 1}, {256, 1024, 256, 14, 1, 1}, {256, 512, 512, 7, 3, 1},
     {256, 256, 512, 56, 1, 2}, {256, 512, 2048, 7, 1, 1},
 };
 
-/* The list while it is filled. */
+/* The list of operations while it is filled. */
 struct op_list {
     struct hm_timing *rows;
     size_t count;

@@ -33,7 +33,7 @@ static void put_line(struct hm_text *out, const char *key, double value, const c
     hm__text_add(out, "\n");
 }
 
-/* Writes a text in quotes, since a recording may have any. */
+/* Writes a text in quotes, because a recording may contain any characters. */
 static void put_text(struct hm_text *out, const char *key, const char *text)
 {
     hm__text_addf(out, "%s: ", key);
@@ -73,7 +73,7 @@ static void put_link(struct hm_text *out, const char *key, const struct hm_link 
     hm__text_addf(out, "%s}\n", link->reduces ? ", reduces: true" : "");
 }
 
-/* Writes the figures of a data sheet, of a worker that the catalog does not know. */
+/* Writes the data sheet of a worker that is not in the catalog. */
 static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
 {
     const struct hm_rates peaks = {n->flops_64,   n->flops_32, n->flops_tf32,

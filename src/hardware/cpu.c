@@ -18,11 +18,12 @@
 
 #include <math.h>
 
-static const double BLOCK = 64;            /* Rows and columns of the results of one thread. */
-static const double CACHE_OF_CORE = 2e6;   /* Bytes of cache for each core, if not given. */
-static const double CACHE_LINE = 64;       /* Bytes. */
-static const double STATE_OPERATIONS = 90; /* For a state of an edge; own belief propagation. */
-static const double ENDS_BYTES = 8 + 8;    /* Both ends of an edge, and its weight. */
+static const double BLOCK = 64; /* Rows and columns of the block that one thread computes. */
+static const double CACHE_OF_CORE = 2e6; /* Bytes of cache for each core, if unknown. */
+static const double CACHE_LINE = 64;     /* Bytes. */
+/* Operations added for each state of an edge, measured with this project's belief propagation. */
+static const double STATE_OPERATIONS = 90;
+static const double ENDS_BYTES = 8 + 8; /* Bytes of both ends of an edge, and of its weight. */
 
 #define HM_CPU_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
 const struct hm_cpu_constants hm__cpu_constants = {HM_CPU_CONSTANT_MAP(HM_CPU_CONSTANT_VALUE)};
@@ -80,8 +81,10 @@ double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, doub
     double used = fmin(1, blocks / cpu->cores);
     double padded = (m + c->ramp_m) * (n + c->ramp_n) * (k + c->ramp_k);
     double bytes = (m * k + k * n + m * n) * batch * cpu->value_bytes;
-    /* Linear algebra that is slower than a BLAS, such as that of the JVM, has no vectors to fill
-     * and loses nothing to small dimensions. */
+    /*
+     * Linear algebra that is slower than a BLAS, such as that of the JVM, uses no vector units, so
+     * small dimensions do not slow it down.
+     */
     double flop = fmax(padded, m * n * k / cpu->algebra) * 2 * batch;
 
     return hm__cpu_loop(cpu, flop, cpu->reach * used * efficiency, bytes);

@@ -89,7 +89,7 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
         d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
     if (speed > 0)
         d->conv_speed = speed;
-    /* Fractions of the bandwidth are of its peak; the measured one is that of simple kernels. */
+    /* Simple kernels, which were measured, reach the fraction `stream` of the peak bandwidth. */
     if (m->memory_bandwidth_bytes_per_s > 0)
         d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
     if (m->kernel_s > 0)

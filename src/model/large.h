@@ -180,12 +180,13 @@ extern const struct hm_large_constants hm__large_reference;
 
 /* Seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
-    double share;                       /* Share of the layers that are of this kind; 0: none. */
-    double forward, backward;           /* Computing on the device. */
-    double maps, mlp;                   /* Forward: linear maps of attention, feed-forward layer. */
-    double core, core_backward;         /* Attention core. */
-    double traffic;                     /* Forward: operations limited by memory bandwidth. */
-    double host_forward, host_backward; /* Launch cost on the host. */
+    double share;             /* Share of the layers that are of this kind; 0: none. */
+    double forward, backward; /* Computing on the device. */
+    /* Forward pass of the linear maps of attention, and of the feed-forward layer. */
+    double maps, mlp;
+    double core, core_backward; /* Attention core, forward and backward. */
+    double traffic;             /* Forward pass of operations limited by memory bandwidth. */
+    double host_forward, host_backward; /* Launch of kernels on the host. */
     double tensor;                      /* All-reduces of tensor parallelism in one pass. */
     double expert;                      /* Exchange of tokens with experts in one pass. */
     double context_forward, context_backward;
@@ -194,7 +195,7 @@ struct hm_large_layer {
 /* Times that depend only on the fields tensor, context, expert, micro_batch and sequence_parallel
  * of a layout. */
 struct hm_large_times {
-    struct hm_large_layer layers[2]; /* Dense layers, and layers with experts. */
+    struct hm_large_layer layers[2]; /* [0]: dense layers; [1]: layers with experts. */
     double head_forward, head_backward, embed_forward, embed_backward;
 };
 

@@ -100,8 +100,10 @@ static const struct chip *nearest_chip(const struct hm_node *node)
     return best;
 }
 
-/* Sets what was measured on the machine. The constants of this model are about the usual machine,
- * so products count relative to the rate that the catalog expects. */
+/*
+ * Sets what was measured on the machine. The constants of this model describe the usual machine, so
+ * the rate of products is set relative to the rate that follows from the catalog.
+ */
 static void set_measured(const struct hm_node *node, struct hm_large_device *device)
 {
     const struct hm_calibration *m = &node->measured;
@@ -119,7 +121,8 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     case HM_GENERATION_VOLTA:
         return HM_FAMILY_VOLTA;
     case HM_GENERATION_AMPERE:
-    case HM_GENERATION_ADA: /* No rows are of Ada; it runs the same kernels as Ampere. */
+    case HM_GENERATION_ADA: /* No rows were measured on Ada, which runs the same kernels as Ampere.
+                             */
         return HM_FAMILY_AMPERE;
     case HM_GENERATION_HOPPER:
         return HM_FAMILY_HOPPER;
@@ -149,7 +152,7 @@ static void device_set_chip(struct hm_large_device *d, const struct hm_node *nod
     }
     if (!hm__is_given(node->processors))
         return;
-    /* A machine whose processors are known has all rates that it supports. */
+    /* If the processors of a machine are known, all rates that it supports are given. */
     d->processors = node->processors;
     d->flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d->flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
@@ -174,7 +177,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     device.flops_16 = node.flops_16;
     if (hm__is_given(node.memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node.memory_bandwidth_bytes_per_s;
-    if (hm__is_given(node.memory_bytes)) /* The driver keeps 1 % of it. */
+    if (hm__is_given(node.memory_bytes)) /* The driver keeps about 1 % of the memory. */
         device.memory_bytes =
             fmin(node.memory_bytes, fmax(device.memory_bytes, .988 * node.memory_bytes));
     if (hm__is_given(node.link.bandwidth_bytes_per_s))

@@ -595,9 +595,9 @@ const struct hm_large_set hm__large_sets[] = {
 };
 
 const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS] = {
-    {-0.166, 0.086}, /* 95 rows */
-    {-0.440, 0.194}, /* 197 rows */
-    {-0.220, 0.138}, /* 67 rows */
-    {-0.172, 0.139}, /* 184 rows */
-    {-0.510, 0.398}, /* 129 rows */
+    {-0.166, 0.086}, /* From 95 rows. */
+    {-0.440, 0.194}, /* From 197 rows. */
+    {-0.220, 0.138}, /* From 67 rows. */
+    {-0.172, 0.139}, /* From 184 rows. */
+    {-0.510, 0.398}, /* From 129 rows. */
 };

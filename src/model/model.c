@@ -98,7 +98,7 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
-/* Says that the figures of the machine were measured, and how well. */
+/* Adds a note that the figures of the machine were measured, and with which uncertainty. */
 static void note_measured(struct hm_model *m)
 {
     const struct hm_calibration *c = &m->cluster->node.measured;
@@ -293,7 +293,7 @@ static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: that of an edge for each edge of the worker that has most. */
+/* Computes the time for a graph: the time of one edge times the edges of the most loaded worker. */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -484,7 +484,10 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 
     switch (m->overlap) {
     case HM_OVERLAP_NONE:
-    /* If messages are sent layer by layer, eval_layer_overlap replaces this time later. */
+    /*
+     * The time is the sum of computing and communication. If messages are sent layer by layer,
+     * eval_layer_overlap replaces the sum later.
+     */
     case HM_OVERLAP_LAYERS:
     case HM_OVERLAP_BUCKETS:
     case HM_OVERLAP_AUTO:

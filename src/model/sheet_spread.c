@@ -45,7 +45,7 @@ const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
 /* Half of the 90 % interval of a normal distribution, in standard deviations. */
 static const double NORMAL_90 = 1.645;
 
-/* The same of Student's distribution with 2, 3 and 4 degrees of freedom. */
+/* Half of the 90 % interval of Student's distribution with 2, 3 and 4 degrees of freedom. */
 static const double student_90[] = {2.920, 2.353, 2.132};
 
 /* Whether the rate of the job's format is at least twice that of fp32. */
@@ -60,7 +60,9 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
                                   const struct hm_way *way, double n)
 {
     const bool layers = cluster && job->network && job->network->layer_count > 0 && !job->compute;
-    /* Too few CPUs were measured for a kind of their own: they have the errors of rates. */
+    /*
+     * Too few CPUs were measured for a kind of their own; they have the errors of HM_SHEET_RATES.
+     */
     const bool cpu = cluster && cluster->node.cores > 0 && !(cluster->node.processors > 0);
     const bool operations = !cpu && hm__model_by_operations(job, cluster);
 
@@ -80,8 +82,10 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
                                           : HM_SHEET_DEVICE;
 }
 
-/* The interval always contains the prediction: where few rows lie on one side of it, they do not
- * exclude the other side. */
+/*
+ * The interval always contains the prediction, because a few rows that all lie on one side of it do
+ * not exclude the other side.
+ */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *e)
 {
     const double half = NORMAL_90 * e->spread;

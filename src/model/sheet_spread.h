@@ -12,47 +12,51 @@ enum hm_sheet_kind {
     HM_SHEET_DEVICE,   /* A network on one accelerator. */
     HM_SHEET_NODE,     /* A network on several accelerators of one node. */
     HM_SHEET_NODES,    /* A network on accelerators of several nodes. */
-    HM_SHEET_COMPILED, /* The three above with compiled software. */
+    HM_SHEET_COMPILED, /* A network on any number of accelerators, with compiled software. */
     HM_SHEET_SERVER,   /* Parameter servers or a driver, workers with accelerators. */
     HM_SHEET_DRIVER,   /* Parameter servers or a driver, workers without accelerators. */
     HM_SHEET_RATES,    /* A network on hardware that is described by its rates only, as processors
                           are. */
-    HM_SHEET_MATRIX,   /* The same with matrix units, whose rate is at least twice that of fp32. */
+    HM_SHEET_MATRIX,   /* As HM_SHEET_RATES, with matrix units, whose rate is at least twice that of
+                          fp32. */
     HM_SHEET_FORMULA,  /* A job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
 };
 
 /* The distribution of ln(measured / predicted) of one kind. */
 struct hm_sheet_error {
-    const char *title; /* What was measured. */
+    const char *title; /* Description of the kind for answers and reports. */
     double mean;
     double spread; /* Standard deviation for a source that was not measured, around the mean. */
 };
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];
 
-/* Factors on a predicted time. */
+/* Interval of a time, given as factors on the predicted time. */
 struct hm_interval {
     double low, high;
 };
 
-/* The kind of a job on n workers of a cluster, which may be NULL, with the platform `way`. */
+/*
+ * Returns the kind of a job on n workers of a cluster, which may be NULL, with the platform `way`.
+ */
 enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
                                   const struct hm_way *way, double n);
-/* The interval that contains 90 % of the measured times of such a distribution. */
+/* Returns the interval that contains 90 % of the measured times of such a distribution. */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
- * Spread of ln(measured / predicted) after a job was measured: for each doubling of n beyond the
- * measured one, and where n needs several nodes and the measured n was inside one. Chosen on the
- * curves of data/steps.csv.
+ * Spread of ln(measured / predicted) for other n after a job was measured on one n: HM_SHEET_DRIFT
+ * for each doubling of n beyond the measured one, HM_SHEET_CROSSING if n needs several nodes and
+ * the measured n was inside one node. Both were chosen on the curves of data/steps.csv.
  */
 #define HM_SHEET_DRIFT 0.02
 #define HM_SHEET_CROSSING 0.15
 
 /*
- * Returns that spread on n workers for a job that was measured on `measured` workers, or 0 if its
- * steps are not modelled by operations: there are no curves of such jobs.
+ * Returns the spread of ln(measured / predicted) on n workers for a job that was measured on
+ * `measured` workers, or 0 if its steps are not modelled by operations: there are no curves of such
+ * jobs.
  */
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);

@@ -19,7 +19,8 @@
 enum { NODES_MAX = 128, LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
-static const double FIRST_BUCKET = 1 << 20; /* Bytes; PyTorch makes it small. */
+/* Bytes of the first bucket, which PyTorch makes smaller. */
+static const double FIRST_BUCKET = 1 << 20;
 
 /* A kind of layer: equal layers share one kind, whose times are computed once for each batch. */
 struct step_kind {

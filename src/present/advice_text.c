@@ -49,7 +49,7 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
                       hm__show_chance(c->reaches, chance));
 }
 
-/* Adds with which probability the first candidate reaches the loss within the limits. */
+/* Adds the probability with which the first candidate reaches the loss within the limits. */
 static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
 {
     if (a->candidate_count == 0 || !(a->certainty > 0))

@@ -104,8 +104,8 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 }
 
 /*
- * Adds how sure it is that the recommended n is nearly as good as the best, given how well the runs
- * determine the curve.
+ * Adds the probability that the recommended n is nearly as good as the best, given how well the
+ * runs determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
@@ -123,7 +123,7 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
         hm__render_taken_line(out, style, "how sure", &line);
 }
 
-/* Adds with which probability the recommended point, or the nearest miss, meets the limits. */
+/* Adds the probability with which the recommended point, or the nearest miss, meets the limits. */
 static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,
                                   const struct hm_style *style)
 {

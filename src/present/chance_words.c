@@ -34,7 +34,10 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *l)
                   100 * l->certainty);
 }
 
-/* Adds the interval of the exact best, or that it is the largest number that was considered. */
+/*
+ * Adds the interval of the exact best number of workers, or says that the best is the largest
+ * number that was considered.
+ */
 static void say_exact_best(struct hm_text *out, const struct hm_near_best *s)
 {
     bool ends = s->high >= s->most;

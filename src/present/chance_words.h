@@ -4,12 +4,12 @@
 
 #include "format.h"
 
-/* A deadline and a budget, and with which probability they are and must be met. */
+/* A deadline and a budget, and the probabilities with which they are met and must be met. */
 struct hm_limits_met {
     double deadline_s; /* NaN or 0: no deadline. */
     double budget;     /* NaN: no budget. */
-    double meets;      /* Probability of meeting them; NaN: unknown. */
-    double certainty;  /* Probability that was asked for. */
+    double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
+    double certainty;  /* Probability with which the question wants to meet them. */
 };
 
 /*
@@ -25,8 +25,8 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits)
 
 /* How sure a recommended number of workers is, and where the exact best lies. */
 struct hm_near_best {
-    double near;      /* Probability that it is within the slack of the best; NaN: unknown. */
-    double slack;     /* Share by which it may be worse than the best. */
+    double near;  /* Probability that the number is within the slack of the best; NaN: unknown. */
+    double slack; /* Share by which the number may be worse than the best. */
     double low, high; /* Interval of the best number of workers; NaN: unknown. */
     double level;     /* Probability of the interval. */
     double most;      /* Largest number of workers that was considered; NaN: no limit matters. */

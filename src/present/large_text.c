@@ -12,7 +12,10 @@
 
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
-/* A recommendation that needs more than this many times the machine-hours of the knee warns. */
+/*
+ * If a recommendation needs more than this many times the machine-hours of the knee, a warning is
+ * added.
+ */
 static const double COSTLY = 2;
 
 /* Adds the machines of a point, such as "32 x p5.48xlarge (256 GPUs)". */
@@ -156,7 +159,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "whole job", &line);
 }
 
-/* Adds with which probability the limits are met, and the interval of the time. */
+/* Adds the probability with which the limits are met, and the interval of the time. */
 static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {

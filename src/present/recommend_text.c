@@ -140,7 +140,7 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
     hm__say_near_best(out, &sure);
 }
 
-/* Adds with which probability the first candidate meets the limits. */
+/* Adds the probability with which the first candidate meets the limits. */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {
     struct hm_text phrase = {0};

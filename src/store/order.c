@@ -101,7 +101,10 @@ static bool read_hex_text(const char *hex, size_t length, char *text)
     return hm__store_check_text("after", text, length, NULL) == 0;
 }
 
-/* Returns `after` without its beginning "SORT."; NULL if it was made for another order. */
+/*
+ * Returns the cursor `after` without its prefix, which is the name of the sort column and a dot;
+ * NULL if the cursor was made for another order.
+ */
 static const char *skip_sort(const struct hm_order *order, const char *after)
 {
     size_t length = strlen(order->column->name);

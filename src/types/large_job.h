@@ -52,10 +52,13 @@ struct hm_large_choice {
     double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
     bool fits;
-    int machine;     /* Index of the machine in the answer. */
-    double meets;    /* Probability of meeting deadline and budget; NaN: neither is given. */
-    double excess;   /* Factor by which the limits are exceeded by the time that is kept
-                        with the asked probability; at most 1 if they are met, 0 without limits. */
+    int machine;  /* Index of the machine in the answer. */
+    double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
+    /*
+     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the asked
+     * probability; at most 1 if the limits are met, 0 without limits.
+     */
+    double excess;
     double per_node; /* Workers of one node. */
     bool gpus;       /* The workers of a node are called GPUs. */
 };
@@ -91,7 +94,7 @@ struct hm_large_answer {
      */
     size_t cheapest, balanced, fastest;
     bool feasible;             /* The recommended point fits and meets deadline and budget. */
-    const char *missed;        /* The limit that nothing meets; NULL: none. */
+    const char *missed;        /* Name of the limit that no point meets; NULL: none. */
     enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
     double certainty;          /* Probability with which limits must be met; NaN: there are none. */
     double deadline_s, budget; /* Limits of the question; NaN: not given. */

@@ -1,6 +1,7 @@
 /*
- * Times of single operations and messages, measured on one machine: what `howmany calibrate`
- * measures, records and replays, and what src/hardware/calibration_fit.c makes a machine of.
+ * Times of single operations and messages, measured on one machine. `howmany calibrate` measures,
+ * records and replays them, and src/hardware/calibration_fit.c computes the figures of the machine
+ * from them.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H

@@ -186,7 +186,7 @@ expect "--window without --ahead is refused" 2 "--window: this needs ahead" howm
 # The traces of the case study have the figures of the documents.
 if [ "$HM_ZLIB" = 1 ]; then
   traces=examples/mnist-traces.csv.gz
-  # The loss is reached in 23.5 ms, 20.6 to 28.4 ms: within 24 ms with about 70 %.
+  # The loss is reached in 23.5 ms (interval 20.6 to 28.4 ms), and within 24 ms with a probability of about 70 %.
   expect "a time limit is met with 90 %" 1 "Nothing reaches 1e-4 within 24.0 ms with a probability of 90 %." howmany advise $traces --loss 1e-4 --within 24ms
   json "a lower certainty is enough" '.status == "ok" and .certainty == 0.5 and .best.reaches > 0.5 and .best.reaches < 0.9 and
     .sure_near <= 0.99 and .sure_algorithm <= 0.99' howmany advise $traces --loss 1e-4 --within 24ms --certainty 50% --json

@@ -2,10 +2,10 @@
 # howmany calibrate: the CPU, a pretended GPU, a recorded one, MPI ranks, outputs of other tools, and failures.
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
-unset LD_LIBRARY_PATH # meson adds the folder of the pretended GPU
+unset LD_LIBRARY_PATH # meson adds the folder of the pretended GPU to it
 h200=$HM_SOURCE/examples/h200-timings.json
 fake="$HM_BUILD/tests/fake_cuda"
-close_to() { jq -e "($1) as \$x | (\$x > $2 * (1 - $3)) and (\$x < $2 * (1 + $3))" "$4"; } # FILTER VALUE SHARE FILE
+close_to() { jq -e "($1) as \$x | (\$x > $2 * (1 - $3)) and (\$x < $2 * (1 + $3))" "$4"; } # FILTER VALUE SHARE FILE: the filter's number is within the share of VALUE
 
 # The CPU. Two runs of --quick on a busy machine may differ, so only what must hold is checked.
 expect "the CPU is measured" 0 "products in fp32" howmany calibrate --cpu --quick -o cpu.yaml --record cpu.json

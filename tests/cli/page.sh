@@ -115,7 +115,7 @@ if [ ! -x "$CHROMIUM" ]; then
   skip "the page in a browser" "no $CHROMIUM"
   finish
 fi
-if [ "${HM_SANITIZE:-none}" != none ]; then # it would only be slower: tests/cli/serve*.sh send the same requests
+if [ "${HM_SANITIZE:-none}" != none ]; then # sanitizers make the browser test slow, and tests/cli/serve*.sh send the same requests
   skip "the page in a browser" "built with sanitizers"
   finish
 fi

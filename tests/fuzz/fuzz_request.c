@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (hm_catalog_new(&catalog, &err) ||
             !(api = api_new(&(struct api_settings){.catalog = catalog,
                                                    .store = store,
-                                                   .hosts = "a", /* The corpus has this Host. */
+                                                   .hosts = "a", /* The Host in the corpus. */
                                                    .cache_bytes = 1 << 16},
                             &err)))
             abort();

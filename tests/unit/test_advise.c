@@ -424,7 +424,7 @@ static void no_run_helps_where_all_is_certain(void **state)
     q.loss = 0.01;
     struct hm_advice *advice = advise(w.convergence, &q);
     assert_null(advice->next.algorithm);
-    assert_near(advice->right, 0.99, 0); /* More is never stated. */
+    assert_near(advice->right, 0.99, 0); /* 0.99 is the largest value that is stated. */
     assert_near(advice->near, 0.99, 0);
     hm_advice_free(advice);
     free_world(&w);

@@ -86,7 +86,7 @@ static void known_times_are_found(void **state)
         gemm(HM_MATH_BF16, 1000),
         gemm(HM_MATH_FP8, 1000),
         gemm(HM_MATH_BF16, 10000),
-        gemm(HM_MATH_BF16, 40000), /* 1.28 s at the rate of the others: left out. */
+        gemm(HM_MATH_BF16, 40000), /* It would take 1.28 s, so it is left out. */
         {.what = HM_TIMED_STREAM, .shape = {3e6}, .workers = 1, .nodes = 1, .seconds = NAN},
         {.what = HM_TIMED_STREAM, .shape = {9e11}, .workers = 1, .nodes = 1, .seconds = NAN},
     };
@@ -186,7 +186,7 @@ static void a_recorded_device_has_the_times_of_its_file(void **state)
     assert_near(rows[0].seconds, 0.25, 1e-12);
     calibrate_device_close(&d);
     assert_null(d.ops);
-    calibrate_device_close(&d); /* A device that is not open. */
+    calibrate_device_close(&d); /* The device is already closed. */
     assert_true(calibrate_recorded_open(&d, path, &err) < 0);
 }
 

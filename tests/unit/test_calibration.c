@@ -143,7 +143,7 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
         product(HM_MATH_FP32, 200, 4, 400e9),
         product(HM_MATH_FP32, 300, 4, 300e9),
         product(HM_MATH_FP64, 300, 4, 150e9),
-        product(HM_MATH_FP32, 300, 1, 90e9), /* One thread does not count. */
+        product(HM_MATH_FP32, 300, 1, 90e9), /* Only products on all cores count. */
         {.what = HM_TIMED_STREAM, .shape = {3e9}, .workers = 4, .nodes = 1, .seconds = 0.1},
         {.what = HM_TIMED_KERNEL, .workers = 4, .nodes = 1, .seconds = 2e-7},
     };
@@ -159,7 +159,7 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_int_equal(hm__calibrate(&t, NULL, &m, NULL), 0);
     assert_near(m.node.flops_32, 400e9, 1e-12);
     assert_near(m.node.flops_64, 150e9, 1e-12);
-    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12); /* Of 1/4, 3/4, 1 and 1. */
+    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12); /* Median of 1/4, 3/4, 1 and 1. */
     assert_near(m.node.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
     assert_near(m.node.kernel_overhead_s, 2e-7, 1e-12);
     assert_false(m.node.processors > 0);
@@ -231,7 +231,7 @@ static void too_little_is_an_error(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE); /* No seconds. */
+    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE); /* No time is given. */
     assert_non_null(strstr(err.message, "operation 1, send, has no time"));
     one.seconds = 1e-6;
     err = (struct hm_err){0};

@@ -32,7 +32,7 @@ static void the_distribution_has_its_quantiles(void **state)
     assert_near(hm__span_bound(&s, 0.9), 10 * exp(0.5 * Z90), 1e-11);
     assert_near(hm__span_bound(&s, 0.2), 10 * exp(-0.2 * Z80), 1e-11);
     assert_near(hm__span_bound(&s, 0.5), 10, 0);
-    assert_near(hm__span_chance(&s, 1e9), HM_CHANCE_MOST, 0); /* Nothing is certain. */
+    assert_near(hm__span_chance(&s, 1e9), HM_CHANCE_MOST, 0); /* No probability is 1. */
     assert_near(hm__span_chance(&s, 0), 0, 0);
     assert_true(isnan(hm__span_chance(&none, 10)));
     assert_near(hm__span_bound(&none, 0.9), 10, 0);
@@ -64,7 +64,7 @@ static void check_deadline(const struct hm_answer *a, double deadline_s, double 
             (best == HM_NONE || p->n * p->total_s < a->points[best].n * a->points[best].total_s))
             best = i;
     }
-    assert_true(risky > 0); /* At the median the answer would be another one. */
+    assert_true(risky > 0); /* Some points meet the deadline only in the median. */
     assert_int_equal(a->best, best);
     assert_int_equal(a->recommended, best);
     assert_true(a->points[best].meets >= certainty && a->certainty == certainty);
@@ -355,7 +355,8 @@ static void recommendations_meet_deadlines(void **state)
     hm_recommendation_free(r);
     q.certainty = 0.5;
     assert_int_equal(hm_recommend(runs, &q, &r, NULL), 0);
-    assert_near(r->candidates[0].n, 4, 0); /* Cheaper, and met as often as not. */
+    /* n = 4 is cheaper and meets the limit with at least 50 %. */
+    assert_near(r->candidates[0].n, 4, 0);
     hm_recommendation_free(r);
     q.certainty = 1;
     struct hm_err err = {0};

@@ -175,7 +175,7 @@ static void equal_traces_count_once(void **state)
     struct hm_convergence *c = made_fit_with(&made, &settings);
     const struct hm_g_parameter *p = &c->algorithms[0].parameters[1];
     assert_string_equal(p->text, "i");
-    assert_near(p->value, slope, 0.02); /* The Lasso shrinks it a little. */
+    assert_near(p->value, slope, 0.02); /* The Lasso shrinks the coefficient a little. */
     assert_near((p->high - p->low) / 2, t * s / sqrt(5 * (xx - x * x)), 0.01);
     hm_convergence_free(c);
     made_release(&made);

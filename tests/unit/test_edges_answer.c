@@ -41,7 +41,7 @@ static int release(void **state)
     return 0;
 }
 
-/* Checks that the question gives this code. */
+/* Checks that the question gives this error code. */
 static void asks(struct hm_advise_question q, int code)
 {
     struct hm_advice *advice = NULL;

@@ -81,7 +81,7 @@ static void places_have_units(void **state)
 
     (void)state;
     set(request, "at", "step=2ms");
-    set(request, "n", "1,2"); /* n = 4 has no run there and would need a fit. */
+    set(request, "n", "1,2"); /* n = 4 has no run with step=2ms and would need a fit. */
     gives(request, NULL, {"best.n", 2, NULL}, {"best.time_s", 6, NULL},
           {"provenance", .text = "rows"});
     request = with_document("recommend", "runs", table);

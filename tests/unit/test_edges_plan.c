@@ -310,7 +310,8 @@ static void ways_follow_the_fields(void **state)
 
     (void)state;
     assert_int_equal(ways_of(f).count, 0);
-    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one, only with bsp. */
+    /* Platforms named one by one are compared with bsp only. */
+    f.platform = (struct hm_choices){{0, 1, 2}, 3, false};
     struct hm_plan_ways w = ways_of(f);
     assert_int_equal(w.count, 3);
     assert_true(w.ways[0].platform == HM_PLATFORM_ALLREDUCE &&
@@ -327,7 +328,7 @@ static void ways_follow_the_fields(void **state)
     assert_true(w.ways[3].consistency == HM_CONSISTENCY_SSP && w.ways[3].staleness == 3);
     assert_true(w.ways[3].stale_cost == 1.5 && w.ways[4].stale_cost == 1.5);
     assert_true(w.ways[4].consistency == HM_CONSISTENCY_ASYNC && w.ways[4].staleness == 0);
-    f.backups = 2; /* Compared with and without backups. */
+    f.backups = 2; /* bsp is compared with and without backups. */
     w = ways_of(f);
     assert_int_equal(w.count, 6);
     assert_true(w.ways[2].backups == 0 && w.ways[3].backups == 2);

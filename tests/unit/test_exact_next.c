@@ -84,7 +84,7 @@ static void rows_without_a_fit_propose_the_nearest_n(void **state)
     world_set_time(&x, 0, 10, 1);
     check_next(&x, 0, NULL); /* There is no best candidate. */
     x.out.best = 0;
-    check_next(&x, 5, not_run); /* ln(5/4) < ln(4/3). */
+    check_next(&x, 5, not_run); /* 5 is nearer to 4 than 3 is: ln(5/4) < ln(4/3). */
     x.c[4].r.failed = true;
     check_next(&x, 3, not_run);
     x.c[3].r.rows = 1;
@@ -109,24 +109,24 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     world_set_time(&x, 2, 12.5, 0);
     world_set_draws(&x, 1, 1, 9, 10); /* 10 s is not better than 10 s. */
     world_set_draws(&x, 2, 1, 9, 11);
-    check_next(&x, 0, NULL); /* 1 draw of 20 is the least probability, which is not enough. */
+    check_next(&x, 0, NULL); /* 1 draw of 20 is not enough; the probability must be larger. */
     world_set_draws(&x, 1, 2, 9, 11);
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
-    world_set_draws(&x, 2, 2, 9, 11); /* Equally likely: the first remains. */
+    world_set_draws(&x, 2, 2, 9, 11); /* Both are equally likely; the first remains. */
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
     world_set_draws(&x, 2, 3, 9, 11);
     check_next(&x, 4, "a fit of the runs gives it 12.5 s there (11.5 to 13.5)");
     x.c[2].r.failed = true;
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
     x.c[1].r.rows = 1;
-    check_next(&x, 8, not_run); /* No fit is left, so that 8 may be better. */
+    check_next(&x, 8, not_run); /* No other time is from a fit, so 8 may be better. */
     x.c[1].r.rows = 0;
-    x.c[1].draws = NULL; /* Without draws, nothing is likely. */
+    x.c[1].draws = NULL; /* Without draws, no candidate is likely to be better. */
     check_next(&x, 0, NULL);
     hm__arena_free(x.w.arena);
 }
 
-/* Where the cost decides, a faster candidate need not be better. */
+/* If the cost decides, a faster candidate need not be better. */
 static void rows_compare_values_and_not_times(void **state)
 {
     struct world x;
@@ -137,7 +137,7 @@ static void rows_compare_values_and_not_times(void **state)
     x.out.goal = HM_GOAL_COST;
     world_set_time(&x, 0, 10, 1);
     world_set_time(&x, 1, 6, 0);
-    world_set_draws(&x, 1, 5, 4, 6); /* 8 or 12 worker-seconds, against 10. */
+    world_set_draws(&x, 1, 5, 4, 6); /* The cost is 8 or 12 worker-seconds, compared with 10. */
     check_next(&x, 2, "a fit of the runs gives it 6 s there (5 to 7)");
     world_set_draws(&x, 1, 5, 5, 6);
     check_next(&x, 0, NULL);
@@ -206,7 +206,7 @@ static void fits_propose_the_largest_gain(void **state)
     check_next(&x, 2, second);
     world_set_draws(&x, 2, 10, 7, 33); /* (10 - 8.5) / 10 = 0.15 */
     check_next(&x, 4, second);
-    world_set_draws(&x, 2, 10, 9, 21); /* 0.05, as much as the second, which remains. */
+    world_set_draws(&x, 2, 10, 9, 21); /* 0.05, as for the second candidate, which remains. */
     check_next(&x, 2, second);
     x.c[1].draws = NULL;
     check_next(&x, 4, second);
@@ -236,7 +236,7 @@ static void sure_fits_propose_only_what_is_worth_it(void **state)
         check_next(&x, rows[i].proposed ? 2 : 0,
                    "it would show whether it is better than 1 worker");
     }
-    /* The second has no time: one candidate alone needs no run. */
+    /* The second candidate has no time; a single candidate needs no run. */
     world_set_draws(&x, 0, 10, 8, 16);
     x.c[1].known = false;
     check_next(&x, 0, NULL);
@@ -260,7 +260,7 @@ static void nothing_proposes_the_fastest_or_twice_n(void **state)
     for (size_t i = 0; i < MANY; i++)
         x.picked[i] = i;
     x.w.picked_count = MANY;
-    check_next(&x, 4, "it was the fastest so far"); /* The first of two equal times. */
+    check_next(&x, 4, "it was the fastest so far"); /* The first of two equal times is taken. */
     x.c[2].r.failed = true;
     check_next(&x, 8, "it was the fastest so far");
     x.c[3].r.failed = true;
@@ -362,7 +362,7 @@ static void candidates_are_ordered_by_value(void **state)
     assert_near(x.c[0].r.value, 3, 0);
     assert_true(isnan(x.out.candidates[0].cost));
     assert_int_equal(x.out.note_count, 0);
-    x.out.goal = HM_GOAL_COST; /* 10, 12, 16 and 24 worker-seconds. */
+    x.out.goal = HM_GOAL_COST; /* The costs are 10, 12, 16 and 24 worker-seconds. */
     judge(&x);
     check_order(&x, cheap, 5);
     assert_near(x.c[3].r.value, 24, 0);
@@ -402,7 +402,7 @@ static void balance_weighs_time_and_cost(void **state)
         assert_near(r->cost, 0.5 * r->n * time_s, 1e-15);
         assert_near(r->value, time_s / 3 + r->cost / 5, 1e-15);
     }
-    assert_near(x.out.candidates[0].n, 4, 0); /* 2.93, 3.2, 3.4 and 4.33. */
+    assert_near(x.out.candidates[0].n, 4, 0); /* The values are 2.93, 3.2, 3.4 and 4.33. */
     x.q.alpha = 2;
     judge(&x);
     assert_near(x.out.candidates[0].n, 8, 0);
@@ -450,7 +450,7 @@ static void costs_are_kept_or_computed(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* Those beyond the limits come after those within, by their excess. */
+/* Candidates beyond the limits come after those within, in the order of their excess. */
 static void limits_come_before_values(void **state)
 {
     static const double by_deadline[] = {2, 4, 8, 1, 32}, none[] = {1, 2, 4, 8, 32};
@@ -510,7 +510,7 @@ static void certainty_is_a_share_of_draws(void **state)
     assert_near(x.out.sure, 0, 0);
     world_set_draws(&x, 0, 0, 0, 8);
     judge(&x);
-    assert_near(x.out.sure, 0.99, 0); /* Never more than this. */
+    assert_near(x.out.sure, 0.99, 0); /* 0.99 is the largest value. */
     x.out.row_count = 3;              /* From 3 runs at most 4/5 is stated. */
     judge(&x);
     assert_near(x.out.sure, 0.8, 1e-15);
@@ -555,7 +555,7 @@ static void certainty_may_be_unknown(void **state)
     world_set_draws(&x, 0, 5, 13, 10);
     world_set_draws(&x, 1, 0, 0, 12);
     judge(&x);
-    assert_true(isnan(x.out.sure)); /* The third may be better. */
+    assert_true(isnan(x.out.sure)); /* The third candidate may be better. */
     x.c[2].floor_s = 10;
     judge(&x);
     assert_true(isnan(x.out.sure));

@@ -82,7 +82,10 @@ static void errors_are_those_of_fits_without_a_configuration(void **state)
     hm_fit_free(fit);
 }
 
-/* A run of another size than the default is elsewhere: a plot at the default does not show it. */
+/*
+ * A run of another size than the default is marked as elsewhere, because a plot at the default size
+ * does not show it.
+ */
 static void residuals_may_be_elsewhere(void **state)
 {
     static const char *const terms[] = {"1", "size/n"};

@@ -23,7 +23,7 @@ struct algorithm {
 
 struct scenario {
     double slower;   /* Factor of the seconds of all iterations. */
-    double floor;    /* Factor c of the floor of the loss. */
+    double floor;    /* Parameter c: the floor of the loss on one worker. */
     double switch_s; /* Seconds of a change of the number of workers. */
     double uneven;   /* The iterations on 64 workers are up to this factor slower in a draw. */
     double shift;    /* Largest shift of a path in a draw. */
@@ -69,7 +69,7 @@ static void algorithm_init(struct algorithm *a, const char *name, const struct s
                 a->y[r][d * GRID + p] = path_at(a, ms[r], runner->grid.iterations[p]) +
                                         s->shift * sin((double)(d * (r + 2)));
         }
-        for (size_t p = 0; p < GRID; p++) /* In draw 7, only the fewest workers get anywhere. */
+        for (size_t p = 0; p < GRID; p++) /* In draw 7, only the fewest workers make progress. */
             a->y[r][7 * GRID + p] = r == 0 ? a->y[r][7 * GRID + p] : 5;
     }
 }
@@ -106,7 +106,10 @@ static void slow_cross(struct slow_plan *s, size_t r, const double *y)
     }
 }
 
-/* The first level at least one iteration later; before a level that is never reached, the last. */
+/*
+ * Returns the first level that is at least one iteration later, or the last level before one that
+ * is never reached.
+ */
 static size_t slow_next(const struct slow_plan *s, size_t r, size_t k)
 {
     size_t next = k + 1;
@@ -399,7 +402,7 @@ static void the_best_algorithm_wins(void **state)
         }
 }
 
-/* Without a run that reaches the loss there is no schedule. */
+/* If no runner reaches the loss, there is no schedule. */
 static void no_runner_reaches_the_loss(void **state)
 {
     struct scenario s = {1, 0.5, 0, 1, 0};

@@ -107,7 +107,8 @@ static void the_first_line(void **state)
     char *text = text_of(resnet, NAN);
     char first[400];
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
-    assert_string_equal(first, "Use 2 x A100: 4.84 h, $19.34."); /* 64 workers: 4.62 h, $590. */
+    /* 64 workers need 4.62 h and $590. */
+    assert_string_equal(first, "Use 2 x A100: 4.84 h, $19.34.");
     assert_says(text, "optimum      64 workers take 4.58 % less time, for 30.5x the machine-hours");
     assert_says(text, "cheapest     1 x A100: 5.07 h, $10.14");
     assert_says(text, "node-hours for $");

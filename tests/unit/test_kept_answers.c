@@ -13,11 +13,11 @@
  */
 #include "request_testing.h"
 
-/* SHOWN: a longer list is shortened. */
+/* Lists with more than SHOWN items are shortened. */
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
-static size_t memory_every; /* 0: answers are compared. */
+static size_t memory_every; /* Second argument K; 0: answers are compared. */
 
 struct document {
     char name[80];
@@ -113,7 +113,8 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
             const struct hm_value *item = &value->items[i];
             bool absent = item->kind == HM_VALUE_NULL;
             if (absent || strcmp(value->keys[i], "howmany") == 0)
-                continue; /* What is unknown, and the version, which changes with every release. */
+                continue; /* Unknown values are left out, and the version, which changes with every
+                             release. */
             lines_add(l, "%s%s: ", depth && shown++ ? ", " : "", value->keys[i]);
             lines_add_value(l, item, depth + 1);
             lines_add(l, depth ? "" : "\n");

@@ -277,7 +277,7 @@ static void read_data(const char *data, size_t size, struct outcome *o)
     int file, other = -1;
 
     if (kind == 4)
-        return; /* A recipe, which is no file. */
+        return; /* The data are a recipe, not a file. */
     spec.format = formats[kind];
     file = kind == 3 ? make_file(two_images, sizeof(two_images), spec.path)
                      : make_file(data + 1, size - 1, spec.path);

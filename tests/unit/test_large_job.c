@@ -211,9 +211,11 @@ static bool same_group(const struct hm_large_row *a, const struct hm_large_row *
            hm__layout_workers(&a->layout) == hm__layout_workers(&b->layout);
 }
 
-/* In groups of at least five measured layouts, the layout with the least predicted time is on
- * average at most 5 % slower than the fastest measured one; the best of the three least predicted,
- * 2 %. */
+/*
+ * In groups of at least five measured layouts, the layout with the least predicted time is on
+ * average at most 5 % slower than the fastest measured one; the best of the three layouts with the
+ * least predicted times, at most 2 %.
+ */
 static void choices_lose_little(void **state)
 {
     struct hm_large_rows *rows;

@@ -140,7 +140,7 @@ static bool model_notes(const char *text, const char *says)
     return found;
 }
 
-/* Without a precision, a job takes the time of the one that is named here. */
+/* A job without a precision takes as long as one with the precision of the table. */
 static void networks_train_in_mixed_precision_where_machines_have_it(void **state)
 {
     static const struct {

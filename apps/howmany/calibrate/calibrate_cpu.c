@@ -1,8 +1,9 @@
 /*
- * The CPU of this machine. Matrix products by OpenBLAS, which is loaded at run time, or by built-in
- * loops; memory by c = a + b over arrays that do not fit into the caches. The rows of an operation
- * are divided among threads that wait for each other at its start and its end. OpenBLAS runs on one
- * thread in each of them: its serial and its threaded variants then give the same times.
+ * Measures the CPU of this machine: matrix products by OpenBLAS, which is loaded at run time, or by
+ * built-in loops, and the memory bandwidth by c = a + b over arrays that do not fit into the
+ * caches. The rows of an operation are divided among threads that wait for each other at its start
+ * and its end. OpenBLAS runs on one thread in each of them, so that its serial and its threaded
+ * variants give the same times.
  */
 #include <math.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@ typedef void dgemm_fn(const char *, const char *, const int *, const int *, cons
                       const double *, double *, const int *, size_t, size_t);
 
 struct cpu_state {
-    sgemm_fn *sgemm; /* NULL: the built-in loops. */
+    sgemm_fn *sgemm; /* NULL: the built-in loops are used. */
     dgemm_fn *dgemm;
     size_t cores;
     char *buffer; /* Operands and result; owned. */
@@ -53,7 +54,7 @@ struct cpu_worker {
 /* ---- operations -------------------------------------------------------------------------------
  */
 
-/* C = A B for row-major matrices, row by row: the innermost loop is over contiguous values. */
+/* Computes C = A B for row-major matrices; the innermost loop is over contiguous values. */
 #define PLAIN_PRODUCT(name, type)                                                                  \
     static void name(size_t m, size_t n, size_t k, const type *a, const type *b, type *c)          \
     {                                                                                              \
@@ -71,7 +72,7 @@ struct cpu_worker {
 PLAIN_PRODUCT(plain_product_fp32, float)
 PLAIN_PRODUCT(plain_product_fp64, double)
 
-/* Rows first .. first + m - 1 of C = A B. BLAS is column-major: C' = B' A'. */
+/* Computes rows first .. first + m - 1 of C = A B. BLAS is column-major, so it gets C' = B' A'. */
 static void cpu_product(const struct cpu_state *cpu, enum hm_math math, size_t first, size_t m,
                         size_t n, size_t k, size_t rows)
 {
@@ -108,7 +109,7 @@ static void cpu_stream(const struct cpu_state *cpu, size_t count, size_t first, 
         c[i] = a[i] + b[i];
 }
 
-/* The part of one thread: an equal share of the rows, or of the values. */
+/* Runs the part of one thread: an equal share of the rows, or of the values of a stream. */
 static void cpu_part(const struct cpu_job *job, size_t index)
 {
     const struct hm_timing *op = job->op;
@@ -130,7 +131,7 @@ static void cpu_part(const struct cpu_job *job, size_t index)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Bytes of the operands and the result; 0 if the CPU does not have the operation. */
+/* Returns the bytes of the operands and the result; 0 if the CPU does not have the operation. */
 static double cpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
@@ -164,7 +165,7 @@ static int cpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
 
     if (bytes == 0 || op->workers > (double)cpu->cores)
         return 0;
-    /* A machine with little memory leaves large operations out. */
+    /* Large operations are left out on a machine with little memory. */
     if (d->facts.memory_bytes > 0 && bytes > d->facts.memory_bytes / 2)
         return 0;
     if ((size_t)bytes > cpu->room) {
@@ -193,7 +194,10 @@ static void *cpu_thread(void *argument)
     return NULL;
 }
 
-/* Makes the threads other than this one. Returns how many exist; all wait at the gate. */
+/*
+ * Makes the other threads, which wait at the gate. Returns the number of threads, including this
+ * one.
+ */
 static size_t make_threads(struct cpu_job *job, struct cpu_worker *workers, pthread_t *ids)
 {
     size_t made = 1;
@@ -267,7 +271,7 @@ static void load_blas(struct cpu_state *cpu, char *name, size_t room)
         return;
     }
     set_threads(1);
-    /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …": the name and the version are enough. */
+    /* Only the name and the version of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …" are kept. */
     const char *text = config();
     size_t length = strcspn(text, " ");
     if (text[length])

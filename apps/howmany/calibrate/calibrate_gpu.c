@@ -1,9 +1,10 @@
 /*
- * A GPU behind CUDA's driver, which is loaded at run time. Kernels are a few lines of PTX that the
- * driver compiles: one that does nothing, one that adds two arrays, and one that fills memory with
- * random numbers, since products of zeros run faster than real ones. Times are between two events
- * on the device, after a warm-up run. Operations are captured in a graph that is replayed, so that
- * the host, which may need longer for a launch than the device for the operation, is not measured.
+ * Measures a GPU through CUDA's driver, which is loaded at run time. Kernels are a few lines of PTX
+ * that the driver compiles: one that does nothing, one that adds two arrays, and one that fills
+ * memory with random numbers, since products of zeros run faster than real ones. Times are measured
+ * between two events on the device, after a warm-up run. Operations are captured in a graph that is
+ * replayed, so that the host, which may need longer for a launch than the device for the operation,
+ * is not measured.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,11 +20,11 @@ enum {
     ATTRIBUTE_PROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
-    GRAPH_OPS = 32,     /* Most operations in one graph. */
+    GRAPH_OPS = 32,     /* Largest number of operations in one graph. */
     LAUNCHES_MAX = 512  /* Launches that the driver queues without waiting for the device. */
 };
 
-/* Most bytes for operands; the largest operation of the list needs a little less. */
+/* Largest number of bytes for operands; the largest operation of the list needs a little less. */
 static const double POOL_BYTES = 4e9;
 static const double GRAPH_TIME_S = 1e-3;
 
@@ -199,7 +200,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
     return 1;
 }
 
-/* Starts the prepared operation at least `times` times; sets how often. */
+/* Starts the prepared operation at least `times` times; *ret_done is how often it was started. */
 static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                        size_t *ret_done)
 {
@@ -214,7 +215,9 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
     return rc;
 }
 
-/* Times the host alone: launches that the driver queues while the device works. */
+/*
+ * Measures the time of the host alone: of launches that the driver queues while the device works.
+ */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)
 {
@@ -264,7 +267,7 @@ static int load_driver(struct cuda_driver *driver, struct hm_err *err)
     void *library;
 
     if (hm__library_open("libcuda.so.1", "the NVIDIA driver", &library, err)) {
-        /* The message of the loader would be about a file, not about a GPU. */
+        /* The loader's message about a missing file is replaced by one about the missing GPU. */
         if (err)
             err->message[0] = err->hint[0] = '\0', err->code = 0;
         hm__fail(err, HM_E_UNSUPPORTED,

@@ -1,7 +1,8 @@
 /*
- * Messages between ranks. The ranks run the program howmany-links: under a launcher that this
- * process starts, or, if this process is itself a rank of an MPI job, in the place of each rank.
- * Times can also come from the output of nccl-tests, OSU or IMB.
+ * Measures messages between ranks. The ranks run the program howmany-links under a launcher that
+ * this process starts. If this process is itself a rank of an MPI job, each rank of the job starts
+ * howmany-links in its own place instead. Times can also come from the output of nccl-tests, OSU or
+ * IMB.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "train_launch.h"
 #include "value.h"
 
-/* Ranks that neither start nor end are ended after this time. */
+/* Ranks that have not ended after this number of seconds are stopped. */
 static const double LINKS_TIMEOUT_S = 300, LAUNCHER_STUCK_S = 5;
 
 int calibrate_rank(void)
@@ -81,7 +82,7 @@ static int set_launcher(struct train_launch *l, const struct calibrate_request *
     return text->failed ? cli_complain("out of memory") : 0;
 }
 
-/* Says why the ranks gave nothing. */
+/* Reports why the ranks gave no results, and returns an exit code. */
 static int report_links(const struct launch_child *child, const char *program)
 {
     if (child->end == LAUNCH_CHILD_INTERRUPTED)

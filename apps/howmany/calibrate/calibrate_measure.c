@@ -1,9 +1,9 @@
 /*
  * Times operations. In each round an operation is prepared, its run time is estimated with one run,
- * and several samples are taken, each with enough runs to last long enough for the clock. The
- * time of a round is the first quartile of its samples, that of the operation the median of its
- * rounds. On a CPU it is the fastest round: a GPU becomes slower as it becomes warm, which is how
- * it trains, while a CPU is slower because other programs run.
+ * and several samples are taken, each with enough runs to last long enough for the clock. The time
+ * of a round is the first quartile of its samples. On a GPU, the time of the operation is the
+ * median of its rounds, because a GPU becomes slower as it becomes warm, also in training. On a
+ * CPU, it is the fastest round, because the other rounds are slower only if other programs run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { SAMPLES_MAX = 64, ROUNDS_MAX = 16 };
 
-/* The number of runs in one sample, so that the sample lasts at least sample_s. */
+/* Returns the number of runs in one sample, so that the sample lasts at least sample_s. */
 static size_t runs_for(const struct calibrate_effort *effort, double seconds)
 {
     double runs = seconds > 0 ? ceil(effort->sample_s / seconds) : 1e6;
@@ -55,7 +55,7 @@ static int measure_round(struct calibrate_device *d, const struct calibrate_effo
         return 0;
     size_t runs = runs_for(effort, estimate);
     size_t count = effort->samples < SAMPLES_MAX ? effort->samples : SAMPLES_MAX;
-    /* An operation that takes long repeats well with few samples. */
+    /* For an operation that takes long, few samples are enough. */
     if (estimate > 10 * effort->sample_s)
         count = count < 3 ? count : 3;
     for (size_t i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ int calibrate_measure(struct calibrate_device *d, const struct calibrate_effort 
             continue;
         hm__timing_set(&rows[k], times[k], rounds);
         if (effort->fastest)
-            rows[k].seconds = times[k][0]; /* The rounds are sorted. */
+            rows[k].seconds = times[k][0]; /* hm__timing_set has sorted the times of the rounds. */
     }
     if (rc == 0)
         *ret_count = keep_timed(rows, count);

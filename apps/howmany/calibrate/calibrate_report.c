@@ -7,7 +7,7 @@
 #include "device.h"
 #include "format.h"
 
-/* One figure with that of the data sheet. */
+/* Adds a measured figure and its percentage of the figure in the data sheet. */
 static void put_figure(struct hm_text *out, const char *name, double measured, double sheet,
                        const char *(*show)(double, char *))
 {
@@ -194,7 +194,10 @@ int calibrate_report(const struct calibrate_session *s)
     put_text(&out, s);
     if (s->request->output)
         return cli_put_text(&out);
-    /* Standard output has the description of the machine. */
+    /*
+     * The report goes to standard error, because standard output has the description of the
+     * machine.
+     */
     int rc = out.failed ? cli_complain("out of memory") : 0;
     if (rc == 0)
         fputs(out.data, stderr);

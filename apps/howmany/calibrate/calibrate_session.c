@@ -61,7 +61,9 @@ static int check_request(const struct calibrate_request *r)
     return rc ? rc : check_writable("record", r->record);
 }
 
-/* Opens what the request names; without a name, a GPU if there is one, else the CPU. */
+/*
+ * Opens the device that the request names; if it names none, a GPU if there is one, else the CPU.
+ */
 static int open_device(struct calibrate_session *s)
 {
     const struct calibrate_request *r = s->request;
@@ -148,14 +150,14 @@ static int measure_device(struct calibrate_session *s)
         return EXIT_INTERRUPTED;
     if (rc)
         return cli_report(&err);
-    /* A recorded device has one round; the spread between rounds is that of the recording. */
+    /* A recorded device has one round, so the spread between rounds is taken from the recording. */
     for (size_t i = 0; replay && i < kept; i++)
         rows[i].spread = s->device.facts.rows[i].spread;
     s->timings.count += kept;
     return 0;
 }
 
-/* Copies what the device says about itself; the rows are those of the session. */
+/* Copies what the device says about itself, except the rows, which are those of the session. */
 static void take_facts(struct calibrate_session *s)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -181,8 +183,10 @@ static void take_facts(struct calibrate_session *s)
 /* ---- the catalog ------------------------------------------------------------------------------
  */
 
-/* Makes a name of the catalog from that of the driver: "NVIDIA A100-SXM4-80GB" is a100-sxm4-80gb,
- * "NVIDIA GeForce RTX 4090" is rtx-4090. */
+/*
+ * Makes a name of the catalog from the name that the driver gives: "NVIDIA A100-SXM4-80GB" is
+ * a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" is rtx-4090.
+ */
 static void catalog_name(const char *name, char *text, size_t room)
 {
     static const char *const prefixes[] = {"NVIDIA ", "Tesla ", "GeForce "};
@@ -196,7 +200,10 @@ static void catalog_name(const char *name, char *text, size_t room)
     text[length] = '\0';
 }
 
-/* Looks the accelerator up. A name that the user gave must exist; that of the driver need not. */
+/*
+ * Looks the accelerator up in the catalog. A name that the user gave must exist there; the name
+ * that the driver gives need not.
+ */
 static int find_sheet(struct calibrate_session *s)
 {
     const char *given = s->request->accelerator, *driver = s->device.facts.name;
@@ -256,7 +263,7 @@ static int measure_all(struct calibrate_session *s)
     const struct calibrate_request *r = s->request;
     int rc = 0;
 
-    /* The other ranks are busy as long as messages are measured, so that the CPU comes later. */
+    /* The other ranks are busy while messages are measured, so the CPU is measured afterwards. */
     if (r->fabric)
         rc = calibrate_links_measure(s);
     if (calibrate_rank() > 0)
@@ -283,7 +290,7 @@ int calibrate_session_run(struct calibrate_session *s)
     rc = measure_all(s);
     launch_interrupt_end();
     if (rc || calibrate_rank() > 0)
-        return rc; /* Other ranks have no results. */
+        return rc; /* Only rank 0 has results. */
     take_facts(s);
     rc = find_sheet(s);
     if (rc == 0 && hm__calibrate(&s->timings, s->sheet ? &s->sheet->node : NULL, &s->machine, &err))

@@ -8,12 +8,13 @@
 
 /* What the command line asks for. All texts are borrowed. */
 struct calibrate_request {
-    bool cpu, gpu, fabric; /* What to measure; none: a GPU if there is one, else the CPU. */
+    /* What to measure; if all are false, a GPU if there is one, else the CPU. */
+    bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files for the machine and for the times; NULL: none. */
     const char *replay;          /* File with recorded times; NULL: measure. */
     const char *from;            /* Output of nccl-tests or OSU; NULL: none. */
-    const char *accelerator;     /* Entry of the catalog; NULL: by the name of the GPU. */
+    const char *accelerator;     /* Entry of the catalog; NULL: found by the name of the GPU. */
     const char *hosts, *launcher;
     double n;         /* Number of ranks; 0: not given. */
     double gpu_index; /* The GPU to measure. */
@@ -25,10 +26,10 @@ struct calibrate_session {
     struct calibrate_device device;
     struct hm_arena *arena;
     struct hm_catalog *catalog;
-    struct hm_cluster *sheet; /* The accelerator of the catalog; NULL: not known. */
-    const char *accelerator;  /* Its name in the catalog; NULL: not known. */
+    struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
+    const char *accelerator;  /* Name of this entry; NULL: not known. */
     struct hm_timings timings;
-    bool nccl; /* The messages are those of GPUs, from nccl-tests. */
+    bool nccl; /* The messages were measured between GPUs by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];
@@ -42,7 +43,7 @@ void calibrate_session_release(struct calibrate_session *session);
 int calibrate_links_measure(struct calibrate_session *session);
 /* Add messages from the output of a benchmark of another tool. Returns an exit code. */
 int calibrate_links_read(struct calibrate_session *session);
-/* Returns the rank of this process if a launcher has started several; -1: it has not. */
+/* Returns the rank of this process if a launcher has started several ranks, else -1. */
 int calibrate_rank(void);
 
 /* Print what was measured, as text or as JSON. Returns an exit code. */

@@ -61,9 +61,9 @@ struct cuda_state {
     struct cuda_driver driver;
     int device;
     void *context, *stream, *from, *to; /* Events before and after the timed operations. */
-    void *empty, *add, *fill;           /* Kernels. */
-    void *graph; /* The prepared operation several times as a graph; NULL: it cannot be captured. */
-    size_t graph_ops;   /* Number of operations in the graph. */
+    void *empty, *add, *fill;           /* Kernels that do nothing, add arrays, and fill memory. */
+    void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
+    size_t graph_ops; /* Number of operations in the graph. */
     cuda_memory memory; /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;

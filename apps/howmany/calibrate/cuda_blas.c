@@ -55,7 +55,8 @@ struct cuda_lt {
                    const void *b, void *layout_b, const void *beta, const void *c, void *layout_c,
                    void *d, void *layout_d, const void *algorithm, void *workspace,
                    size_t workspace_bytes, void *stream);
-    void *desc, *layouts[3]; /* Of the shape below: both operands and the result. */
+    /* Description of a product of `shape`, and of its operands and result. */
+    void *desc, *layouts[3];
     double shape[3];
     struct lt_choice choice;
     cuda_memory workspace;

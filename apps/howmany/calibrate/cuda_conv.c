@@ -1,8 +1,7 @@
 /*
- * Convolutions by cuDNN 8 or later, if it is installed: with the maps of a position together (NHWC)
- * as matrix units want them, and map by map (NCHW) in fp32, which has no matrix units. The library
- * chooses the algorithm that it expects to be the
- * fastest.
+ * Convolutions by cuDNN 8 or later, if it is installed. Values are stored with all maps of a
+ * position together (NHWC), as matrix units need them, or map by map (NCHW) in fp32, which has no
+ * matrix units. The library chooses the algorithm that it expects to be the fastest.
  */
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +46,7 @@ struct cuda_conv {
                     int dilation_w, int mode, int type);
     int (*conv_math)(void *conv, int math);
     int (*conv_destroy)(void *conv);
-    /* The three passes: choosing an algorithm, its workspace, and running it. */
+    /* Functions of the three passes: choose an algorithm, return its workspace size, and run it. */
     int (*choose[3])(void *handle, void *a, void *b, void *conv, void *c, int wanted, int *found,
                      struct conv_choice *choices);
     int (*workspace[3])(void *handle, void *a, void *b, void *conv, void *c, int algorithm,
@@ -58,7 +57,7 @@ struct cuda_conv {
     /* The prepared convolution. */
     int pass, algorithm;
     size_t bytes;
-    cuda_memory data[3], memory; /* Input, filter, result of the pass; workspace. */
+    cuda_memory data[3], memory; /* Input, filter and result of the pass, and workspace. */
 };
 
 static void conv_free(struct cuda_conv *v)

@@ -138,7 +138,9 @@ void step_kinds_release(struct step_kinds *all)
     free(all->sources);
 }
 
-/* Whether a row lies in the interval that the other sources of its kind give; -1: there are none.
+/*
+ * Whether a row lies in the interval that the other sources of its kind give; -1 if there are no
+ * other sources.
  */
 static int row_inside(const struct step_kinds *all, size_t kind, size_t i)
 {
@@ -155,7 +157,10 @@ struct coverage {
     size_t rows, judged, inside;
 };
 
-/* Counts rows of a kind, or of a source over the kinds of steps if `source` is given. */
+/*
+ * Counts the rows of a kind or, if `source` is given, the rows of this source in all kinds of
+ * steps.
+ */
 static struct coverage count_inside(const struct step_kinds *all, size_t kind, const char *source)
 {
     struct coverage c = {0};

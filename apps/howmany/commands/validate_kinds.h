@@ -23,7 +23,7 @@ int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *st
 void step_kinds_release(struct step_kinds *kinds);
 /* Writes the interval of each kind, and how often the intervals hold by source. */
 void step_kinds_put_text(struct hm_text *out, const struct step_kinds *kinds);
-/* Writes the same as the members "intervals" and "held_out". */
+/* Writes the intervals and how often they hold as the members "intervals" and "held_out". */
 void step_kinds_put_json(struct hm_json *json, const struct step_kinds *kinds);
 
 #endif

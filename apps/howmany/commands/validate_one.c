@@ -1,11 +1,11 @@
 /*
- * How far one measured step corrects the rest: for each job of the tables that was measured on
- * several numbers of workers, a fit of the job with the run on the fewest workers alone predicts
- * the others, as `howmany plan --runs` does with a table of one row.
+ * How far one measured step corrects the predictions of the other steps: for each job of the tables
+ * that was measured on several numbers of workers, a fit of the job with the run on the fewest
+ * workers alone predicts the others, as `howmany plan --runs` does with a table of one row.
  *
  * The constants of the model have seen all rows, so measured times are multiplied by the ratio of
- * the present prediction to the one without the row's source: the fit then meets the errors that a
- * new source has.
+ * the present prediction to the one without the row's source. The errors that the fit sees are then
+ * those of a new source.
  */
 #include "validate_one.h"
 
@@ -20,12 +20,13 @@
 /* A predicted row. */
 struct one_row {
     const char *source;
-    double before, after;             /* ln(predicted / measured) without and with the run. */
-    double before_width, after_width; /* Interval: high / low. */
+    double before, after; /* ln(predicted / measured) without and with the run. */
+    /* High end / low end of the interval, without and with the run. */
+    double before_width, after_width;
     bool covered;
 };
 
-/* Computes the measured time as it would be if the constants had not seen its source. */
+/* Computes the measured time as it would be if the constants had been fitted without its source. */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
 {
@@ -72,7 +73,7 @@ static int predict_row(const struct hm_measured_step *first, const struct hm_mea
     return rc;
 }
 
-/* The row of the same job on the fewest workers. */
+/* Returns the row on the fewest workers of the same job as row i. */
 static const struct hm_measured_step *row_with_fewest(const struct hm_measured_steps *steps,
                                                       size_t i)
 {
@@ -110,7 +111,10 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Median over the rows of a source, or of all if it is NULL, of the value at `offset`. */
+/*
+ * Returns the median of the value at `offset` over the rows of a source, or over all rows if
+ * `source` is NULL.
+ */
 static double rows_median(const struct one_rows *all, const char *source, size_t offset,
                           double *values)
 {

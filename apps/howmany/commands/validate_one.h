@@ -7,8 +7,8 @@
 #include "text.h"
 
 /*
- * Writes, by source, the error without a run, the error and the coverage with one: as text, or as
- * the member "one_step" if json is not NULL.
+ * Writes, by source, the error without a run, and the error and the coverage with one run: as text,
+ * or as the member "one_step" if json is not NULL.
  */
 int validate_one(struct hm_text *out, struct hm_json *json, const struct hm_measured_steps *steps,
                  struct hm_err *err);

@@ -18,7 +18,7 @@ static const double SLACK = 0.05;
 
 /* ---- the headline rule ----------------------------------------------------------------------- */
 
-/* Checks the rule for a plan whose goal is time. */
+/* Checks the headline rule for a plan whose goal is time. */
 static void check_answer(const struct hm_answer *a, struct validate_headline *h)
 {
     double least = INFINITY;
@@ -37,7 +37,7 @@ static void check_answer(const struct hm_answer *a, struct validate_headline *h)
     h->holds = a->best != HM_NONE && a->points[a->best].total_s == least && a->recommended == first;
 }
 
-/* The same for a plan of a transformer on one machine. */
+/* Checks the headline rule for a plan of a transformer on one machine. */
 static void check_large(const struct hm_large_answer *a, struct validate_headline *h)
 {
     double least = INFINITY, fewest = INFINITY;
@@ -196,7 +196,7 @@ static struct hm_fit *fit_small(const struct validate_curve *c, const struct hm_
     return fit;
 }
 
-/* Measured time of a unit of work on n workers: the median of its runs. */
+/* Returns the measured time of a unit of work on n workers: the median of the runs on n workers. */
 static double measured_at(const struct validate_curve *c, double n)
 {
     size_t first = 0, count = 0;

@@ -14,8 +14,10 @@ struct http_pool {
     size_t room, first, waiting;
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
-    /* Number of running tasks that have not declared to take long, number of those that have, and
-     * the limits of both. */
+    /*
+     * Number of running tasks that are not declared as long, number of those that are, and the
+     * limits of both numbers.
+     */
     int running, slow, running_max, slow_max;
     bool (*run)(void *task);
 };

@@ -7,8 +7,10 @@
 
 struct http_pool;
 
-/* Number of threads of a pool. At most `quick` tasks run at the same time and, in addition, at most
- * `slow` tasks that have declared to take long, so that long tasks do not block others. */
+/*
+ * Number of threads of a pool. At most `quick` tasks run at the same time and, in addition, at most
+ * `slow` tasks that are declared as long, so that long tasks do not block others.
+ */
 struct http_pool_size {
     int quick, slow;
     size_t queue; /* Number of tasks that may wait for a thread. */

@@ -26,12 +26,13 @@ struct launch_measure_settings {
 struct launch_measurement {
     /* Result: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
     char status[24];
-    double seconds;     /* Median seconds of one iteration; total_s if no iteration was reported. */
-    double total_s;     /* Wall time of the run in seconds. */
-    double iterations;  /* Number of iterations that the command reported. */
-    double loss;        /* Last loss that the command reported. */
-    double startup_s;   /* Start-up that is not in `seconds`; NaN: unknown. */
-    const char *timing; /* What `seconds` are of: one of the names below; NULL: there are none. */
+    double seconds;    /* Median seconds of one iteration; total_s if no iteration was reported. */
+    double total_s;    /* Wall time of the run in seconds. */
+    double iterations; /* Number of iterations that the command reported. */
+    double loss;       /* Last loss that the command reported. */
+    double startup_s;  /* Start-up that is not in `seconds`; NaN: unknown. */
+    /* How `seconds` was found: one of the names above; NULL: `seconds` is unknown. */
+    const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
     char message[160];     /* Last line of the command's standard error, or why it did not start. */
 };

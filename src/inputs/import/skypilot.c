@@ -177,7 +177,7 @@ static void put_value(struct hm_text *out, const struct hm_value *value)
 
     if (value->kind == HM_VALUE_SCALAR && !value->quoted &&
         (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
-        hm__text_add(out, value->text); /* In quotes it would be a text. */
+        hm__text_add(out, value->text); /* Quotes would make the value a text. */
         return;
     }
     if (value->kind != HM_VALUE_MAP && value->kind != HM_VALUE_LIST) {

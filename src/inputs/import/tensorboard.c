@@ -119,7 +119,7 @@ static void add_point(struct board *b, const char *name, double step, double tim
         t->least = value;
 }
 
-/* Reads a tensor of one floating-point element; false if it is another tensor. */
+/* Reads a tensor of one floating-point element; false if the tensor has another type or size. */
 static bool read_tensor(struct hm_wire w, double *ret_value)
 {
     struct hm_wire_field f;

@@ -15,7 +15,7 @@
 
 enum { TIMINGS_MAX = 512 };
 
-/* Largest side of a shape; a message or a kernel does not move more bytes. */
+/* Largest side of a shape, and largest number of bytes of a message or a kernel. */
 static const double SIDE_MAX = 1e15;
 
 #define AT(member) offsetof(struct hm_timings, member)
@@ -112,7 +112,7 @@ enum {
     ROW_FIELDS = sizeof(row_fields) / sizeof(row_fields[0])
 };
 
-/* Reads the shape of an operation and sets what the map leaves out. */
+/* Reads the shape of an operation and sets the defaults of missing keys. */
 static int read_shape(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_timing *row = object;

@@ -17,7 +17,7 @@
 #include "text.h"
 
 enum { ROWS_MAX = 100000, JOB_TEXT = 1024 };
-static const double STALENESS = 3; /* Of SSP, as in the published measurements. */
+static const double STALENESS = 3; /* Staleness of SSP, as in the measurements. */
 
 enum column {
     SOURCE,
@@ -79,7 +79,7 @@ static int row_way(const struct hm_csv *csv, char **cells, struct hm_way *way, s
     return *cells[SERVERS] ? row_number(csv, SERVERS, cells, &way->servers, err) : 0;
 }
 
-/* Makes the job of a row. Scaling is weak, because batch is that of a worker. */
+/* Makes the job of a row. Scaling is weak, because the column batch is that of one worker. */
 static int row_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                    struct hm_job **ret_job, struct hm_err *err)
 {
@@ -147,7 +147,7 @@ static int table_open(const char *text, size_t length, const char *source, int *
     return rc;
 }
 
-/* Appends an empty row and returns it; NULL without memory or with too many rows. */
+/* Appends an empty row and returns it; NULL when out of memory or if there are too many rows. */
 static struct hm_platform_row *rows_add(struct hm_platform_rows *all, size_t *room)
 {
     if (all->count == *room) {

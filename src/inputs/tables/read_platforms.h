@@ -22,7 +22,7 @@ struct hm_platform_rows {
     void *memory; /* Owns the texts. */
 };
 
-/* Reads a table; text NULL is the table that is built in. */
+/* Reads a table; if text is NULL, the built-in table. */
 int hm__platform_rows_read(const struct hm_catalog *catalog, const char *text, size_t length,
                            const char *source, struct hm_platform_rows *ret_rows,
                            struct hm_err *err);

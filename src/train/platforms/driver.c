@@ -33,7 +33,7 @@ struct driver_command {
     double samples; /* In START and DONE: number of rows processed so far. */
     /* In DONE: measurements of the driver for this segment. */
     double seconds, compute_s, bytes, flop;
-    double values[]; /* In GRADIENT and DONE: w. */
+    double values[]; /* In GRADIENT and DONE: the vector w of the unknowns. */
 };
 
 /* Settings that are sent to the driver at the start. */
