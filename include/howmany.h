@@ -350,6 +350,8 @@ struct hm_answer {
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose
                            value is within `slack` of the best; HM_NONE: there is none. */
     double slack;       /* The slack that was used. */
+    double one_node;    /* All runs are inside one node of this many workers, and the recommended
+                           point is beyond it; NaN: no. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
                            there is no recommended point. */
     struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,

@@ -315,8 +315,14 @@ int hm__answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const
     a->why = "most of the step is work that is divided among the workers";
     if (a->limit_share >= 0.5 || !most)
         return 0;
-    a->limit = HM_LIMIT_COMMUNICATION;
     a->limit_share = 1 - a->limit_share;
+    if (strcmp(most->text, "1") == 0) {
+        a->limit = HM_LIMIT_SERIAL;
+        a->why = hm__arena_printf(a->memory, "%.4g s of a step do not shrink with more workers",
+                                  most->value);
+        return a->why ? 0 : hm__fail_nomem(err);
+    }
+    a->limit = HM_LIMIT_COMMUNICATION;
     a->why = hm__arena_printf(a->memory, "most of the time that does not shrink is %.4g * %s",
                               most->value, most->text);
     return a->why ? 0 : hm__fail_nomem(err);

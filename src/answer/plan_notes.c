@@ -156,7 +156,12 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
                      bool reference_fits, struct hm_err *err)
 {
     const char *kept = s->cluster ? s->cluster->note : NULL;
-    int rc = note_fit(a, s->question->fit, err);
+    const struct hm_fit *fit = s->question->fit;
+    int rc = note_fit(a, fit, err);
+
+    if (fit && !fit->from_sheet && a->recommended < a->point_count &&
+        a->points[a->recommended].n > fit->one_node)
+        a->one_node = fit->one_node;
 
     rc = note_if(rc, s->job && s->job->note, a, s->job ? s->job->note : NULL, err);
     rc = note_if(rc, kept != NULL, a, kept, err);

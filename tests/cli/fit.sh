@@ -338,6 +338,10 @@ rm "$work/curves.csv"
 printf 'n,workers_per_node,seconds\n1,8,1\n2,8,1.02\n4,8,1.05\n8,8,1.09\n' >"$work/node.csv"
 expect "a prediction beyond the node of all runs says so" 0 "No run left its node of 8 workers" \
   howmany fit "$work/node.csv" --target 32
+check "a plan beyond the node of all runs says so in its second line" sh -c "howmany plan '$work/node.csv' --n 32 --no-chart | sed -n 2p | grep -q 'No run left its node of 8 workers'"
+check "a plan inside the node of all runs does not" sh -c "! howmany plan '$work/node.csv' --n 8 --no-chart | grep -q 'No run left its node'"
+printf 'n,seconds\n1,100\n2,99.8\n4,99.6\n8,99.6\n16,99.5\n' >"$work/constant.csv"
+json "a constant part of the time limits as serial work" '.limit.kind == "serial" and (.limit.why | test("do not shrink"))' howmany plan "$work/constant.csv" --json
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best
