@@ -603,7 +603,8 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
     a->beyond_n = a->beyond_speedup = NAN;
     a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
-    a->certainty = a->slack = a->one_node = a->knee_hours = a->advised_run_s = a->advised_within = NAN;
+    a->certainty = a->slack = a->one_node = a->knee_hours = a->advised_run_s = a->advised_within =
+        NAN;
     a->recommended = HM_NONE;
     a->batch = s->job->batch > 0 ? s->job->batch : NAN;
     a->gpus = s->cluster && hm__cluster_has_gpus(s->cluster);
