@@ -41,7 +41,8 @@ check "plans of large networks use it too" bash -c \
   "fast=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on h200.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.time_s) &&
    slow=\$(howmany plan '$HM_SOURCE/examples/llama-3-70b.yaml' --on slow.yaml --fabric 3200Gbit/s --set cluster.accelerators=8 --n 64 --json | jq .best.time_s) &&
    jq -en \"\$slow > 3 * \$fast\""
-check "a machine that was measured is one node" bash -c "howmany plan '$job' --on h200.yaml --json | jq -e .best.n==1"
+check "a machine that was measured is one node" bash -c "howmany plan resnet-50 --on h200.yaml --json | jq -e .best.n==1"
+check "with a job that has a fabric it is not" bash -c "howmany plan '$job' --on h200.yaml --json | jq -e '.best.n > 1 and any(.notes[]; test(\"kept from the job: .*fabric\"))'"
 check "a fabric makes it a cluster" bash -c "howmany plan '$job' --on h200.yaml --fabric 100gbe --json | jq -e '.best.n > 1'"
 mkdir -p "$HOME/.local/share/howmany/catalog"
 { echo "machines:"; echo "  our-card:"; sed 's/^/    /' h200.yaml; } >"$HOME/.local/share/howmany/catalog/own.yaml"
