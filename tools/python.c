@@ -5,11 +5,11 @@
  * the structs that python/howmany/_library.py declares again, so that a test can compare them.
  * `make types` writes the file, and python/tests compares it with what this program prints.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "schemas.h"
+#include "type_name.h"
 
 enum { LINE_WIDTH = 100 };
 
@@ -29,21 +29,6 @@ static const char file_head[] =
 
 /* ---- text --------------------------------------------------------------------------------------
  */
-
-/* Prints a name in camel case: "range_of_n" as RangeOfN, "runs list" as RunsList. */
-static void print_type_name(const char *name)
-{
-    bool upper = true;
-
-    for (; *name; name++) {
-        if (*name == '_' || *name == ' ') {
-            upper = true;
-            continue;
-        }
-        putchar(upper ? toupper((unsigned char)*name) : *name);
-        upper = false;
-    }
-}
 
 /* Prints the name of a verb as an identifier: "runs list" as runs_list. */
 static void print_function_name(const char *name)

@@ -104,6 +104,7 @@ class Point(Record):
     total_s: seconds of what total_of says
     node_s: node-seconds of what total_of says
     cost: money of what total_of says
+    meets: probability of meeting deadline and budget
     memory_bytes: memory that one worker needs
     memory_limit_bytes: memory that one worker has
     micro_batch: samples of one forward pass of a worker
@@ -113,13 +114,12 @@ class Point(Record):
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
     what: transformers: the change that makes the layout fit
-    machine: transformers: name of the machine
+    machine: transformers and alternatives: name of the machine
     tokens_per_s: transformers: tokens of all workers
     tokens_per_s_per_worker: transformers: tokens of one worker
     mfu: transformers: model flop over the peak with 16 bits
     hfu: transformers: as mfu, with recomputation
     goodput: transformers: share of the time that failures leave
-    memory_limit_bytes: transformers: memory that a job may use
     layout: transformers: the layout
     memory: transformers: memory by part
     parts: transformers: the step by part
@@ -138,6 +138,7 @@ class Point(Record):
     total_s: float
     node_s: float
     cost: Optional[float]
+    meets: Optional[float]
     memory_bytes: Optional[float]
     memory_limit_bytes: Optional[float]
     micro_batch: Optional[float]
@@ -153,7 +154,6 @@ class Point(Record):
     mfu: Optional[float]
     hfu: Optional[float]
     goodput: Optional[float]
-    memory_limit_bytes: Optional[float]
     layout: Optional[Layout]
     memory: Optional[LayoutMemory]
     parts: Optional[LayoutParts]
@@ -304,7 +304,7 @@ class Plan(Answer):
     status: ok, no-speedup or unreached
     job: name of the job
     machine: name of the machine
-    network: name of the network between machines
+    fabric: name of the fabric between machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
@@ -322,15 +322,16 @@ class Plan(Answer):
     work: fewest workers for the asked work
     missed: which limit nothing meets
     nearest: the nearest miss
-    nearest_gap: times over the limit
+    nearest_gap: times over the limit; deadline and budget at the probability certainty
+    certainty: probability with which deadline and budget must be met
     alternatives: three choices, if prices are known
     slack: share by which the recommended point may be worse than the best
     knee_hours: machine-hours of the recommended point over those of the knee
     plateau: n within 5 % of the best time
     at_ceiling: the best n is the largest considered
     beyond: what lies above the ceiling
-    sure: probability that no other n is better
-    sure_near: probability that it is within 5 % of the best
+    sure: probability that the recommended n is exactly the best
+    sure_near: probability that the recommended n is within `slack` of the best
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
@@ -350,7 +351,7 @@ class Plan(Answer):
     sequence: tokens of one sequence
     batch: sequences of one step
     tokens: tokens of the job
-    candidates: layouts that were evaluated
+    candidate_count: layouts that were evaluated
     runners: other layouts within 5 %
     hints: changes that make the layout fit, fastest first
     platform: allreduce, driver or server
@@ -368,7 +369,7 @@ class Plan(Answer):
     status: str
     job: Optional[str]
     machine: Optional[str]
-    network: Optional[str]
+    fabric: Optional[str]
     provenance: str
     goal: str
     scaling: str
@@ -387,6 +388,7 @@ class Plan(Answer):
     missed: Optional[str]
     nearest: Optional[Point]
     nearest_gap: Optional[float]
+    certainty: Optional[float]
     alternatives: Alternatives
     slack: float
     knee_hours: Optional[float]
@@ -414,7 +416,7 @@ class Plan(Answer):
     sequence: Optional[float]
     batch: Optional[float]
     tokens: Optional[float]
-    candidates: Optional[float]
+    candidate_count: Optional[float]
     runners: Optional[List[Point]]
     hints: Optional[List[Point]]
     platform: Optional[str]
@@ -638,6 +640,7 @@ class Fit(Answer):
     relative: times are relative to one worker
     unit: what the times are of: iteration, sample, token or epoch
     run_count: runs used
+    with_startup: runs used whose seconds include their start-up
     failed_count: runs that failed
     configuration_count: different configurations
     n_min: least n of the runs
@@ -661,6 +664,7 @@ class Fit(Answer):
     relative: bool
     unit: str
     run_count: float
+    with_startup: float
     failed_count: float
     configuration_count: float
     n_min: Optional[float]
@@ -747,6 +751,7 @@ class Recommended(Record):
     cost: money
     value: what is minimised
     row_count: runs that match exactly
+    meets: probability of meeting deadline and budget
     feasible: within deadline and budget
     failed: known to fail
     why: why it fails
@@ -758,6 +763,7 @@ class Recommended(Record):
     cost: Optional[float]
     value: Optional[float]
     row_count: float
+    meets: Optional[float]
     feasible: bool
     failed: bool
     why: Optional[str]
@@ -786,7 +792,12 @@ class Recommend(Answer):
     goal: time, cost or balance
     level: probability of the intervals
     best: the best candidate
-    sure: probability that it is the best
+    sure: probability that it is exactly the best
+    sure_near: probability that it is within `slack` of the best
+    slack: share by which a candidate near the best may be worse
+    n_low: least n that may be the best
+    n_high: largest n that may be the best
+    certainty: probability with which deadline and budget must be met
     missed: which limit nothing meets
     candidates: best first
     rows: runs behind the answer
@@ -803,6 +814,11 @@ class Recommend(Answer):
     level: float
     best: Optional[Recommended]
     sure: Optional[float]
+    sure_near: Optional[float]
+    slack: float
+    n_low: Optional[float]
+    n_high: Optional[float]
+    certainty: Optional[float]
     missed: Optional[str]
     candidates: List[Recommended]
     rows: List[Optional[float]]
@@ -1183,6 +1199,7 @@ class Advise(Answer):
     within_s: time available
     budget: money available
     goal: time or cost
+    certainty: probability with which within_s and budget must be met
     level: probability of the intervals
     best: the best candidate
     sure: probability that it is the best
@@ -1203,6 +1220,7 @@ class Advise(Answer):
     within_s: Optional[float]
     budget: Optional[float]
     goal: str
+    certainty: Optional[float]
     level: float
     best: Optional[Candidate]
     sure: Optional[float]
@@ -1306,6 +1324,9 @@ class CatalogEntry(Answer):
     flops_tf32: flop/s in TF32
     flops_fp8: flop/s in fp8
     processors: multiprocessors of a worker
+    cores: cores of a worker without accelerators
+    threads: threads that compute in a worker
+    cache_bytes: cache that the cores of a worker share
     matrix_efficiency: share of the peak of the largest products
     efficiency: share of the peak that is reached
     memory_bandwidth_bytes_per_s: bandwidth of memory
@@ -1332,6 +1353,9 @@ class CatalogEntry(Answer):
     flops_tf32: Optional[float]
     flops_fp8: Optional[float]
     processors: Optional[float]
+    cores: Optional[float]
+    threads: Optional[float]
+    cache_bytes: Optional[float]
     matrix_efficiency: Optional[float]
     efficiency: Optional[float]
     memory_bandwidth_bytes_per_s: Optional[float]
@@ -1354,7 +1378,7 @@ class Catalog(Answer):
     """An answer:
 
     machines: machines
-    fabrics: networks between machines
+    fabrics: fabrics between machines
     networks: neural networks
     accelerators: accelerators
     """
@@ -1503,8 +1527,13 @@ def plan(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
+    batch: Optional[str] = None,
+    sequence: Optional[str] = None,
+    tokens: Optional[str] = None,
+    epochs: Optional[str] = None,
+    iterations: Optional[str] = None,
     scheme: Optional[Choices] = None,
     platform: Optional[Choices] = None,
     consistency: Optional[Choices] = None,
@@ -1522,6 +1551,7 @@ def plan(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     faster: Optional[Quantity] = None,
     work: Optional[Quantity] = None,
     max_n: Optional[Quantity] = None,
@@ -1542,8 +1572,13 @@ def plan(
     Args:
         job: the job: YAML, or JSON (.json)
         on: machines of the catalog, or cluster files, to run on; several are ranked
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
+        batch: samples of one iteration
+        sequence: tokens of a sequence
+        tokens: tokens of the whole job, such as 300B
+        epochs: passes over the data set
+        iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
             job's communication; several are ranked, 'all' ranks them all
@@ -1565,6 +1600,8 @@ def plan(
         beta: weight of a dollar in the balance
         deadline: finish the job within this time, such as 6h, at the least cost
         budget: spend at most this on the job, such as 100
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         faster: how many workers to be this many times faster than now, such as 2x
         work: how many workers to do this many times the work in the same time, such as 3x
         max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)
@@ -1589,7 +1626,7 @@ def fit(
     predict: Optional[Numbers] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     errors: Optional[str] = None,
@@ -1615,7 +1652,7 @@ def fit(
         job: start from this specification sheet and let the runs correct it; runs may be left out
             then
         on: with a job: the machine the runs were made on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         errors: errors of runs: equal, relative, or auto (default): as repeated runs show; without
@@ -1632,7 +1669,7 @@ def design(
     job: Optional[Document] = None,
     *,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     n: Optional[Numbers] = None,
     size: Optional[Numbers] = None,
@@ -1659,7 +1696,7 @@ def design(
     Args:
         job: a specification sheet: what it says is known already
         on: with a job: the machine to run on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         n: numbers of workers that could be run: 1..8, or 1,2,4
         size: sizes that could be run: 0.1,0.2, or 4/256..32/256:20 for twenty values
@@ -1744,12 +1781,13 @@ def advise(
     reach: Optional[Quantity] = None,
     within: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     goal: Optional[str] = None,
     m: Optional[Numbers] = None,
     times: Optional[Documents] = None,
     job: Optional[Documents] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     price: Optional[Quantity] = None,
     adaptive: bool = False,
@@ -1782,13 +1820,15 @@ def advise(
         reach: reach this loss itself
         within: time available, such as 60s; alone: reach the least loss
         budget: money available, such as $5; alone: reach the least loss
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         goal: what to minimise: time (default) or cost
         m: numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2
             between them)
         times: seconds of an iteration from these traces or runs (n, seconds) instead
         job: seconds of an iteration as `howmany plan` computes them
         on: with a job: plan for this machine; otherwise its price
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         price: price of a worker, such as $0.5/h
         adaptive: also the best schedule of m on the way to the loss
@@ -2003,10 +2043,11 @@ def recommend(
     beta: Optional[Quantity] = None,
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
+    certainty: Optional[Quantity] = None,
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
-    network: Optional[str] = None,
+    fabric: Optional[str] = None,
     set: Optional[Pairs] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
@@ -2024,7 +2065,7 @@ def recommend(
         runs: the runs: CSV or JSON lines, or a store
         where: only the runs that have this value
         batch: samples of an iteration
-        latency: latency of the network, such as 20ms
+        latency: latency of the fabric, such as 20ms
         at: any other quantity of the runs, such as bandwidth='1 Gbit/s'
         algorithm: only runs of this algorithm
         machine: only runs on this machine
@@ -2034,10 +2075,12 @@ def recommend(
         beta: weight of a dollar in the balance
         deadline: finish within this time, such as 10min, at the least cost
         budget: spend at most this, such as 0.5
+        certainty: probability with which limits of time and money must be met, such as 80% (default
+            90%)
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on
-        network: network between the machines, from the catalog
+        fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)

@@ -76,15 +76,20 @@ static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, con
 int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
                          const char **ret_note, struct hm_err *err)
 {
-    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
-    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_NETWORK, name);
-    const struct hm_value *usual = hm__value_get(entry, "usual");
+    const struct hm_catalog *catalog;
     struct hm_value *root = hm__arena_alloc(call->arena, 1, sizeof(*root));
     struct hm_value network = {.kind = HM_VALUE_SCALAR, .source = name, .text = name};
     struct hm_value_builder b = {0};
     struct hm_text note = {0};
-    int rc = root ? 0 : hm__fail_nomem(err);
+    int rc = root ? hm__call_catalog(call, &catalog, err) : hm__fail_nomem(err);
 
+    if (rc)
+        return rc;
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_NETWORK, name);
+    const struct hm_value *usual = hm__value_get(entry, "usual");
+    if (usual && usual->kind != HM_VALUE_MAP)
+        rc = hm__request_fail(err, "job", HM_E_TYPE,
+                              "the key usual of the network %.60s is not a map", name);
     if (rc == 0) {
         *root = (struct hm_value){.kind = HM_VALUE_MAP, .source = name};
         rc = hm__value_append(&b, "network", &network, err);
@@ -95,7 +100,7 @@ int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec 
         rc = hm__value_seal(&b, call->arena, root, err);
     if (rc == 0 && note.length) {
         *ret_note = hm__arena_printf(call->arena, "assumed as usual for %s: %s", name, note.data);
-        rc = *ret_note ? 0 : hm__fail_nomem(err);
+        rc = *ret_note && !note.failed ? 0 : hm__fail_nomem(err);
     }
     hm__value_builder_release(&b);
     hm__text_release(&note);

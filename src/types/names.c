@@ -12,8 +12,8 @@ static const char *const goal_names[] = {[HM_GOAL_AUTO] = "auto",
                                          [HM_GOAL_COST] = "cost",
                                          [HM_GOAL_BALANCE] = "balance"};
 
-static const char *const scaling_names[] = {
-    [HM_SCALING_STRONG] = "strong", [HM_SCALING_WEAK] = "weak"};
+const char *const hm__scaling_names[] = {
+    [HM_SCALING_STRONG] = "strong", [HM_SCALING_WEAK] = "weak", NULL};
 
 static const char *const errors_names[] = {
     [HM_ERRORS_AUTO] = "auto", [HM_ERRORS_EQUAL] = "equal", [HM_ERRORS_RELATIVE] = "relative"};
@@ -82,7 +82,7 @@ const char *hm__goal_name(enum hm_goal goal)
 
 const char *hm__scaling_name(enum hm_scaling scaling)
 {
-    return name_at(scaling_names, COUNT(scaling_names), (size_t)scaling);
+    return name_at(hm__scaling_names, COUNT(hm__scaling_names) - 1, (size_t)scaling);
 }
 
 const char *hm__errors_name(enum hm_errors errors)

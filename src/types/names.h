@@ -19,6 +19,8 @@ const char *hm__recommend_way_name(enum hm_recommend_way way); /* Returns "rows"
                                                                   or "none". */
 const char *hm__advise_why_name(enum hm_advise_why why); /* Returns "best", "iterations", ... */
 
+/* Names of enum hm_scaling, in the order of the enumeration; ends with NULL. */
+extern const char *const hm__scaling_names[];
 /* Names of enum hm_software, in the order of the enumeration; ends with NULL. */
 extern const char *const hm__software_names[];
 /* Names of enum hm_framework and enum hm_input, in the order of the enumerations; they end with

@@ -49,4 +49,6 @@ for example in examples/c/*.c; do
   [ -f "examples/c/$name.http" ] && input=examples/c/$name.http
   check "$name prints what docs/library.md shows" diff <(printed "$example") <("$work/$name" <"$input" | tr -d '\r')
 done
+verbs() { "$HM_BUILD/python-verbs" | diff python/howmany/_verbs.py - || { echo "python/howmany/_verbs.py is older than the tables in src/request: make types"; return 1; }; }
+check "the functions of the Python package are what the tables of requests and answers give" verbs
 finish

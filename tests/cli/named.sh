@@ -37,6 +37,10 @@ expect "the note is in the text" 0 "assumed as usual for llama-3-8b: sequence 81
 
 (cd "$work" && printf 'compute: 8 s / n\ncommunicate: 1 s * n\n' >resnet-50)
 check "a file of the same name comes first" sh -c "cd $work && howmany plan resnet-50 --json | jq -e '.best.n == 3'"
+mkdir -p "$HOME/.local/share/howmany/catalog"
+printf 'networks:\n  bad-usual: {parameters: 1000, forward: 1 Mflop, usual: [1]}\n' >"$HOME/.local/share/howmany/catalog/own.yaml"
+expect "usual values that are a list are refused" 2 "the key usual of the network bad-usual is not a map" howmany plan bad-usual --on p4d.24xlarge
+rm -rf "$HOME/.local"
 expect "a similar name is suggested" 2 "did you mean resnet-50?" howmany plan resnet-51 --on h100
 expect "a missing file is a missing file" 2 "cannot open: No such file" howmany plan none/resnet-50 --on h100
 expect "tokens of images are refused" 2 "the samples of the job are not sequences of tokens" howmany plan resnet-50 --tokens 1M --on h100

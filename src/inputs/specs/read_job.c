@@ -16,10 +16,8 @@
 #define AT(member) offsetof(struct hm_job, member)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const scalings[] = {"strong", "weak", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
 static const char *const overlaps[] = {"none", "norm", "layers", "buckets", "auto", NULL};
-static const char *const softwares[] = {"eager", "compiled", "tuned", NULL};
 
 static const struct hm_field job_fields[] = {
     {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "name of the job"},
@@ -40,7 +38,10 @@ static const struct hm_field job_fields[] = {
     {.name = "micro_batch",
      .kind = HM_FIELD_OTHER,
      .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
-    {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
+    {.name = "scaling",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(scaling),
+     .choices = hm__scaling_names},
     {.name = "reference",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(reference),
@@ -72,7 +73,7 @@ static const struct hm_field job_fields[] = {
     {.name = "software",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(software),
-     .choices = softwares,
+     .choices = hm__software_names,
      .doc = "how the framework runs a step: eager, compiled or tuned"},
     {.name = "framework",
      .kind = HM_FIELD_CHOICE,
