@@ -30,11 +30,30 @@ static const char file_head[] =
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-/* Prints the name of a verb as an identifier: "runs list" as runs_list. */
-static void print_function_name(const char *name)
+/* Whether a name is a keyword of Python. An identifier then has an underscore after the
+ * name. */
+static bool is_keyword(const char *name)
 {
+    static const char *const keywords[] = {"as", "async", "await",  "class",  "from",   "global",
+                                           "if", "in",    "import", "is",     "lambda", "not",
+                                           "or", "pass",  "raise",  "return", "with"};
+
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+        if (strcmp(keywords[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Prints the name of a verb or field as an identifier: "runs list" as runs_list, import as import_.
+ */
+static void print_identifier(const char *name)
+{
+    const bool keyword = is_keyword(name);
+
     for (; *name; name++)
         putchar(*name == ' ' ? '_' : *name);
+    if (keyword)
+        putchar('_');
 }
 
 /* Returns the number of characters of `length` bytes of UTF-8. */
@@ -169,9 +188,10 @@ static void print_parameters(const struct hm_verb *verb)
             if (!operands && !star)
                 printf("    *,\n");
             star = star || !operands;
-            printf(f->kind == HM_REQUEST_FLAG ? "    %s: %s = False,\n"
-                                              : "    %s: Optional[%s] = None,\n",
-                   f->name, parameter_type(f));
+            printf("    ");
+            print_identifier(f->name);
+            printf(f->kind == HM_REQUEST_FLAG ? ": %s = False,\n" : ": Optional[%s] = None,\n",
+                   parameter_type(f));
         }
 }
 
@@ -188,7 +208,9 @@ static void print_docstring(const struct hm_verb *verb)
         const struct hm_request_field *f = &verb->fields[i];
         if (!is_parameter(f))
             continue;
-        printf("        %s: ", f->name);
+        printf("        ");
+        print_identifier(f->name);
+        printf(": ");
         print_wrapped(f->help, 10 + (int)strlen(f->name), 12);
         putchar('\n');
     }
@@ -198,7 +220,7 @@ static void print_docstring(const struct hm_verb *verb)
 static void print_verb(const struct hm_verb *verb)
 {
     printf("\n\ndef ");
-    print_function_name(verb->name);
+    print_identifier(verb->name);
     printf("(\n");
     print_parameters(verb);
     printf(") -> ");
@@ -268,19 +290,6 @@ static void print_member_type(const struct hm_member *member)
     printf(maybe ? "]" : "");
 }
 
-/* Whether a name is a keyword of Python. The attribute then has an underscore after the name. */
-static bool is_keyword(const char *name)
-{
-    static const char *const keywords[] = {"as", "async", "await",  "class",  "from",   "global",
-                                           "if", "in",    "import", "is",     "lambda", "not",
-                                           "or", "pass",  "raise",  "return", "with"};
-
-    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
-        if (strcmp(keywords[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* Whether a schema is the answer of a verb, not a part of an answer. */
 static bool is_answer(const struct hm_answer_schema *schema)
 {
@@ -323,7 +332,9 @@ static void print_answer(const struct hm_answer_schema *schema)
     printf("    \"\"\"\n");
     for (size_t i = 0; i < schema->count; i++) {
         const char *name = schema->members[i].name;
-        printf("    %s%s: ", name, is_keyword(name) ? "_" : "");
+        printf("    ");
+        print_identifier(name);
+        printf(": ");
         print_member_type(&schema->members[i]);
         putchar('\n');
     }

@@ -30,7 +30,9 @@ class Request:
 
     def __init__(self, verb: Verb, arguments: Mapping[str, Any]) -> None:
         self.verb = verb
-        self.fields = Fields(verb.kinds, arguments)
+        # A parameter whose name would be a keyword of Python has an underscore after it.
+        named = {key[:-1] if key.endswith("_") and key[:-1] in verb.kinds else key: value for key, value in arguments.items()}
+        self.fields = Fields(verb.kinds, named)
 
     def run(self, *extra: Tuple[str, str], quiet: bool = False) -> _library.Reply:
         """Run the request with more fields; with `quiet`, no files are written."""

@@ -2171,10 +2171,10 @@ def catalog_import(
     return ask(Answer, VERBS["catalog import"], locals())
 
 
-def import(
+def import_(
     files: Optional[Documents] = None,
     *,
-    as: Optional[str] = None,
+    as_: Optional[str] = None,
     set: Optional[Pairs] = None,
     to: Optional[str] = None,
     output: Optional[str] = None,
@@ -2190,7 +2190,7 @@ def import(
 
     Args:
         files: files or folders of other tools; docs/formats.md lists the formats
-        as: the format, if it is not recognised
+        as_: the format, if it is not recognised
         set: a fact that the files do not have, such as n=8
         to: what to write or to record (default: what the files give)
         output: write runs or traces as CSV, or a document as YAML; - is standard output
