@@ -51,8 +51,8 @@ class Err(Structure):
 
 class Limits(Structure):
     """struct hm_limits"""
-    _fields_ = [("max_n", c_double), ("values", c_size_t), ("page", c_size_t), ("runs", c_size_t),
-                ("answer_bytes", c_size_t), ("split_work", c_double)]
+    _fields_ = [("seconds", c_double), ("bytes", c_size_t), ("max_n", c_double), ("values", c_size_t),
+                ("page", c_size_t), ("runs", c_size_t), ("answer_bytes", c_size_t), ("split_work", c_double)]
 
 
 class Style(Structure):
@@ -75,7 +75,7 @@ class Context(Structure):
     """struct hm_context"""
     _fields_ = [("files", c_void_p), ("store", POINTER(StoreAccess)), ("catalog", c_void_p), ("limits", Limits),
                 ("style", Style), ("write", c_void_p), ("write_data", c_void_p), ("progress", c_void_p),
-                ("progress_data", c_void_p)]
+                ("progress_data", c_void_p), ("cancelled", c_void_p), ("cancelled_data", c_void_p)]
 
 
 class ReplyFile(Structure):
