@@ -1,6 +1,7 @@
 """From the arguments of a function to an answer."""
 from __future__ import annotations
 
+import keyword
 import os
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ class Request:
     def __init__(self, verb: Verb, arguments: Mapping[str, Any]) -> None:
         self.verb = verb
         # A parameter whose name would be a keyword of Python has an underscore after it.
-        named = {key[:-1] if key.endswith("_") and key[:-1] in verb.kinds else key: value for key, value in arguments.items()}
+        named = {key[:-1] if keyword.iskeyword(key[:-1]) else key: value for key, value in arguments.items()}
         self.fields = Fields(verb.kinds, named)
 
     def run(self, *extra: Tuple[str, str], quiet: bool = False) -> _library.Reply:

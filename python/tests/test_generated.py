@@ -1,6 +1,7 @@
 """The generated module is current and agrees with the library."""
 import ctypes
 import inspect
+import keyword
 import os
 import subprocess
 import unittest
@@ -27,7 +28,8 @@ class Generated(Case):
 
     def test_functions_document_every_parameter(self):
         for name in _verbs.VERBS:
-            function = getattr(_verbs, name.replace(" ", "_"))
+            identifier = name.replace(" ", "_")
+            function = getattr(_verbs, identifier + "_" if keyword.iskeyword(identifier) else identifier)
             for parameter in inspect.signature(function).parameters:
                 self.assertIn(f"\n    {parameter}: ", inspect.getdoc(function))
 

@@ -108,7 +108,7 @@ class Answers(Case):
         self.assertIn("curve", dir(answer))
         with self.assertRaisesRegex(AttributeError, "no member 'bst'"):
             answer.bst
-        self.assertTrue(repr(answer).startswith("<howmany.Plan: Use 14 workers"))
+        self.assertTrue(repr(answer).startswith("<howmany.Plan: Use 9 workers"))
 
     @unittest.skipUnless(pandas, "pandas is not installed")
     def test_frames(self):
@@ -119,7 +119,7 @@ class Answers(Case):
 
     def test_html(self):
         shown = howmany.plan(example("fig1.yaml"))._repr_html_()
-        self.assertIn("<strong>Use 14 workers", shown)
+        self.assertIn("<strong>Use 9 workers", shown)
         self.assertIn("<td>14</td>", shown)
         self.assertEqual("<svg" in shown, shutil.which("gnuplot") is not None)
 
