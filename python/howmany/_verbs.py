@@ -335,6 +335,7 @@ class Plan(Answer):
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
+    unit: work of the seconds of the runs: sample, token or epoch; null: iteration
     sheet_kind: without runs: measurements that the intervals are taken from
     advised_runs: without runs: the runs that would narrow the intervals
     limit: what limits the speedup
@@ -400,6 +401,7 @@ class Plan(Answer):
     level: Optional[float]
     n_low: Optional[float]
     n_high: Optional[float]
+    unit: Optional[str]
     sheet_kind: Optional[str]
     advised_runs: Advised
     limit: Limit

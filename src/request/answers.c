@@ -212,6 +212,7 @@ static const struct hm_member plan[] = {
     KNOWN("level", "probability of the intervals"),
     KNOWN("n_low", "least n that may be the best"),
     KNOWN("n_high", "largest n that may be the best"),
+    KNOWN_TEXT("unit", "work of the seconds of the runs: sample, token or epoch; null: iteration"),
     KNOWN_TEXT("sheet_kind", "without runs: measurements that the intervals are taken from"),
     OBJECT("advised_runs", "advised", "without runs: the runs that would narrow the intervals"),
     OBJECT("limit", "limit", "what limits the speedup"),

@@ -594,6 +594,8 @@ export interface Plan {
   n_low: number | null;
   /** largest n that may be the best */
   n_high: number | null;
+  /** work of the seconds of the runs: sample, token or epoch; null: iteration */
+  unit: string | null;
   /** without runs: measurements that the intervals are taken from */
   sheet_kind: string | null;
   /** without runs: the runs that would narrow the intervals */
