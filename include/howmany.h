@@ -3,8 +3,9 @@
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
  * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
- * clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured runs,
- * howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
+ * clusters, the catalog). Four more headers go further: howmany_fit.h learns from measured runs,
+ * howmany_advise.h from training curves, howmany_store.h keeps runs in a database, and
+ * howmany_request.h answers requests of a program or a server as the command line does.
  *
  *     struct hm_err err = {0};
  *     struct hm_job *job = NULL;
@@ -14,7 +15,7 @@
  *     if (hm_job_new(&job, &err) == 0 && hm_job_set_compute(job, "10/n", &err) == 0 &&
  *         hm_job_set_communicate(job, "0.5*log2(n)", &err) == 0 &&
  *         hm_plan(job, NULL, 0, NULL, 0, &question, &answer, &err) == 0)
- *             printf("%g workers\n", answer->points[answer->best].n);
+ *             printf("%g workers\n", answer->points[answer->recommended].n);
  *     hm_answer_free(answer);
  *     hm_job_free(job);
  *
