@@ -407,11 +407,12 @@ static void bodies_hold_traces_or_fits(void **state)
         fail_msg("%s", err.message);
     set(request, "best", "0");
     gives(request, NULL, {"algorithms", 1, NULL});
+    const struct hm_context files = {.files = hm_local_files()};
     request = converge_traces();
-    set(request, "json", "true");
-    struct hm_reply *fit = run(request, NULL);
+    set(request, "save", "fit.json");
+    struct hm_reply *fit = run(request, &files);
     struct hm_text body = {0};
-    hm__text_addf(&body, "{\"traces\": %s}", fit->text);
+    hm__text_addf(&body, "{\"traces\": %s}", fit->files[0].text);
     request = new_request("converge");
     if (hm_request_read(request, body.data, body.length, "body.json", &err))
         fail_msg("%s", err.message);
