@@ -5,8 +5,9 @@
  */
 #include "testing.h"
 
+#include "allreduce.h"
 #include "layer_ops.h"
-#include "memory.h"
+#include "step_time.h"
 
 /* Constants with which every stream reaches the bandwidth, and each operation of the host takes a
  * different number of microseconds: 1 forward, 100 backward and 10,000 for half a conversion. */
@@ -392,6 +393,187 @@ static void layers_have_tensors(void **state)
     }
 }
 
+/* ---- the step ---------------------------------------------------------------------------------
+ */
+
+enum { LAYERS = 5 }; /* dense 300, relu, dense 100, relu, dense 10 */
+
+/* A network of 784-300-100-10 with rectifiers: 942,000, 120,400 and 4,040 bytes of gradients. */
+static struct hm_job *make_job(const char *optimizer)
+{
+    char text[300];
+    struct hm_job *job = NULL;
+    struct hm_err err = {0};
+
+    snprintf(text, sizeof(text),
+             "network: {input: 784, layers: [dense: 300, relu, dense: 100, relu, dense: 10]}\n"
+             "batch: 64\noptimizer: %s\ncluster: h200\n",
+             optimizer);
+    if (hm_job_parse(text, strlen(text), "test", NULL, 0, &job, &err))
+        fail_msg("%s", err.message);
+    return job;
+}
+
+/* The times of each layer for b samples. */
+static void each_layer(const struct hm_counts *counts, const struct hm_device *d, double b,
+                       struct hm_layer_step steps[LAYERS])
+{
+    assert_int_equal(counts->layer_count, LAYERS);
+    for (size_t i = 0; i < LAYERS; i++) {
+        const struct hm_layer_place place = {.first = i == 0,
+                                             .last = i == LAYERS - 1,
+                                             .next =
+                                                 i < LAYERS - 1 ? &counts->layers[i + 1] : NULL};
+        steps[i] = hm__layer_ops(d, &counts->layers[i], &place, b);
+    }
+}
+
+/* Device and host add up the layers and the update; the longer of them counts. Memory: weights,
+ * states, 75 MB of workspaces, narrow weights, and the larger of the gradients alone and of input,
+ * kept values and 0.6 of the gradients. */
+static void steps_add_up_their_layers(void **state)
+{
+    static const char *const optimizers[] = {"sgd", "momentum", "adam"};
+    static const double batches[] = {1, 64, 4194304};
+    const double parameters = 784 * 300 + 300 + 300 * 100 + 100 + 1010;
+
+    (void)state;
+    for (int k = 0; k < 9; k++) {
+        struct hm_job *job = make_job(optimizers[k / 3]);
+        struct hm_counts *counts;
+        struct hm_device d;
+        struct hm_step_table *table;
+        struct hm_step_parts parts;
+        struct hm_layer_step steps[LAYERS], sum = {0};
+        double b = batches[k % 3];
+        assert_int_equal(hm_counts_new(job->network, NULL, &counts, NULL), 0);
+        assert_true(
+            hm__device_init(&d, &job->cluster.node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+        assert_int_equal(hm__step_table_new(job, &d, 0, &table, NULL), 0);
+        assert_int_equal(hm__step_table_eval(table, b, &parts, NULL), 0);
+        each_layer(counts, &d, b, steps);
+        for (size_t i = 0; i < LAYERS; i++) {
+            sum.forward_s += steps[i].forward_s;
+            sum.backward_s += steps[i].backward_s;
+            sum.forward_host_s += steps[i].forward_host_s;
+            sum.backward_host_s += steps[i].backward_host_s;
+            sum.kept_bytes += steps[i].kept_bytes;
+        }
+        double fixed = d.k->step_fixed * 1e-6, host = hm__update_host_time(&d, 6);
+        double update = hm__update_time(&d, job->optimizer, parameters);
+        assert_near(parts.device_s, sum.forward_s + sum.backward_s + update + fixed, 1e-12);
+        assert_near(parts.host_s, sum.forward_host_s + sum.backward_host_s + host, 1e-12);
+        bool hosted = parts.host_s > parts.device_s;
+        assert_int_equal(hosted, b < 4194304);
+        assert_near(parts.forward_s, hosted ? sum.forward_host_s : sum.forward_s + fixed, 1e-12);
+        assert_near(parts.backward_s, hosted ? sum.backward_host_s : sum.backward_s, 1e-12);
+        assert_near(parts.update_s, hosted ? host : update, 1e-12);
+        double held = b * 784 * (4 + 2) + sum.kept_bytes, gradients = 4 * parameters;
+        assert_near(parts.memory_bytes,
+                    gradients * (1 + k / 3) + 75e6 + 2 * parameters +
+                        fmax(gradients, held + 0.6 * gradients),
+                    1e-12);
+        hm__step_table_free(table);
+        hm_counts_free(counts);
+        hm_job_free(job);
+    }
+}
+
+/* Between the batches of the table, 2^k and 3 * 2^k, every figure is on a straight line. */
+static void steps_are_interpolated(void **state)
+{
+    static const struct {
+        double b, low, high;
+    } rows[] = {{1, 1, 1.5},        {1.25, 1, 1.5},    {1.5, 1.5, 2},  {1.9, 1.5, 2},
+                {80, 64, 96},       {96, 96, 128},     {100, 96, 128}, {64, 64, 96},
+                {5000, 4096, 6144}, {7000, 6144, 8192}};
+    struct hm_job *job = make_job("adam");
+    struct hm_device d;
+    struct hm_step_table *table;
+    struct hm_step_parts at, low, high;
+
+    (void)state;
+    assert_true(hm__device_init(&d, &job->cluster.node, HM_MATH_FP32, 32, HM_SOFTWARE_TUNED, NULL));
+    assert_int_equal(hm__step_table_new(job, &d, 0, &table, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double x = (rows[i].b - rows[i].low) / (rows[i].high - rows[i].low);
+        assert_int_equal(hm__step_table_eval(table, rows[i].b, &at, NULL), 0);
+        assert_int_equal(hm__step_table_eval(table, rows[i].low, &low, NULL), 0);
+        assert_int_equal(hm__step_table_eval(table, rows[i].high, &high, NULL), 0);
+        const double found[] = {at.forward_s, at.backward_s,   at.update_s,   at.host_s,
+                                at.device_s,  at.memory_bytes, at.ready_s[0], at.ready_s[2]};
+        const double before[] = {low.forward_s, low.backward_s,   low.update_s,   low.host_s,
+                                 low.device_s,  low.memory_bytes, low.ready_s[0], low.ready_s[2]};
+        const double after[] = {high.forward_s,  high.backward_s, high.update_s,
+                                high.host_s,     high.device_s,   high.memory_bytes,
+                                high.ready_s[0], high.ready_s[2]};
+        for (int k = 0; k < 8; k++)
+            assert_near(found[k], (1 - x) * before[k] + x * after[k], 1e-12);
+    }
+    assert_int_equal(hm__step_table_eval(table, 0.25, &at, NULL), 0);
+    assert_int_equal(hm__step_table_eval(table, 1, &low, NULL), 0);
+    assert_near(at.device_s, low.device_s, 0); /* Less than one sample counts as one. */
+    hm__step_table_free(table);
+    hm_job_free(job);
+}
+
+/* Gradients from the last layer to the first: 4,040, 120,400 and 942,000 bytes. The first bucket
+ * holds at most 1 MiB. A bucket is full once its last layer, and those without parameters before
+ * it, are done. */
+static void buckets_are_filled_from_the_end(void **state)
+{
+    static const struct {
+        double limit;
+        size_t count;
+        double bytes[3];
+        size_t first[3]; /* The first layer of each bucket, in the order of the network. */
+    } rows[] = {{0, 3, {4040, 120400, 942000}, {3, 1, 0}},
+                {4040, 3, {4040, 120400, 942000}, {3, 1, 0}},
+                {4041, 2, {124440, 942000}, {1, 0}},
+                {124440, 2, {124440, 942000}, {1, 0}},
+                {124441, 1, {1066440}, {0}},
+                {1e9, 1, {1066440}, {0}}};
+    const struct hm_wires wires = {.fabric = {.latency_s = 1e-6, .bandwidth_bytes_per_s = 1e9},
+                                   .per_node = 1};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        struct hm_job *job = make_job("sgd");
+        struct hm_counts *counts;
+        struct hm_device d;
+        struct hm_step_table *table;
+        struct hm_step_parts parts;
+        struct hm_layer_step steps[LAYERS];
+        assert_int_equal(hm_counts_new(job->network, NULL, &counts, NULL), 0);
+        assert_true(
+            hm__device_init(&d, &job->cluster.node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+        assert_int_equal(hm__step_table_new(job, &d, rows[r].limit, &table, NULL), 0);
+        assert_int_equal(hm__step_table_eval(table, 4194304, &parts, NULL), 0);
+        each_layer(counts, &d, 4194304, steps);
+        struct hm_allreduce all = hm__allreduce_init(HM_SCHEME_RING, 4, &wires, d.k);
+        double now = parts.forward_s, end = 0, latency = 0, bandwidth = 0;
+        size_t layer = LAYERS;
+        for (size_t k = 0; k < rows[r].count; k++) {
+            while (layer > rows[r].first[k])
+                now += steps[--layer].backward_s;
+            assert_near(parts.ready_s[k], now, 1e-12);
+            struct hm_wire_time time = hm__allreduce_time(&all, rows[r].bytes[k]);
+            latency += 3 * time.latency_s;
+            bandwidth += 3 * time.bandwidth_s;
+            end = fmax(end, now / 2) + 3 * (time.latency_s + time.bandwidth_s);
+        }
+        struct hm_step_sent sent =
+            hm__step_table_send(table, &parts, 4, 2, 3, HM_SCHEME_RING, &wires);
+        assert_near(sent.latency_s, latency, 1e-12);
+        assert_near(sent.bandwidth_s, bandwidth, 1e-12);
+        assert_near(sent.end_s, end, 1e-12);
+        assert_int_equal(sent.scheme, HM_SCHEME_RING);
+        hm__step_table_free(table);
+        hm_counts_free(counts);
+        hm_job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +589,9 @@ int main(void)
         cmocka_unit_test(convolutions_add_their_bias),
         cmocka_unit_test(updates_move_the_state_of_the_optimizer),
         cmocka_unit_test(layers_have_tensors),
+        cmocka_unit_test(steps_add_up_their_layers),
+        cmocka_unit_test(steps_are_interpolated),
+        cmocka_unit_test(buckets_are_filled_from_the_end),
     };
     return cmocka_run_group_tests_name("exact_ops", tests, NULL, NULL);
 }
