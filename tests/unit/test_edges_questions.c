@@ -63,7 +63,7 @@ static void workers_are_limited(void **state)
     set_document(request, "on", "{max_nodes: 9, flops: 1 Tflop/s}");
     fails_with(request, &context, HM_E_LIMIT, "max_n", "9 workers; at most 7 are allowed", "");
     context.limits.max_n = 0;
-    gives(plan_with(eight, "max_n", "64"), &context, {"curve", 33, NULL});
+    gives(plan_with(eight, "max_n", "64"), &context, {"curve", 5, NULL});
 }
 
 /* Work of a split: (vertices + edges) * workers * trials of random methods * passes of the method,
