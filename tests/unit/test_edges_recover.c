@@ -299,7 +299,9 @@ struct call {
     const char *verb, *document, *text, *fields[3][2];
 };
 
-static int run_call(const struct call *call)
+/* Runs the request. *text: the text of the answer, which is kept if it is NULL, and must be the
+ * same otherwise. */
+static int run_call(const struct call *call, char **text)
 {
     struct hm_request *request = NULL;
     struct hm_reply *reply = NULL;
@@ -315,8 +317,10 @@ static int run_call(const struct call *call)
         rc = hm_request_set(request, "record", small, &err);
     if (rc == 0)
         rc = hm_request_run(request, &with_store, &reply, &err);
-    if (rc == 0)
-        assert_true(reply->length == strlen(reply->text));
+    if (rc == 0 && *text)
+        assert_string_equal(reply->text, *text);
+    else if (rc == 0)
+        *text = strdup(reply->text);
     else
         assert_int_equal(err.code, rc);
     hm_reply_free(reply);
@@ -347,17 +351,22 @@ static void store_verbs_may_lack_memory(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        int rc = run_call(&calls[i]);
+        char *text = NULL;
+        int rc = run_call(&calls[i], &text);
+        free(text); /* The second answer counts: the store has the run or document then. */
+        text = NULL;
+        rc = rc ? rc : run_call(&calls[i], &text);
         if (rc)
             fail_msg("%s: %d", calls[i].verb, rc);
         rc = HM_E_NOMEM;
         for (long after = 0; rc; after++) {
             hm__alloc_fail_after(after);
-            rc = run_call(&calls[i]);
+            rc = run_call(&calls[i], &text);
             hm__alloc_fail_after(-1);
             if (rc && rc != HM_E_NOMEM)
                 fail_msg("%s, allocation %ld: %d", calls[i].verb, after, rc);
         }
+        free(text);
     }
 }
 
