@@ -218,6 +218,8 @@ static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, sc
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
 
+static const char *const names[] = {"local-sgd", "cocoa"};
+
 /* A stored fit whose algorithms have these costs of asynchronous steps for one worker: none for
  * NaN. The caller frees the text. */
 static char *make_fit(double first, double second)
@@ -231,6 +233,7 @@ static char *make_fit(double first, double second)
 
     sample_convergence(&s);
     for (size_t k = 0; k < s.convergence.count && k < 2; k++) {
+        s.algorithms[k].algorithm = names[k];
         s.algorithms[k].ssp = s.algorithms[k].async = (struct hm_g_stale){.traces = 0};
         if (!isnan(factors[k]))
             s.algorithms[k].async = (struct hm_g_stale){.traces = 2,
@@ -249,17 +252,6 @@ static char *make_fit(double first, double second)
     return text;
 }
 
-/* The names of the first two algorithms of the sample. */
-static void sample_names(const char **first, const char **second)
-{
-    static struct sample s;
-
-    sample_convergence(&s);
-    assert_true(s.convergence.count >= 2);
-    *first = s.algorithms[0].algorithm;
-    *second = s.algorithms[1].algorithm;
-}
-
 static struct hm_request *stale_plan(const char *consistency, const char *fit,
                                      const char *algorithm)
 {
@@ -271,8 +263,8 @@ static struct hm_request *stale_plan(const char *consistency, const char *fit,
     set(request, "servers", "1");
     set(request, "n", "4");
     if (algorithm)
-        hm__text_addf(&body, "{\"stale_cost\": {\"algorithm\": \"%s\", \"fit\": %s}}", algorithm,
-                      fit);
+        hm__text_addf(&body, "{\"stale_cost\": {\"algorithm\": \"%s\", \"document\": %s}}",
+                      algorithm, fit);
     else
         hm__text_addf(&body, "{\"stale_cost\": %s}", fit);
     if (hm_request_read(request, body.data, body.length, "body.json", &err))
@@ -286,11 +278,9 @@ static void costs_are_of_one_algorithm(void **state)
 {
     char *first = make_fit(1.5, NAN), *second = make_fit(NAN, 2), *both = make_fit(1.5, 2),
          *none = make_fit(NAN, NAN);
-    const char *names[2];
     char hint[100];
 
     (void)state;
-    sample_names(&names[0], &names[1]);
     gives(stale_plan("async", first, NULL), NULL, {"iterations", 1500, NULL},
           {"curve.0.n", 4, NULL}, {"status", .text = "ok"});
     double totals[2];
@@ -313,6 +303,19 @@ static void costs_are_of_one_algorithm(void **state)
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
                "the fit does not know what staleness costs",
                "converge learns it from traces of ssp or async beside fresh ones");
+    /* An algorithm of this name, with and without costs, and none. */
+    gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
+    gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
+    fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",
+               "the fit does not know what staleness costs",
+               "converge learns it from traces of ssp or async beside fresh ones");
+    char wrong[40], message[100];
+    snprintf(wrong, sizeof(wrong), "%sx", names[0]);
+    snprintf(message, sizeof(message), "the fit has no algorithm '%s'", wrong);
+    snprintf(hint, sizeof(hint), "did you mean %s?", names[0]);
+    fails_with(stale_plan("async", both, wrong), NULL, HM_E_NAME, "stale_cost", message, hint);
+    fails_with(stale_plan("async", both, "entirely-unlike-it"), NULL, HM_E_NAME, "stale_cost",
+               "the fit has no algorithm 'entirely-unlike-it'", "");
     hm_text_free(first);
     hm_text_free(second);
     hm_text_free(both);
