@@ -189,6 +189,10 @@ static void fields_of_a_job_need_one(void **state)
     run_fails(request, NULL, HM_E_CONFLICT, "on", "only one machine can be named here");
     request = with_document("design", "job", full_job);
     set(request, "n", "1..4");
+    set(request, "on", "p3.2xlarge");
+    hm_reply_free(run(request, NULL));
+    request = with_document("design", "job", full_job);
+    set(request, "n", "1..4");
     set(request, "target", "8");
     set(request, "criterion", "A");
     run_fails(request, NULL, HM_E_CONFLICT, "target", "this applies only to criterion I");

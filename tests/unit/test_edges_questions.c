@@ -147,6 +147,61 @@ static void questions_are_checked(void **state)
     }
 }
 
+/* A budget below one unit of money needs a price as well; with several machines, one price is
+ * enough, and those without a price are left out. */
+static void budgets_need_prices(void **state)
+{
+    static const char job[] = "compute: 100 s / n\ncommunicate: 1 s * n\n";
+    static const char free_machine[] = "{max_nodes: 16, flops: 1 Tflop/s}",
+                      priced[] = "{max_nodes: 4, flops: 1 Tflop/s, price: $3.6/h}";
+    struct hm_request *request = plan_with(job, "budget", "$0.5");
+
+    (void)state;
+    set_document(request, "on", free_machine);
+    fails_with(request, NULL, HM_E_MISSING, "budget",
+               "a budget needs a price, and the cluster has none",
+               "give cluster.price, such as $1/h");
+    for (int with = 0; with < 2; with++) {
+        request = plan_with(job, NULL, NULL);
+        set_document(request, "on", free_machine);
+        set_document(request, "on", priced);
+        if (with)
+            set(request, "budget", "$0.18");
+        /* 4 workers take 29 s and 0.116 dollars; without a budget, 10 workers take 20 s. */
+        gives(request, NULL, {"best.n", with ? 4 : 10, NULL},
+              {"best.cost", with ? 0.116 : NAN, NULL});
+    }
+    request = plan_with(job, "goal", "cost");
+    set_document(request, "on", free_machine);
+    set_document(request, "on", priced);
+    gives(request, NULL, {"best.n", 1, NULL}, {"best.cost", 0.101, NULL});
+}
+
+/* Candidates without a run are named, one or several. */
+static void numbers_without_a_run_are_named(void **state)
+{
+    static const struct {
+        const char *n, *note;
+    } rows[] = {{"2,4", NULL},
+                {"1,2,4", "not run there: 1 worker"},
+                {"2,3,4", "not run there: 3 workers"},
+                {"1,2,3", "not run there: 1, 3 workers"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_request *request = with_document("recommend", "runs", "n,seconds\n2,6\n4,4\n");
+        set(request, "n", rows[i].n);
+        set(request, "json", "true");
+        struct hm_reply *reply = run(request, NULL);
+        char quoted[60];
+        snprintf(quoted, sizeof(quoted), "\"%s\"", rows[i].note ? rows[i].note : "");
+        if (rows[i].note ? !strstr(reply->text, quoted)
+                         : strstr(reply->text, "not run there") != NULL)
+            fail_msg("%s: %s", rows[i].n, reply->text);
+        hm_reply_free(reply);
+    }
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -329,6 +384,8 @@ int main(void)
         cmocka_unit_test(splits_are_limited),
         cmocka_unit_test(questions_are_checked),
         cmocka_unit_test(numbers_of_workers_are_sorted),
+        cmocka_unit_test(budgets_need_prices),
+        cmocka_unit_test(numbers_without_a_run_are_named),
         cmocka_unit_test(transformers_have_their_own_fields),
         cmocka_unit_test(transformers_name_their_machines),
         cmocka_unit_test(costs_are_of_one_algorithm),

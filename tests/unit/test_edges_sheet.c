@@ -84,6 +84,28 @@ static void weak_sheets_count_one_worker(void **state)
     hm_job_free(job);
 }
 
+/* A size that grows with n, as weak scaling makes it, is divided by n. */
+static void weak_sheets_divide_the_size(void **state)
+{
+    struct hm_job *job = parse_job(
+        "compute: 100 s\ncommunicate: {bytes: 4 MB, scheme: ring}\nscaling: weak\n"
+        "cluster: {max_nodes: 64, flops: 1 Tflop/s, fabric: {bandwidth: 10 MB/s, latency: 10 "
+        "ms}}\n");
+    const struct hm_fit_settings settings = {.job = job};
+    static const double n[] = {1, 2, 4, 8, 16};
+    char table[1000] = "n,size,seconds\n";
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        snprintf(table + strlen(table), sizeof(table) - strlen(table), "%g,%g,%.17g\n", n[i], n[i],
+                 100 + 2 * (n[i] - 1) * 0.01 + 2 * (n[i] - 1) / n[i] * 0.4);
+    struct hm_fit *fit = fit_with(table, &settings);
+    assert_true(fit->error < 0.01);
+    assert_near(predict_at(fit, NULL, 0, 32), 101.4, 0.1);
+    hm_fit_free(fit);
+    hm_job_free(job);
+}
+
 /* Beyond a factor of two in the median, the whole sheet is multiplied. */
 static void wrong_sheets_are_scaled(void **state)
 {
@@ -250,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sheets_follow_the_columns),
         cmocka_unit_test(weak_sheets_count_one_worker),
+        cmocka_unit_test(weak_sheets_divide_the_size),
         cmocka_unit_test(wrong_sheets_are_scaled),
         cmocka_unit_test(equal_values_are_the_default),
         cmocka_unit_test(sizes_have_a_default),
