@@ -202,6 +202,75 @@ static void numbers_without_a_run_are_named(void **state)
     }
 }
 
+/* Every machine is combined with every platform and every scheme. Computing takes 100 s / n, so
+ * that the larger of two machines is faster; the driver takes one node of it. */
+static void rankings_have_every_combination(void **state)
+{
+    static const char job[] = "compute: 100 s / n\ncommunicate: {bytes: 1 B, scheme: ring}\n";
+    static const struct wanted by_platform[] = {{"ranking", 4, NULL},
+                                                {"ranking.0.n", 8, NULL},
+                                                {"ranking.1.n", 7, NULL},
+                                                {"ranking.2.n", 4, NULL},
+                                                {"ranking.3.n", 3, NULL},
+                                                {"ranking.0.platform", .text = "allreduce"},
+                                                {"ranking.1.platform", .text = "driver"},
+                                                {"ranking.2.platform", .text = "allreduce"},
+                                                {"ranking.3.platform", .text = "driver"}};
+
+    (void)state;
+    for (int turn = 0; turn < 2; turn++)
+        for (int schemes = 0; schemes < 2; schemes++) {
+            struct hm_request *request = plan_with(job, NULL, NULL);
+            for (int k = 0; k < 2; k++)
+                set_document(request, "on",
+                             k == turn ? "{max_nodes: 4, flops: 1 Tflop/s, fabric: {bandwidth: 1 "
+                                         "GB/s, latency: 0 s}}"
+                                       : "{max_nodes: 8, flops: 1 Tflop/s, fabric: {bandwidth: 1 "
+                                         "GB/s, latency: 0 s}}");
+            if (schemes) {
+                set(request, "scheme", "ring,rabenseifner,recursive-doubling");
+                gives(request, NULL, {"ranking", 6, NULL}, {"ranking.0.n", 8, NULL},
+                      {"ranking.2.n", 8, NULL}, {"ranking.3.n", 4, NULL}, {"ranking.5.n", 4, NULL});
+                continue;
+            }
+            set(request, "platform", "allreduce,driver");
+            gives_many(request, NULL, by_platform, sizeof(by_platform) / sizeof(*by_platform));
+        }
+}
+
+/* Servers and drivers need nodes of their own, and backups fewer than the workers. */
+static void platforms_leave_workers(void **state)
+{
+    static const struct {
+        const char *platform, *field, *value, *nodes, *blamed, *message;
+    } rows[] = {
+        {"driver", NULL, NULL, "1", "servers",
+         "1 node for the driver leaves none for workers: the cluster has 1"},
+        {"server", "servers", "1", "1", "servers",
+         "1 node for servers leaves none for workers: the cluster has 1"},
+        {"server", "servers", "2", "2", "servers",
+         "2 nodes for servers leave none for workers: the cluster has 2"},
+        {"server", "backups", "3", "4", "backups",
+         "3 backups are not fewer than the workers, of which there are at most 3"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char job[300];
+        snprintf(
+            job, sizeof(job),
+            "compute: 100 s / n\ncommunicate: {bytes: 1 B, scheme: ring}\ncluster: {max_nodes: "
+            "%s, flops: 1 Tflop/s, fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n",
+            rows[i].nodes);
+        struct hm_request *request = plan_with(job, "platform", rows[i].platform);
+        if (rows[i].field)
+            set(request, rows[i].field, rows[i].value);
+        if (i == 3)
+            set(request, "servers", "1");
+        run_fails(request, NULL, HM_E_RANGE, rows[i].blamed, rows[i].message);
+    }
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -384,6 +453,8 @@ int main(void)
         cmocka_unit_test(splits_are_limited),
         cmocka_unit_test(questions_are_checked),
         cmocka_unit_test(numbers_of_workers_are_sorted),
+        cmocka_unit_test(rankings_have_every_combination),
+        cmocka_unit_test(platforms_leave_workers),
         cmocka_unit_test(budgets_need_prices),
         cmocka_unit_test(numbers_without_a_run_are_named),
         cmocka_unit_test(transformers_have_their_own_fields),
