@@ -359,7 +359,7 @@ static void store_verbs_may_lack_memory(void **state)
         if (rc)
             fail_msg("%s: %d", calls[i].verb, rc);
         rc = HM_E_NOMEM;
-        for (long after = 0; rc; after++) {
+        for (long after = 0; rc; after += after < 60 ? 1 : 5) {
             hm__alloc_fail_after(after);
             rc = run_call(&calls[i], &text);
             hm__alloc_fail_after(-1);
