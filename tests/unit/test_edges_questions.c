@@ -271,6 +271,23 @@ static void platforms_leave_workers(void **state)
     }
 }
 
+/* A platform needs the size of a model; the error is about the job as a whole, not about a line. */
+static void platforms_need_a_model(void **state)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    struct hm_request *request =
+        plan_with("compute: 1 s / n\ncommunicate: 1 s * n\n", "platform", "driver");
+
+    (void)state;
+    assert_int_equal(hm_request_run(request, NULL, &reply, &err), HM_E_MISSING);
+    assert_string_equal(err.field, "communicate");
+    assert_string_equal(err.source, "job");
+    assert_int_equal(err.line, 0);
+    assert_non_null(strstr(err.hint, "give network:"));
+    hm_request_free(request);
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -455,6 +472,7 @@ int main(void)
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),
         cmocka_unit_test(platforms_leave_workers),
+        cmocka_unit_test(platforms_need_a_model),
         cmocka_unit_test(budgets_need_prices),
         cmocka_unit_test(numbers_without_a_run_are_named),
         cmocka_unit_test(transformers_have_their_own_fields),

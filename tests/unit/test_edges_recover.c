@@ -111,6 +111,11 @@ static void answers_of_the_store_are_texts(void **state)
     (void)state;
     set(request, "value", "seconds=3");
     text_is(request, &with_store, "added\n");
+    request = verb_with("runs add", "value", "n=1");
+    set(request, "value", "seconds=3");
+    set(request, "key", "twice");
+    gives(request, &with_store, {"runs", 1, NULL}, {"traces", 0, NULL}, {"added", 1, NULL},
+          {"ids", 1, NULL});
     request = new_request("runs import");
     set_document(request, "runs", "n,seconds\n2,2\n4,1\n");
     text_is(request, &with_store, "runs: 2 runs, 2 new\n");
@@ -124,7 +129,7 @@ static void answers_of_the_store_are_texts(void **state)
     request = verb_with("runs import", "key", "k");
     set_document(request, "runs", "n,seconds\n8,2\n");
     text_is(request, &with_store, "runs: 1 runs, 0 new\n");
-    text_is(new_request("runs check"), &with_store, "6 runs, no damage found\n");
+    text_is(new_request("runs check"), &with_store, "7 runs, no damage found\n");
     request = new_request("runs import");
     set_document(request, "runs", "n,seconds\n16,2\n32,1\n");
     set_document(request, "runs", "n,seconds\n64,1\n");

@@ -99,11 +99,44 @@ static void frameworks_are_noted(void **state)
     }
 }
 
+/* A transposed convolution makes (l - 1) s + k - b places of l, with a kernel of k and the stride
+ * s: 3 * 2 + 3 - 2 = 7 rows and 4 * 2 + 3 - 2 = 9 columns. It has a weight for each place of the
+ * kernel, input and output map. */
+static void transposed_convolutions_grow(void **state)
+{
+    struct hm_job *job = parse_job(
+        "network: {input: [4, 5, 3], layers: [{conv: {filters: 7, kernel: 3, stride: 2, padding: "
+        "1, "
+        "transposed: true}}, {conv: {filters: 2, kernel: 2, stride: 3, transposed: true}}]}\n"
+        "batch: 1\n");
+    struct hm_counts *counts;
+    struct hm_err err = {0};
+
+    (void)state;
+    if (hm_counts_new(job->network, "test", &counts, &err))
+        fail_msg("%s", err.message);
+    const struct hm_count *l = counts->layers;
+    assert_true(l[0].out.height == 7 && l[0].out.width == 9 && l[0].out.channels == 7);
+    assert_true(l[0].parameters == 3 * 3 * 3 * 7 + 7);
+    assert_true(l[0].multiply_adds == 4 * 5 * 3 * 9 * 7); /* Every input meets the whole kernel. */
+    assert_true(l[1].out.height == 20 && l[1].out.width == 26 && l[1].out.channels == 2);
+    assert_true(l[1].parameters == 2 * 2 * 7 * 2 + 2);
+    hm_counts_free(counts);
+    hm_job_free(job);
+    job =
+        parse_job("network: {input: [1, 1, 3], layers: [{conv: {filters: 7, kernel: 2, padding: 1, "
+                  "transposed: true}}]}\nbatch: 1\n");
+    assert_true(hm_counts_new(job->network, "test", &counts, &err) < 0);
+    assert_non_null(strstr(err.message, "the border is larger than the output"));
+    hm_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_before_the_last_only_compute),
         cmocka_unit_test(frameworks_are_noted),
+        cmocka_unit_test(transposed_convolutions_grow),
     };
     return cmocka_run_group_tests_name("edges_steps", tests, NULL, NULL);
 }

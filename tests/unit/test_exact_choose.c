@@ -280,8 +280,9 @@ static void compare_choices(const struct table *t, size_t most)
  * determined. */
 static void choices_agree_with_an_exhaustive_search(void **state)
 {
-    static const double laws[][TERMS] = {
-        {1, 10, 0, 0}, {1, 10, 1, 0}, {0, 10, 0, 0.5}, {2, 20, 0, 0.2}, {0, 5, 2, 0.1}};
+    static const double laws[][TERMS] = {{1, 10, 0, 0},   {1, 10, 1, 0},  {0, 10, 0, 0.5},
+                                         {2, 20, 0, 0.2}, {0, 5, 2, 0.1}, {0, 1, 0, 5},
+                                         {0, 0.1, 0, 5}};
     static const size_t most[] = {0, 0, 1, 2, 3, 3, 4, 4}, repeated[] = {0, 0, 2, 2, 3, 3, 4, 4};
     struct hm_random random;
 
