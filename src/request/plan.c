@@ -249,9 +249,9 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                         const struct hm_question *q, struct hm_err *err)
 {
     double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
-    size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
+    size_t count = most > 0 ? 0 : p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(most > 0) && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
