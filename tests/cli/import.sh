@@ -48,6 +48,39 @@ howmany import "$work/logs" -o "$work/runs.csv" >/dev/null
 expect "fit reads the table" 0 "40 runs" howmany fit "$work/runs.csv"
 expect "converge reads a folder of logs" 0 "10 / i" sh -c "howmany converge $work/logs >/dev/null && echo '10 / i'"
 expect "fit names what is missing in a log" 2 "n, the number of workers" howmany fit "$work/train.log"
+expect "facts about a log are set" 2 "runs of one configuration cannot show" howmany fit "$work/train.log" --set n=16
+expect "fit reads a folder of logs" 0 "40 runs" howmany fit "$work/logs"
+expect "plan takes times from a folder of logs" 0 "workers: " howmany plan --runs "$work/logs" --no-chart
+expect "plan reads a configuration and says what it assumes" 0 "assumed, because the file does not say it: sequence 2048, batch 4M tokens" howmany plan "$work/config.json" --on p5.48xlarge --max-n 128 --no-chart
+expect "a value that is given is not assumed" 0 "does not say it: sequence 2048$" howmany plan "$work/config.json" --on p5.48xlarge --max-n 128 --no-chart --batch 256
+expect "advise chooses an aim" 0 "no aim was given: 1.66667 is the smallest loss that every trace reaches" howmany advise "$work/logs"
+expect "advise names what is missing in a log" 2 "n, the number of workers" howmany advise "$work/train.log"
+expect "advise takes facts about a log" 0 "Use 16 workers" howmany advise "$work/train.log" --set n=16
+expect "other assignments need a job" 2 "this needs a job" howmany advise "$work/logs" --set batch=16
+expect "a saved fit needs an aim" 2 "no aim is given" sh -c "howmany converge $work/logs --save $work/fit.json >/dev/null && howmany advise $work/fit.json"
+expect "converge takes facts about a log" 0 "m = 16" howmany converge "$work/train.log" --set n=16
+
+# a Spark log in which one job repeats, on 1, 2 and 4 executors
+python3 - "$work" <<'EOP'
+import json, sys
+for n in (1, 2, 4):
+    t, out = 1000, [{"Event": "SparkListenerLogStart", "Spark Version": "3.5.0"}]
+    for e in range(n):
+        out.append({"Event": "SparkListenerExecutorAdded", "Timestamp": t, "Executor ID": str(e), "Executor Info": {"Host": "h", "Total Cores": 2}})
+    for job in range(4):
+        out.append({"Event": "SparkListenerJobStart", "Job ID": job, "Submission Time": t, "Stage Infos": [{"Stage ID": job, "Stage Name": "treeAggregate at G.scala:1"}]})
+        end = t + 8000 // n + 500
+        out.append({"Event": "SparkListenerTaskEnd", "Stage ID": job, "Stage Attempt ID": 0, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Task ID": job, "Launch Time": t, "Finish Time": end}, "Task Metrics": {"Executor Run Time": 16000}})
+        out.append({"Event": "SparkListenerJobEnd", "Job ID": job, "Completion Time": end, "Job Result": {"Result": "JobSucceeded"}})
+        t = end
+    with open(f"{sys.argv[1]}/events_{n}", "w") as f:
+        f.writelines(json.dumps(e) + "\n" for e in out)
+EOP
+mkdir "$work/spark"
+for n in 1 2 4; do mv "$work/events_$n" "$work/spark/app-$n"; done
+expect "fit reads Spark logs" 0 "12 runs" howmany fit "$work/spark"
+expect "plan takes times from a Spark log" 0 "an iteration" howmany plan --runs "$work/spark" --no-chart
+expect "plan corrects the job of a Spark log by its runs" 0 "an iteration" howmany plan "$work/spark/app-2" --runs "$work/spark" --no-chart
 expect "plan does not take a benchmark for a job" 2 "gives no network and no job" sh -c "printf '# nThread 1\n1024 256 float sum -1 1 1 1 0 1 1 1 0\n' >$work/nccl.log; howmany plan $work/nccl.log"
 
 # compressed files

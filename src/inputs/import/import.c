@@ -76,6 +76,21 @@ void hm__import_note(struct hm_imported *im, const char *format, ...)
     va_end(arguments);
 }
 
+void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    const char *value = hm__arena_strdup(im->arena, text);
+    if (!value)
+        im->failed = true;
+    else if (im->usual_count < HM_IMPORT_USUAL)
+        im->usual[im->usual_count++] = (struct hm_import_usual){key, value};
+}
+
 void hm__import_cut(struct hm_imported *im)
 {
     if (!im->partial)

@@ -73,6 +73,14 @@ struct hm_import_item {
 
 enum { HM_IMPORT_ITEMS = 64 };
 
+/* A key of a job that the file does not give, with the value that a plan of the document assumes
+ * if the user does not give it either. */
+struct hm_import_usual {
+    const char *key, *value;
+};
+
+enum { HM_IMPORT_USUAL = 4 };
+
 struct hm_imported {
     /* The following members are inputs of the reader. */
     const char *name;       /* Name of the file. */
@@ -95,6 +103,8 @@ struct hm_imported {
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
+    struct hm_import_usual usual[HM_IMPORT_USUAL];
+    size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];
     size_t item_count;
     bool failed; /* An allocation failed. */
@@ -120,7 +130,7 @@ void hm__import_free(struct hm_imported *import);
  * recognises the file. */
 const struct hm_importer *hm__import_recognise(const struct hm_import_from *from);
 /* Convert the tables to runs and to traces. If facts are missing, the error names them. */
-int hm__import_runs(const struct hm_imported *import, struct hm_runs **ret_runs,
+int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
                     struct hm_err *err);
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
                       const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
@@ -149,6 +159,9 @@ int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *er
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
+/* Add a value that a plan assumes for a key of the job; the value is copied. */
+void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
+    HM_PRINTF(3, 4);
 /* Mark the result as partial, because the file ended too early. */
 void hm__import_cut(struct hm_imported *im);
 /* Returns a fact that the caller gave, as a number; NaN if it was not given. */
