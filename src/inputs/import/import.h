@@ -14,6 +14,7 @@
 #ifndef HM_IMPORT_H
 #define HM_IMPORT_H
 
+#include "archive.h"
 #include "howmany_advise.h"
 #include "json.h"
 #include "memory.h"
@@ -90,7 +91,8 @@ struct hm_imported {
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    const char *const *parts; /* Files of a log in several parts, in order; in the arena. */
+    struct hm_archive *archive; /* Zip archive that holds the parts; NULL: they are files. Owned. */
+    const char *const *parts;   /* Files of a log in several parts, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */
@@ -151,6 +153,22 @@ int hm__import_walk(const char *path,
 /* If the path is a folder that holds one log in several files, set the parts of the import. Any
  * other folder is an error; a file has no parts. */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
+/* If the contents are a zip archive, or the path is that of a member as in "logs.zip/run/events_1",
+ * open the archive and set the parts: the given member, the files of one log, the description in a
+ * Keras model, or the only file. Any other archive is an error. */
+int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
+                       struct hm_err *err);
+/* Open part i of the import, which is a file or a member of an archive. */
+int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **ret_source,
+                    struct hm_err *err);
+/* Call `visit` for an archive that is one import, or for its members, as hm__import_walk does. */
+int hm__import_walk_archive(const char *path,
+                            int (*visit)(void *data, const char *file, struct hm_err *err),
+                            void *data, struct hm_err *err);
+/* Whether a file is a part of a log in several files, and the order of two of them by their
+ * names. */
+bool hm__import_is_part(const char *name);
+int hm__import_compare_parts(const char *a, const char *b);
 
 /* ---- for readers ---------------------------------------------------------------------------- */
 

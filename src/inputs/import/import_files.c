@@ -32,7 +32,7 @@ static long part_number(const char *name)
     return strcmp(name, "eventlog") == 0 ? 1 : 0;
 }
 
-static bool is_part(const char *name)
+bool hm__import_is_part(const char *name)
 {
     return (strncmp(name, "events_", 7) == 0 && name[7] >= '0' && name[7] <= '9') ||
            strcmp(name, "eventlog") == 0 || strncmp(name, "eventlog-", 9) == 0;
@@ -40,14 +40,19 @@ static bool is_part(const char *name)
 
 static int part_filter(const struct dirent *entry)
 {
-    return is_part(entry->d_name);
+    return hm__import_is_part(entry->d_name);
+}
+
+int hm__import_compare_parts(const char *a, const char *b)
+{
+    long x = part_number(a), y = part_number(b);
+
+    return x != y ? (x < y ? -1 : 1) : strcmp(a, b);
 }
 
 static int compare_parts(const struct dirent **a, const struct dirent **b)
 {
-    long x = part_number((*a)->d_name), y = part_number((*b)->d_name);
-
-    return x != y ? (x < y ? -1 : 1) : strcmp((*a)->d_name, (*b)->d_name);
+    return hm__import_compare_parts((*a)->d_name, (*b)->d_name);
 }
 
 static void free_names(struct dirent **names, int count)
@@ -105,6 +110,8 @@ static int walk_folder(const char *path, int depth,
     struct dirent **names = NULL;
     int rc = 0;
 
+    if (!is_folder(path) && hm__archive_is(path))
+        return hm__import_walk_archive(path, visit, data, err);
     if (!is_folder(path) || is_log_folder(path))
         return visit(data, path, err);
     if (depth == FOLDER_DEPTH)
