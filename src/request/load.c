@@ -170,7 +170,9 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
                      struct hm_err *err)
 {
     bool contents = machine->text || machine->tree,
-         file = !contents && hm__is_cluster_file(machine->name);
+         named = !contents && call->context->files && call->context->files->exists(machine->name),
+         foreign = (contents || named) && hm__is_foreign(call, machine),
+         file = !contents && (foreign || hm__is_cluster_file(machine->name));
     struct hm_spec spec = {.text = machine->text,
                            .length = machine->length,
                            .source = contents || file ? machine->name : "on",
@@ -182,7 +184,9 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
 
     if (rc == 0)
         rc = machine_overrides(call, f, &spec, err);
-    if (rc == 0 && file) {
+    if (rc == 0 && foreign) {
+        rc = hm__load_foreign_cluster(call, machine, &spec, &text, err);
+    } else if (rc == 0 && file) {
         rc = read_named(call, "on", machine->name, &text, &spec.length, err);
         spec.text = text;
     }

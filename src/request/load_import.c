@@ -283,3 +283,25 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, stru
     hm__import_free(im);
     return rc;
 }
+
+int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *d,
+                             struct hm_spec *spec, char **ret_text, struct hm_err *err)
+{
+    struct hm_imported *im = NULL;
+    int rc = import_from(call, d, &im, err);
+
+    if (rc == 0 && (im->document.length == 0 || strcmp(im->document_kind, "cluster") != 0)) {
+        hm__fail(err, HM_E_TYPE, "%s gives no cluster", im->importer->title);
+        hm__err_hint(err, "it becomes %s", im->importer->becomes);
+        hm__err_at(err, d->name, 0);
+        rc = HM_E_TYPE;
+    }
+    if (rc == 0) {
+        spec->length = im->document.length;
+        rc = hm__text_take(&im->document, ret_text, err);
+        spec->text = *ret_text;
+        spec->source = "the imported cluster"; /* The text is YAML, whatever the file is called. */
+    }
+    hm__import_free(im);
+    return rc;
+}
