@@ -34,4 +34,6 @@ const struct hm_importer *const hm__importers[] = {&hm__importer_hf_config,
                                                    &hm__importer_astra_network,
                                                    &hm__importer_astra_system,
                                                    &hm__importer_keras_model,
+                                                   &hm__importer_torchinfo,
+                                                   &hm__importer_torch_fx,
                                                    NULL};
