@@ -54,8 +54,6 @@ void hm__hint_network(struct hm_call *call, const struct hm_document *document, 
  */
 int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
                          const char **ret_note, struct hm_err *err);
-/* Whether the overrides of a specification set a key of the job. */
-bool hm__spec_sets(const struct hm_spec *spec, const char *key);
 /* Load one machine, which is given by its name, as a file or as contents. */
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,

@@ -8,7 +8,6 @@
 #include "err.h"
 #include "files.h"
 #include "json.h"
-#include "load.h"
 
 /* ---- how an import is shown -------------------------------------------------------------------
  */
@@ -116,6 +115,22 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 
 /* ---- files of other tools ---------------------------------------------------------------------
  */
+
+/* Whether an assignment such as "batch=64" sets a key of the job. */
+static bool sets_key(const char *assignment, const char *key)
+{
+    size_t length = strlen(key);
+
+    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
+}
+
+bool hm__spec_sets(const struct hm_spec *spec, const char *key)
+{
+    for (size_t i = 0; i < spec->override_count; i++)
+        if (sets_key(spec->overrides[i].text, key))
+            return true;
+    return false;
+}
 
 bool hm__is_fact(const char *assignment)
 {

@@ -8,23 +8,8 @@
 #include "err.h"
 #include "files.h"
 #include "load.h"
+#include "load_import.h"
 #include "readers.h"
-
-/* Whether an assignment such as "batch=64" sets a key of the job. */
-static bool sets_key(const char *assignment, const char *key)
-{
-    size_t length = strlen(key);
-
-    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
-}
-
-bool hm__spec_sets(const struct hm_spec *spec, const char *key)
-{
-    for (size_t i = 0; i < spec->override_count; i++)
-        if (sets_key(spec->overrides[i].text, key))
-            return true;
-    return false;
-}
 
 /* Whether a document consists of one name that is not the name of a file. */
 static bool is_bare_name(const struct hm_call *call, const struct hm_document *d)

@@ -38,14 +38,14 @@ struct keras_shape hm__keras_read_shape(const struct hm_value *list)
     return shape;
 }
 
-static double setting(const struct keras_use *u, const char *key, double fallback)
+static double read_setting(const struct keras_use *u, const char *key, double fallback)
 {
     double number = number_of(hm__value_get(u->config, key));
 
     return isnan(number) ? fallback : number;
 }
 
-static bool flag(const struct keras_use *u, const char *key, bool fallback)
+static bool read_flag(const struct keras_use *u, const char *key, bool fallback)
 {
     const char *text = hm__value_text(hm__value_get(u->config, key));
 
@@ -60,7 +60,7 @@ static bool is_text(const struct keras_use *u, const char *key, const char *want
 }
 
 /* Reads element i of a setting that is a number or a list. */
-static double element(const struct keras_use *u, const char *key, int i, double fallback)
+static double read_element(const struct keras_use *u, const char *key, int i, double fallback)
 {
     const struct hm_value *value = hm__value_get(u->config, key);
     double number = value && value->kind == HM_VALUE_LIST
@@ -75,7 +75,7 @@ static void add_weights(struct keras_use *u, double count)
 {
     if (!u->first)
         return;
-    if (flag(u, "trainable", true))
+    if (read_flag(u, "trainable", true))
         u->model->trainable += count;
     else
         u->model->frozen += count;
@@ -95,7 +95,7 @@ static void add_macs(struct keras_use *u, double macs)
 }
 
 /* Returns the product of dimensions from..to-1; NaN if one of them is unknown. */
-static double product(const struct keras_shape *s, int from, int to)
+static double shape_product(const struct keras_shape *s, int from, int to)
 {
     double result = 1;
 
@@ -118,37 +118,39 @@ static bool channels_first(const struct keras_use *u)
 /* ---- matrix products --------------------------------------------------------------------------
  */
 
-static struct keras_shape dense(struct keras_use *u)
+static struct keras_shape dense_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    double in = last_dim(&out), units = setting(u, "units", NAN);
+    double in = last_dim(&out), units = read_setting(u, "units", NAN);
 
-    add_weights(u, in * units + (flag(u, "use_bias", true) ? units : 0));
-    add_macs(u, product(&out, 0, out.rank) * units);
+    add_weights(u, in * units + (read_flag(u, "use_bias", true) ? units : 0));
+    add_macs(u, shape_product(&out, 0, out.rank) * units);
     if (out.rank > 0)
         out.dims[out.rank - 1] = units;
     return out;
 }
 
-static struct keras_shape embedding(struct keras_use *u)
+static struct keras_shape embedding_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    double width = setting(u, "output_dim", NAN);
+    double width = read_setting(u, "output_dim", NAN);
 
-    add_weights(u, setting(u, "input_dim", NAN) * width);
+    add_weights(u, read_setting(u, "input_dim", NAN) * width);
     if (out.rank >= 0 && out.rank < KERAS_RANK)
         out.dims[out.rank++] = width;
     return out;
 }
 
-static struct keras_shape attention(struct keras_use *u)
+static struct keras_shape attention_layer(struct keras_use *u)
 {
     const struct keras_shape *query = &u->in[0], *value = &u->in[u->in_count > 1 ? 1 : 0];
     const struct keras_shape *key = &u->in[u->in_count > 2 ? 2 : u->in_count > 1 ? 1 : 0];
-    double heads = setting(u, "num_heads", NAN), key_width = heads * setting(u, "key_dim", NAN);
-    double value_width = heads * setting(u, "value_dim", key_width / heads);
-    double bias = flag(u, "use_bias", true) ? 1 : 0, out = last_dim(query);
-    double rows = product(query, 0, query->rank - 1), others = product(value, 0, value->rank - 1);
+    double heads = read_setting(u, "num_heads", NAN),
+           key_width = heads * read_setting(u, "key_dim", NAN);
+    double value_width = heads * read_setting(u, "value_dim", key_width / heads);
+    double bias = read_flag(u, "use_bias", true) ? 1 : 0, out = last_dim(query);
+    double rows = shape_product(query, 0, query->rank - 1),
+           others = shape_product(value, 0, value->rank - 1);
 
     double of_query = out * key_width, of_key = last_dim(key) * key_width,
            of_value = last_dim(value) * value_width, of_output = value_width * out;
@@ -163,15 +165,15 @@ static struct keras_shape attention(struct keras_use *u)
  */
 
 /* Adds a recurrent layer with this many gates. */
-static struct keras_shape recurrent(struct keras_use *u, double gates, double biases)
+static struct keras_shape recurrent_layer(struct keras_use *u, double gates, double biases)
 {
     struct keras_shape out = u->in[0];
-    double units = setting(u, "units", NAN), in = last_dim(&out);
+    double units = read_setting(u, "units", NAN), in = last_dim(&out);
     double steps = out.rank == 2 ? out.dims[0] : NAN, matrices = gates * units * (in + units);
 
-    add_weights(u, matrices + (flag(u, "use_bias", true) ? biases * units : 0));
+    add_weights(u, matrices + (read_flag(u, "use_bias", true) ? biases * units : 0));
     add_macs(u, steps * matrices);
-    if (out.rank == 2 && !flag(u, "return_sequences", false)) {
+    if (out.rank == 2 && !read_flag(u, "return_sequences", false)) {
         out.rank = 1;
         out.dims[0] = units;
     } else if (out.rank == 2) {
@@ -180,34 +182,35 @@ static struct keras_shape recurrent(struct keras_use *u, double gates, double bi
     return out;
 }
 
-static struct keras_shape lstm(struct keras_use *u)
+static struct keras_shape lstm_layer(struct keras_use *u)
 {
-    return recurrent(u, 4, 4);
+    return recurrent_layer(u, 4, 4);
 }
 
-static struct keras_shape gru(struct keras_use *u)
+static struct keras_shape gru_layer(struct keras_use *u)
 {
-    return recurrent(u, 3, flag(u, "reset_after", true) ? 6 : 3);
+    return recurrent_layer(u, 3, read_flag(u, "reset_after", true) ? 6 : 3);
 }
 
 /* The layers for cuDNN in Keras 2 have two biases for each gate. */
-static struct keras_shape cudnn_lstm(struct keras_use *u)
+static struct keras_shape cudnn_lstm_layer(struct keras_use *u)
 {
-    return recurrent(u, 4, 8);
+    return recurrent_layer(u, 4, 8);
 }
 
-static struct keras_shape cudnn_gru(struct keras_use *u)
+static struct keras_shape cudnn_gru_layer(struct keras_use *u)
 {
-    return recurrent(u, 3, 6);
+    return recurrent_layer(u, 3, 6);
 }
 
-static struct keras_shape simple_rnn(struct keras_use *u)
+static struct keras_shape simple_rnn_layer(struct keras_use *u)
 {
-    return recurrent(u, 1, 1);
+    return recurrent_layer(u, 1, 1);
 }
 
 /* Adds the layer inside of a wrapper, `copies` times, with the given input. */
-static struct keras_shape wrapped(struct keras_use *u, const struct keras_shape *in, double copies)
+static struct keras_shape wrapped_layer(struct keras_use *u, const struct keras_shape *in,
+                                        double copies)
 {
     const struct hm_value *layer = hm__value_get(u->config, "layer");
     const char *name = hm__value_text(hm__value_get(layer, "class_name"));
@@ -228,9 +231,9 @@ static struct keras_shape wrapped(struct keras_use *u, const struct keras_shape 
     return out;
 }
 
-static struct keras_shape bidirectional(struct keras_use *u)
+static struct keras_shape bidirectional_layer(struct keras_use *u)
 {
-    struct keras_shape out = wrapped(u, u->in, 2);
+    struct keras_shape out = wrapped_layer(u, u->in, 2);
     const char *merge = hm__value_text(hm__value_get(u->config, "merge_mode"));
 
     if (out.rank > 0 && (!merge || strcmp(merge, "concat") == 0))
@@ -239,7 +242,7 @@ static struct keras_shape bidirectional(struct keras_use *u)
 }
 
 /* Applies a layer to each step of a sequence; its parameters are counted once. */
-static struct keras_shape time_distributed(struct keras_use *u)
+static struct keras_shape time_distributed_layer(struct keras_use *u)
 {
     struct keras_shape step = u->in[0], out;
     double steps = step.rank > 0 ? step.dims[0] : NAN;
@@ -249,7 +252,7 @@ static struct keras_shape time_distributed(struct keras_use *u)
         step.rank--;
     }
     double before = u->model->macs;
-    out = wrapped(u, &step, 1);
+    out = wrapped_layer(u, &step, 1);
     double macs = u->model->macs - before;
     u->model->macs = before;
     if (macs > 0)
@@ -266,8 +269,8 @@ static struct keras_shape time_distributed(struct keras_use *u)
  */
 
 /* Returns the size of an output of a window of size `kernel` with a stride. */
-static double windows(const struct keras_use *u, double in, double kernel, double stride,
-                      double dilation)
+static double count_windows(const struct keras_use *u, double in, double kernel, double stride,
+                            double dilation)
 {
     if (is_text(u, "padding", "same") || is_text(u, "padding", "causal"))
         return ceil(in / stride);
@@ -281,8 +284,8 @@ struct windowed {
     int channel; /* Index of the dimension of the channels. */
 };
 
-static struct windowed slide(const struct keras_use *u, const char *size, double fallback,
-                             const char *strides)
+static struct windowed slide_window(const struct keras_use *u, const char *size, double fallback,
+                                    const char *strides)
 {
     struct windowed w = {.out = u->in[0], .kernel = 1, .positions = 1, .channels = NAN};
     int first = channels_first(u) ? 1 : 0, spatial = w.out.rank - 1;
@@ -295,59 +298,59 @@ static struct windowed slide(const struct keras_use *u, const char *size, double
     }
     w.channels = w.out.dims[w.channel];
     for (int i = 0; i < spatial; i++) {
-        double kernel = element(u, size, i, fallback);
-        double stride = element(u, strides, i, strcmp(size, "pool_size") == 0 ? kernel : 1);
+        double kernel = read_element(u, size, i, fallback);
+        double stride = read_element(u, strides, i, strcmp(size, "pool_size") == 0 ? kernel : 1);
         double *dim = &w.out.dims[i + first];
-        *dim = windows(u, *dim, kernel, stride, element(u, "dilation_rate", i, 1));
+        *dim = count_windows(u, *dim, kernel, stride, read_element(u, "dilation_rate", i, 1));
         w.kernel *= kernel;
         w.positions *= *dim;
     }
     return w;
 }
 
-static struct keras_shape conv(struct keras_use *u)
+static struct keras_shape conv_layer(struct keras_use *u)
 {
-    struct windowed w = slide(u, "kernel_size", NAN, "strides");
-    double filters = setting(u, "filters", NAN);
-    double matrix = w.kernel * w.channels / setting(u, "groups", 1) * filters;
+    struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
+    double filters = read_setting(u, "filters", NAN);
+    double matrix = w.kernel * w.channels / read_setting(u, "groups", 1) * filters;
 
-    add_weights(u, matrix + (flag(u, "use_bias", true) ? filters : 0));
+    add_weights(u, matrix + (read_flag(u, "use_bias", true) ? filters : 0));
     add_macs(u, w.positions * matrix);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = filters;
     return w.out;
 }
 
-static struct keras_shape depthwise(struct keras_use *u)
+static struct keras_shape depthwise_layer(struct keras_use *u)
 {
-    struct windowed w = slide(u, "kernel_size", NAN, "strides");
-    double channels = w.channels * setting(u, "depth_multiplier", 1);
+    struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
+    double channels = w.channels * read_setting(u, "depth_multiplier", 1);
 
-    add_weights(u, w.kernel * channels + (flag(u, "use_bias", true) ? channels : 0));
+    add_weights(u, w.kernel * channels + (read_flag(u, "use_bias", true) ? channels : 0));
     add_macs(u, w.positions * w.kernel * channels);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = channels;
     return w.out;
 }
 
-static struct keras_shape separable(struct keras_use *u)
+static struct keras_shape separable_layer(struct keras_use *u)
 {
-    struct windowed w = slide(u, "kernel_size", NAN, "strides");
-    double middle = w.channels * setting(u, "depth_multiplier", 1);
-    double filters = setting(u, "filters", NAN), matrix = w.kernel * middle + middle * filters;
+    struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
+    double middle = w.channels * read_setting(u, "depth_multiplier", 1);
+    double filters = read_setting(u, "filters", NAN), matrix = w.kernel * middle + middle * filters;
 
-    add_weights(u, matrix + (flag(u, "use_bias", true) ? filters : 0));
+    add_weights(u, matrix + (read_flag(u, "use_bias", true) ? filters : 0));
     add_macs(u, w.positions * matrix);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = filters;
     return w.out;
 }
 
-static struct keras_shape conv_transpose(struct keras_use *u)
+static struct keras_shape conv_transpose_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
     int first = channels_first(u) ? 1 : 0, spatial = out.rank - 1;
-    double filters = setting(u, "filters", NAN), kernel = 1, positions = 1;
+    double filters = read_setting(u, "filters", NAN), kernel = 1, positions = 1;
 
     if (spatial < 1) {
         add_weights(u, NAN);
@@ -356,24 +359,25 @@ static struct keras_shape conv_transpose(struct keras_use *u)
     }
     double channels = out.dims[first ? 0 : spatial];
     for (int i = 0; i < spatial; i++) {
-        double size = element(u, "kernel_size", i, NAN), stride = element(u, "strides", i, 1);
+        double size = read_element(u, "kernel_size", i, NAN),
+               stride = read_element(u, "strides", i, 1);
         double *dim = &out.dims[i + first];
         positions *= *dim;
         kernel *= size;
         *dim = *dim * stride + (is_text(u, "padding", "same") ? 0 : fmax(size - stride, 0));
     }
-    add_weights(u, kernel * channels * filters + (flag(u, "use_bias", true) ? filters : 0));
+    add_weights(u, kernel * channels * filters + (read_flag(u, "use_bias", true) ? filters : 0));
     add_macs(u, positions * kernel * channels * filters);
     out.dims[first ? 0 : spatial] = filters;
     return out;
 }
 
-static struct keras_shape pool(struct keras_use *u)
+static struct keras_shape pool_layer(struct keras_use *u)
 {
-    return slide(u, "pool_size", 2, "strides").out;
+    return slide_window(u, "pool_size", 2, "strides").out;
 }
 
-static struct keras_shape global_pool(struct keras_use *u)
+static struct keras_shape global_pool_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
     int spatial = out.rank - 1;
@@ -381,7 +385,7 @@ static struct keras_shape global_pool(struct keras_use *u)
     if (spatial < 1)
         return out;
     double channels = out.dims[channels_first(u) ? 0 : spatial];
-    if (flag(u, "keepdims", false)) {
+    if (read_flag(u, "keepdims", false)) {
         for (int i = 0; i <= spatial; i++)
             out.dims[i] = 1;
         out.dims[channels_first(u) ? 0 : spatial] = channels;
@@ -403,36 +407,36 @@ static double axis_size(const struct keras_use *u, double fallback)
     double size = 1;
 
     for (size_t i = 0; i < count; i++) {
-        double at = element(u, "axis", (int)i, fallback);
+        double at = read_element(u, "axis", (int)i, fallback);
         int k = at < 0 ? u->in[0].rank + (int)fmax(at, -100) : (int)fmin(at, 100) - 1;
         size *= u->in[0].rank >= 0 && k >= 0 && k < u->in[0].rank ? u->in[0].dims[k] : NAN;
     }
     return size;
 }
 
-static struct keras_shape batch_norm(struct keras_use *u)
+static struct keras_shape batch_norm_layer(struct keras_use *u)
 {
     double size = axis_size(u, -1);
 
-    add_weights(u, size * (flag(u, "center", true) + flag(u, "scale", true)));
+    add_weights(u, size * (read_flag(u, "center", true) + read_flag(u, "scale", true)));
     add_frozen(u, 2 * size);
     return u->in[0];
 }
 
-static struct keras_shape layer_norm(struct keras_use *u)
+static struct keras_shape layer_norm_layer(struct keras_use *u)
 {
-    add_weights(u, axis_size(u, -1) * (flag(u, "center", true) + flag(u, "scale", true)));
+    add_weights(u, axis_size(u, -1) * (read_flag(u, "center", true) + read_flag(u, "scale", true)));
     return u->in[0];
 }
 
-static struct keras_shape rms_norm(struct keras_use *u)
+static struct keras_shape rms_norm_layer(struct keras_use *u)
 {
     add_weights(u, axis_size(u, -1));
     return u->in[0];
 }
 
 /* The mean and the variance of features, and a counter in Keras 2, are not trained. */
-static struct keras_shape feature_norm(struct keras_use *u)
+static struct keras_shape feature_norm_layer(struct keras_use *u)
 {
     bool given = hm__value_text(hm__value_get(u->config, "mean")) ||
                  (hm__value_get(u->config, "mean") &&
@@ -443,7 +447,7 @@ static struct keras_shape feature_norm(struct keras_use *u)
     return u->in[0];
 }
 
-static struct keras_shape prelu(struct keras_use *u)
+static struct keras_shape prelu_layer(struct keras_use *u)
 {
     const struct hm_value *shared = hm__value_get(u->config, "shared_axes");
     struct keras_shape alpha = u->in[0];
@@ -453,32 +457,32 @@ static struct keras_shape prelu(struct keras_use *u)
         if (at >= 1 && at <= alpha.rank)
             alpha.dims[(int)at - 1] = 1;
     }
-    add_weights(u, product(&alpha, 0, alpha.rank));
+    add_weights(u, shape_product(&alpha, 0, alpha.rank));
     return u->in[0];
 }
 
 /* ---- shapes only ------------------------------------------------------------------------------
  */
 
-static struct keras_shape same(struct keras_use *u)
+static struct keras_shape same_layer(struct keras_use *u)
 {
     return u->in[0];
 }
 
-static struct keras_shape flatten(struct keras_use *u)
+static struct keras_shape flatten_layer(struct keras_use *u)
 {
     struct keras_shape out = hm__keras_no_shape();
 
     out.rank = 1;
-    out.dims[0] = product(&u->in[0], 0, u->in[0].rank);
+    out.dims[0] = shape_product(&u->in[0], 0, u->in[0].rank);
     return out;
 }
 
-static struct keras_shape reshape(struct keras_use *u)
+static struct keras_shape reshape_layer(struct keras_use *u)
 {
     const struct hm_value *target = hm__value_get(u->config, "target_shape");
     struct keras_shape out = hm__keras_no_shape();
-    double known = 1, total = product(&u->in[0], 0, u->in[0].rank);
+    double known = 1, total = shape_product(&u->in[0], 0, u->in[0].rank);
 
     if (!target || target->kind != HM_VALUE_LIST || target->count > KERAS_RANK)
         return out;
@@ -493,23 +497,23 @@ static struct keras_shape reshape(struct keras_use *u)
     return out;
 }
 
-static struct keras_shape permute(struct keras_use *u)
+static struct keras_shape permute_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
 
     for (int i = 0; i < out.rank; i++) {
-        double from = element(u, "dims", i, NAN);
+        double from = read_element(u, "dims", i, NAN);
         out.dims[i] = from >= 1 && from <= out.rank ? u->in[0].dims[(int)from - 1] : NAN;
     }
     return out;
 }
 
-static struct keras_shape repeat(struct keras_use *u)
+static struct keras_shape repeat_layer(struct keras_use *u)
 {
     struct keras_shape out = hm__keras_no_shape();
 
     out.rank = 2;
-    out.dims[0] = setting(u, "n", NAN);
+    out.dims[0] = read_setting(u, "n", NAN);
     out.dims[1] = last_dim(&u->in[0]);
     return out;
 }
@@ -521,17 +525,17 @@ static double both_sides(const struct keras_use *u, const char *key, int i, int 
     const struct hm_value *value = hm__value_get(u->config, key);
 
     if (!value || value->kind != HM_VALUE_LIST)
-        return 2 * element(u, key, i, 1);
+        return 2 * read_element(u, key, i, 1);
     if ((size_t)i < value->count && value->items[i].kind == HM_VALUE_LIST)
         return value->items[i].count == 2
                    ? number_of(&value->items[i].items[0]) + number_of(&value->items[i].items[1])
                    : NAN;
     if (spatial == 1 && value->count == 2)
         return number_of(&value->items[0]) + number_of(&value->items[1]);
-    return 2 * element(u, key, i, NAN);
+    return 2 * read_element(u, key, i, NAN);
 }
 
-static struct keras_shape pad(struct keras_use *u)
+static struct keras_shape pad_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
     bool crop = hm__value_get(u->config, "cropping") != NULL;
@@ -542,29 +546,29 @@ static struct keras_shape pad(struct keras_use *u)
     return out;
 }
 
-static struct keras_shape upsample(struct keras_use *u)
+static struct keras_shape upsample_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
 
     for (int i = 0; i + 1 < out.rank; i++)
-        out.dims[i + (channels_first(u) ? 1 : 0)] *= element(u, "size", i, 2);
+        out.dims[i + (channels_first(u) ? 1 : 0)] *= read_element(u, "size", i, 2);
     return out;
 }
 
-static struct keras_shape resize(struct keras_use *u)
+static struct keras_shape resize_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
     int first = channels_first(u) ? 1 : 0;
 
     if (out.rank == 3) {
-        out.dims[first] = setting(u, "height", NAN);
-        out.dims[first + 1] = setting(u, "width", NAN);
+        out.dims[first] = read_setting(u, "height", NAN);
+        out.dims[first + 1] = read_setting(u, "width", NAN);
     }
     return out;
 }
 
 /* Adds tensors element by element; dimensions of size 1 are repeated. */
-static struct keras_shape merge(struct keras_use *u)
+static struct keras_shape merge_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
 
@@ -577,10 +581,10 @@ static struct keras_shape merge(struct keras_use *u)
     return out;
 }
 
-static struct keras_shape concatenate(struct keras_use *u)
+static struct keras_shape concatenate_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    double axis = setting(u, "axis", -1);
+    double axis = read_setting(u, "axis", -1);
     int k = axis < 0 ? out.rank + (int)fmax(axis, -100) : (int)fmin(axis, 100) - 1;
 
     if (out.rank < 0 || k < 0 || k >= out.rank)
@@ -591,7 +595,7 @@ static struct keras_shape concatenate(struct keras_use *u)
 }
 
 /* A layer without parameters whose output has any shape. */
-static struct keras_shape opaque(struct keras_use *u)
+static struct keras_shape opaque_layer(struct keras_use *u)
 {
     (void)u;
     return hm__keras_no_shape();
@@ -604,97 +608,97 @@ static const struct {
     const char *name;
     struct keras_shape (*add)(struct keras_use *use);
 } layers[] = {
-    {"Dense", dense},
-    {"Embedding", embedding},
-    {"MultiHeadAttention", attention},
-    {"LSTM", lstm},
-    {"CuDNNLSTM", cudnn_lstm},
-    {"GRU", gru},
-    {"CuDNNGRU", cudnn_gru},
-    {"SimpleRNN", simple_rnn},
-    {"Bidirectional", bidirectional},
-    {"TimeDistributed", time_distributed},
-    {"Conv1D", conv},
-    {"Conv2D", conv},
-    {"Convolution2D", conv},
-    {"Conv3D", conv},
-    {"Conv1DTranspose", conv_transpose},
-    {"Conv2DTranspose", conv_transpose},
-    {"Conv3DTranspose", conv_transpose},
-    {"DepthwiseConv1D", depthwise},
-    {"DepthwiseConv2D", depthwise},
-    {"SeparableConv1D", separable},
-    {"SeparableConv2D", separable},
-    {"MaxPooling1D", pool},
-    {"MaxPooling2D", pool},
-    {"MaxPooling3D", pool},
-    {"AveragePooling1D", pool},
-    {"AveragePooling2D", pool},
-    {"AveragePooling3D", pool},
-    {"GlobalMaxPooling1D", global_pool},
-    {"GlobalMaxPooling2D", global_pool},
-    {"GlobalMaxPooling3D", global_pool},
-    {"GlobalAveragePooling1D", global_pool},
-    {"GlobalAveragePooling2D", global_pool},
-    {"GlobalAveragePooling3D", global_pool},
-    {"BatchNormalization", batch_norm},
-    {"BatchNormalizationV1", batch_norm},
-    {"LayerNormalization", layer_norm},
-    {"GroupNormalization", layer_norm},
-    {"RMSNormalization", rms_norm},
-    {"Normalization", feature_norm},
-    {"PReLU", prelu},
-    {"Flatten", flatten},
-    {"Reshape", reshape},
-    {"Permute", permute},
-    {"RepeatVector", repeat},
-    {"ZeroPadding1D", pad},
-    {"ZeroPadding2D", pad},
-    {"ZeroPadding3D", pad},
-    {"Cropping1D", pad},
-    {"Cropping2D", pad},
-    {"Cropping3D", pad},
-    {"UpSampling1D", upsample},
-    {"UpSampling2D", upsample},
-    {"UpSampling3D", upsample},
-    {"Resizing", resize},
-    {"CenterCrop", resize},
-    {"RandomCrop", resize},
-    {"Add", merge},
-    {"Subtract", merge},
-    {"Multiply", merge},
-    {"Average", merge},
-    {"Maximum", merge},
-    {"Minimum", merge},
-    {"Concatenate", concatenate},
-    {"Lambda", opaque},
-    {"TFOpLambda", opaque},
-    {"SlicingOpLambda", opaque},
-    {"TensorFlowOpLayer", opaque},
-    {"Activation", same},
-    {"ReLU", same},
-    {"LeakyReLU", same},
-    {"ELU", same},
-    {"ThresholdedReLU", same},
-    {"Softmax", same},
-    {"Dropout", same},
-    {"AlphaDropout", same},
-    {"SpatialDropout1D", same},
-    {"SpatialDropout2D", same},
-    {"SpatialDropout3D", same},
-    {"GaussianNoise", same},
-    {"GaussianDropout", same},
-    {"ActivityRegularization", same},
-    {"Masking", same},
-    {"Identity", same},
-    {"Rescaling", same},
-    {"RandomFlip", same},
-    {"RandomRotation", same},
-    {"RandomZoom", same},
-    {"RandomTranslation", same},
-    {"RandomContrast", same},
-    {"RandomBrightness", same},
-    {"UnitNormalization", same},
+    {"Dense", dense_layer},
+    {"Embedding", embedding_layer},
+    {"MultiHeadAttention", attention_layer},
+    {"LSTM", lstm_layer},
+    {"CuDNNLSTM", cudnn_lstm_layer},
+    {"GRU", gru_layer},
+    {"CuDNNGRU", cudnn_gru_layer},
+    {"SimpleRNN", simple_rnn_layer},
+    {"Bidirectional", bidirectional_layer},
+    {"TimeDistributed", time_distributed_layer},
+    {"Conv1D", conv_layer},
+    {"Conv2D", conv_layer},
+    {"Convolution2D", conv_layer},
+    {"Conv3D", conv_layer},
+    {"Conv1DTranspose", conv_transpose_layer},
+    {"Conv2DTranspose", conv_transpose_layer},
+    {"Conv3DTranspose", conv_transpose_layer},
+    {"DepthwiseConv1D", depthwise_layer},
+    {"DepthwiseConv2D", depthwise_layer},
+    {"SeparableConv1D", separable_layer},
+    {"SeparableConv2D", separable_layer},
+    {"MaxPooling1D", pool_layer},
+    {"MaxPooling2D", pool_layer},
+    {"MaxPooling3D", pool_layer},
+    {"AveragePooling1D", pool_layer},
+    {"AveragePooling2D", pool_layer},
+    {"AveragePooling3D", pool_layer},
+    {"GlobalMaxPooling1D", global_pool_layer},
+    {"GlobalMaxPooling2D", global_pool_layer},
+    {"GlobalMaxPooling3D", global_pool_layer},
+    {"GlobalAveragePooling1D", global_pool_layer},
+    {"GlobalAveragePooling2D", global_pool_layer},
+    {"GlobalAveragePooling3D", global_pool_layer},
+    {"BatchNormalization", batch_norm_layer},
+    {"BatchNormalizationV1", batch_norm_layer},
+    {"LayerNormalization", layer_norm_layer},
+    {"GroupNormalization", layer_norm_layer},
+    {"RMSNormalization", rms_norm_layer},
+    {"Normalization", feature_norm_layer},
+    {"PReLU", prelu_layer},
+    {"Flatten", flatten_layer},
+    {"Reshape", reshape_layer},
+    {"Permute", permute_layer},
+    {"RepeatVector", repeat_layer},
+    {"ZeroPadding1D", pad_layer},
+    {"ZeroPadding2D", pad_layer},
+    {"ZeroPadding3D", pad_layer},
+    {"Cropping1D", pad_layer},
+    {"Cropping2D", pad_layer},
+    {"Cropping3D", pad_layer},
+    {"UpSampling1D", upsample_layer},
+    {"UpSampling2D", upsample_layer},
+    {"UpSampling3D", upsample_layer},
+    {"Resizing", resize_layer},
+    {"CenterCrop", resize_layer},
+    {"RandomCrop", resize_layer},
+    {"Add", merge_layer},
+    {"Subtract", merge_layer},
+    {"Multiply", merge_layer},
+    {"Average", merge_layer},
+    {"Maximum", merge_layer},
+    {"Minimum", merge_layer},
+    {"Concatenate", concatenate_layer},
+    {"Lambda", opaque_layer},
+    {"TFOpLambda", opaque_layer},
+    {"SlicingOpLambda", opaque_layer},
+    {"TensorFlowOpLayer", opaque_layer},
+    {"Activation", same_layer},
+    {"ReLU", same_layer},
+    {"LeakyReLU", same_layer},
+    {"ELU", same_layer},
+    {"ThresholdedReLU", same_layer},
+    {"Softmax", same_layer},
+    {"Dropout", same_layer},
+    {"AlphaDropout", same_layer},
+    {"SpatialDropout1D", same_layer},
+    {"SpatialDropout2D", same_layer},
+    {"SpatialDropout3D", same_layer},
+    {"GaussianNoise", same_layer},
+    {"GaussianDropout", same_layer},
+    {"ActivityRegularization", same_layer},
+    {"Masking", same_layer},
+    {"Identity", same_layer},
+    {"Rescaling", same_layer},
+    {"RandomFlip", same_layer},
+    {"RandomRotation", same_layer},
+    {"RandomZoom", same_layer},
+    {"RandomTranslation", same_layer},
+    {"RandomContrast", same_layer},
+    {"RandomBrightness", same_layer},
+    {"UnitNormalization", same_layer},
 };
 
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape)

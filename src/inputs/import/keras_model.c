@@ -19,7 +19,7 @@
 enum { LAYERS_MOST = 5000, INPUTS_MOST = 64, USES_MOST = 16, NESTING = 8, PASSES = 8 };
 
 /* A layer of a graph and the shapes of its outputs, one for each use that is done. */
-struct vertex {
+struct keras_vertex {
     const char *name;
     const struct hm_value *layer;
     struct keras_shape out[USES_MOST];
@@ -28,7 +28,7 @@ struct vertex {
 
 struct graph {
     struct keras *model;
-    struct vertex *vertices;
+    struct keras_vertex *vertices;
     size_t count;
     int depth;
 };
@@ -110,7 +110,7 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-static struct vertex *find_vertex(struct graph *g, const char *name)
+static struct keras_vertex *find_vertex(struct graph *g, const char *name)
 {
     for (size_t i = 0; name && i < g->count; i++)
         if (strcmp(g->vertices[i].name, name) == 0)
@@ -129,7 +129,7 @@ struct inputs {
 static void take_output(struct graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {
-    struct vertex *from = find_vertex(g, name);
+    struct keras_vertex *from = find_vertex(g, name);
 
     if (in->count == INPUTS_MOST)
         return;
@@ -186,7 +186,7 @@ static void read_pairs(struct graph *g, const struct hm_value *node, struct inpu
 
 /* Adds the next use of a layer if its inputs are known, or anyway if `force` is true. Returns 1 if
  * it was added, 0 if not, or a negative error code. */
-static int add_use(struct graph *g, struct vertex *v, bool force, struct hm_err *err)
+static int add_use(struct graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
 {
     const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
     const struct hm_value *node = &nodes->items[v->done];
@@ -234,7 +234,7 @@ static int start_graph(struct graph *g, const struct hm_value *config, const str
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < g->count; i++) {
-        struct vertex *v = &g->vertices[i];
+        struct keras_vertex *v = &g->vertices[i];
         const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
         v->uses = nodes && nodes->kind == HM_VALUE_LIST ? nodes->count : 0;
         v->uses = v->uses > USES_MOST ? USES_MOST : v->uses;
@@ -258,7 +258,7 @@ static int finish_graph(struct graph *g, struct hm_err *err)
     for (int pass = 0; rc >= 0 && more && pass <= PASSES; pass++) {
         more = false;
         for (size_t i = 0; rc >= 0 && i < g->count; i++) {
-            struct vertex *v = &g->vertices[i];
+            struct keras_vertex *v = &g->vertices[i];
             rc = 1;
             while (rc > 0 && v->done < v->uses)
                 rc = add_use(g, v, pass == PASSES, err);
@@ -278,7 +278,7 @@ static struct keras_shape output_shape(struct graph *g, const struct hm_value *c
     const char *name = list && list->kind == HM_VALUE_LIST && list->count > 0
                            ? hm__value_text(&list->items[0])
                            : NULL;
-    struct vertex *v = find_vertex(g, name);
+    struct keras_vertex *v = find_vertex(g, name);
     return v && v->done > 0 ? v->out[0] : hm__keras_no_shape();
 }
 
@@ -300,7 +300,7 @@ static int add_graph(struct keras *k, const struct hm_value *config, const struc
         const char *name = hm__value_text(hm__value_get(layer, "name"));
         if (!name)
             name = hm__value_text(hm__value_path(layer, "config.name"));
-        g.vertices[g.count++] = (struct vertex){.name = name ? name : "", .layer = layer};
+        g.vertices[g.count++] = (struct keras_vertex){.name = name ? name : "", .layer = layer};
     }
     int rc = start_graph(&g, config, in, in_count, first, err);
     if (rc == 0)

@@ -40,7 +40,7 @@ static const char *find_variable(const struct shell *s, const char *name, size_t
 }
 
 /* Evaluates numbers and variables joined by + - * / from left to right, as in $((A * 8)). */
-static double evaluate(const struct shell *s, const char *text, const char *end)
+static double evaluate_sum(const struct shell *s, const char *text, const char *end)
 {
     double total = 0;
     char operation = '+';
@@ -76,7 +76,7 @@ static double evaluate(const struct shell *s, const char *text, const char *end)
 }
 
 /* Replaces the variables of a word; false if one of them has no known value. */
-static bool expand(const struct shell *s, const char *word, char *out, size_t room)
+static bool expand_word(const struct shell *s, const char *word, char *out, size_t room)
 {
     size_t used = 0;
 
@@ -89,7 +89,7 @@ static bool expand(const struct shell *s, const char *word, char *out, size_t ro
         }
         if (strncmp(word, "$((", 3) == 0) {
             end = strstr(word, "))");
-            double result = end ? evaluate(s, word + 3, end) : NAN;
+            double result = end ? evaluate_sum(s, word + 3, end) : NAN;
             if (!isfinite(result) || fabs(result) > 1e15)
                 return false;
             snprintf(number, sizeof(number), "%.0f", result);
@@ -134,7 +134,7 @@ static void set_variable(struct shell *s, const char *word, size_t length)
         i++;
     if (i == VARIABLES)
         return;
-    if (!expand(s, word + length + 1, value, sizeof(value)))
+    if (!expand_word(s, word + length + 1, value, sizeof(value)))
         value[0] = '\0';
     snprintf(s->variables[i].name, sizeof(s->variables[i].name), "%.*s", (int)length, word);
     snprintf(s->variables[i].value, sizeof(s->variables[i].value), "%s", value);
@@ -160,12 +160,12 @@ static void take_word(struct shell *s, const char *word)
         end_flag(s, NULL);
         snprintf(s->flag, sizeof(s->flag), "%.*s", (int)(length < 63 ? length : 63), word + 2);
         if (word[2 + length] == '=')
-            end_flag(s, expand(s, word + 3 + length, value, sizeof(value)) ? value : "?");
+            end_flag(s, expand_word(s, word + 3 + length, value, sizeof(value)) ? value : "?");
     } else if (name > 0 && word[name] == '=') {
         end_flag(s, NULL);
         set_variable(s, word, name);
     } else {
-        end_flag(s, expand(s, word, value, sizeof(value)) ? value : "?");
+        end_flag(s, expand_word(s, word, value, sizeof(value)) ? value : "?");
     }
 }
 

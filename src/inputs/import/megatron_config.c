@@ -29,11 +29,11 @@ static int args_read(struct hm_imported *im, struct hm_err *err)
 
 static int args_recognise(const struct hm_import_head *head)
 {
-    bool layers = hm__find(head->text, head->length, "--num-layers") != NULL;
+    bool layers = hm__find(head->text, head->length, "-num-layers") != NULL;
 
-    if (layers && hm__find(head->text, head->length, "--hidden-size"))
+    if (layers && hm__find(head->text, head->length, "-hidden-size"))
         return 62; /* A log that shows the command line is a log. */
-    return layers || hm__find(head->text, head->length, "--tensor-model-parallel-size") ? 55 : 0;
+    return layers || hm__find(head->text, head->length, "-tensor-model-parallel-size") ? 55 : 0;
 }
 
 const struct hm_importer hm__importer_megatron_args = {

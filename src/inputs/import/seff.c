@@ -20,7 +20,7 @@
 #include "cells.h"
 #include "importers.h"
 
-struct report {
+struct seff_job {
     char id[64], state[32];
     double nodes, cores, cpu_s, wall_s, used, asked;
     bool open;
@@ -28,7 +28,7 @@ struct report {
 
 struct seff {
     struct hm_imported *im;
-    struct report job;
+    struct seff_job job;
     double jobs, ended, lines;
 };
 
@@ -74,7 +74,7 @@ static double bytes_of(const char *text)
 
 static void end_job(struct seff *s)
 {
-    const struct report *r = &s->job;
+    const struct seff_job *r = &s->job;
     struct hm_json *j = &s->im->facts;
     double given = hm__import_given(s->im, "n");
 
@@ -102,18 +102,18 @@ static void end_job(struct seff *s)
 
 static void read_line(struct seff *s, const char *line)
 {
-    struct report *r = &s->job;
+    struct seff_job *r = &s->job;
     const char *value;
 
     if ((value = value_of(line, "Job ID:"))) {
         end_job(s);
-        *r = (struct report){.nodes = NAN,
-                             .cores = NAN,
-                             .cpu_s = NAN,
-                             .wall_s = NAN,
-                             .used = NAN,
-                             .asked = NAN,
-                             .open = true};
+        *r = (struct seff_job){.nodes = NAN,
+                               .cores = NAN,
+                               .cpu_s = NAN,
+                               .wall_s = NAN,
+                               .used = NAN,
+                               .asked = NAN,
+                               .open = true};
         snprintf(r->id, sizeof(r->id), "%.63s", value);
     } else if ((value = value_of(line, "State:"))) {
         snprintf(r->state, sizeof(r->state), "%.*s", (int)(strcspn(value, " (") % 32), value);

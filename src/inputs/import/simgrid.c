@@ -23,14 +23,14 @@
 enum { TAG_ROOM = 4096, LINK_SLOTS = 1 << 17 };
 
 /* A link of the platform, in a table that is indexed by the hash of its name. */
-struct link {
+struct simgrid_link {
     uint64_t hash; /* Hash of the name; 0: the place is free. */
     double bandwidth, latency;
 };
 
 struct platform {
     struct hm_imported *im;
-    struct link *links; /* LINK_SLOTS places. */
+    struct simgrid_link *links; /* LINK_SLOTS places. */
     double hosts, clusters, link_count, routes, unknown;
     double slowest, fastest;             /* Speeds of hosts, with all cores, in flop/s. */
     double bandwidth, latency;           /* Of the slowest route or cluster; NaN: none yet. */
@@ -42,25 +42,25 @@ struct platform {
 /* ---- values with units ----------------------------------------------------------------------- */
 
 /* A unit and its factor; "" is the unit of numbers without one. */
-struct unit {
+struct simgrid_unit {
     const char *name;
     double factor;
 };
 
-static const struct unit bandwidths[] = {
+static const struct simgrid_unit bandwidths[] = {
     {"", 1},         {"Bps", 1},     {"kBps", 1e3},   {"KBps", 1e3},      {"MBps", 1e6},
     {"GBps", 1e9},   {"TBps", 1e12}, {"KiBps", 1024}, {"MiBps", 1048576}, {"GiBps", 1073741824},
     {"bps", .125},   {"kbps", 125},  {"Kbps", 125},   {"Mbps", 125e3},    {"Gbps", 125e6},
     {"Tbps", 125e9}, {NULL, 0}};
-static const struct unit times[] = {{"", 1},      {"s", 1},      {"ms", 1e-3}, {"us", 1e-6},
-                                    {"ns", 1e-9}, {"ps", 1e-12}, {"m", 60},    {NULL, 0}};
-static const struct unit speeds[] = {
+static const struct simgrid_unit times[] = {{"", 1},      {"s", 1},      {"ms", 1e-3}, {"us", 1e-6},
+                                            {"ns", 1e-9}, {"ps", 1e-12}, {"m", 60},    {NULL, 0}};
+static const struct simgrid_unit speeds[] = {
     {"", 1},         {"f", 1},        {"kf", 1e3},      {"Mf", 1e6},  {"Gf", 1e9},
     {"Tf", 1e12},    {"Pf", 1e15},    {"Ef", 1e18},     {"flops", 1}, {"kflops", 1e3},
     {"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {NULL, 0}};
 
 /* Reads a number with a unit; NaN if the text is NULL or has another unit. */
-static double read_value(const char *text, const struct unit *units)
+static double read_value(const char *text, const struct simgrid_unit *units)
 {
     double value;
     size_t used = text ? hm__number_read(text, &value) : 0;
@@ -103,7 +103,7 @@ static double count_radical(const char *text)
  */
 
 /* Finds an attribute of a tag and copies its value; NULL if there is none. */
-static const char *attribute(const char *tag, const char *name, char *value, size_t room)
+static const char *get_attribute(const char *tag, const char *name, char *value, size_t room)
 {
     size_t length = strlen(name);
 
@@ -127,7 +127,7 @@ static const char *attribute(const char *tag, const char *name, char *value, siz
     return NULL;
 }
 
-static double get_value(const char *tag, const char *name, const struct unit *units)
+static double get_value(const char *tag, const char *name, const struct simgrid_unit *units)
 {
     char value[128];
 
@@ -185,10 +185,10 @@ static uint64_t hash_name(const char *name)
 }
 
 /* Returns the place of a link in the table, which may be free; NULL if the table is full. */
-static struct link *find_link(struct platform *p, uint64_t hash)
+static struct simgrid_link *find_link(struct platform *p, uint64_t hash)
 {
     for (size_t i = 0; i < LINK_SLOTS; i++) {
-        struct link *link = &p->links[(hash + i) % LINK_SLOTS];
+        struct simgrid_link *link = &p->links[(hash + i) % LINK_SLOTS];
         if (link->hash == hash || link->hash == 0)
             return link;
     }
@@ -200,7 +200,7 @@ static void add_link(struct platform *p, const char *tag)
     char name[512];
     double bandwidth = get_value(tag, "bandwidth", bandwidths);
     double latency = get_value(tag, "latency", times);
-    struct link *link =
+    struct simgrid_link *link =
         attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
 
     p->link_count++;
@@ -209,14 +209,14 @@ static void add_link(struct platform *p, const char *tag)
         return;
     }
     latency = isnan(latency) ? 0 : latency;
-    *link = (struct link){hash_name(name), bandwidth, latency};
+    *link = (struct simgrid_link){hash_name(name), bandwidth, latency};
     keep_slowest(&p->link_bandwidth, &p->link_latency, bandwidth, latency);
 }
 
 static void add_hop(struct platform *p, const char *tag)
 {
     char name[512];
-    struct link *link =
+    struct simgrid_link *link =
         attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
 
     if (!p->in_route || !link || link->hash == 0)

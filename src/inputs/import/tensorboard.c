@@ -223,7 +223,7 @@ static bool read_record(struct board *b)
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
-    if (length > INT64_MAX) { /* No file has so many bytes, and the sums below would overflow. */
+    if (length > INT64_MAX) { /* No file is as long, and the sums below would overflow. */
         hm__import_cut(b->im);
         return false;
     }

@@ -134,7 +134,7 @@ static const struct shape *read_type(struct program *p, const char *name, size_t
     return s;
 }
 
-static double product(const struct shape *s, int from, int to)
+static double shape_product(const struct shape *s, int from, int to)
 {
     double result = 1;
 
