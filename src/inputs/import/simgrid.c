@@ -131,7 +131,7 @@ static double get_value(const char *tag, const char *name, const struct simgrid_
 {
     char value[128];
 
-    return read_value(attribute(tag, name, value, sizeof(value)), units);
+    return read_value(get_attribute(tag, name, value, sizeof(value)), units);
 }
 
 static void add_hosts(struct platform *p, const char *tag, double count)
@@ -158,7 +158,7 @@ static void keep_slowest(double *bandwidth, double *latency, double new_bandwidt
 static void add_cluster(struct platform *p, const char *tag)
 {
     char radical[2048];
-    double count = count_radical(attribute(tag, "radical", radical, sizeof(radical)));
+    double count = count_radical(get_attribute(tag, "radical", radical, sizeof(radical)));
     double bandwidth = get_value(tag, "bw", bandwidths), latency = get_value(tag, "lat", times);
     double backbone = get_value(tag, "bb_lat", times);
 
@@ -201,7 +201,7 @@ static void add_link(struct platform *p, const char *tag)
     double bandwidth = get_value(tag, "bandwidth", bandwidths);
     double latency = get_value(tag, "latency", times);
     struct simgrid_link *link =
-        attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
+        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
 
     p->link_count++;
     if (!link || isnan(bandwidth)) {
@@ -217,7 +217,7 @@ static void add_hop(struct platform *p, const char *tag)
 {
     char name[512];
     struct simgrid_link *link =
-        attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
+        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
 
     if (!p->in_route || !link || link->hash == 0)
         return;

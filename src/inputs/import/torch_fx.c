@@ -164,7 +164,7 @@ static void read_signature(struct program *p, const char *text, const char *end)
         while (type < end && (*type == ' ' || *type == '"'))
             type++;
         const struct shape *s = read_type(p, name, (size_t)(colon - name), type, end);
-        double size = s ? product(s, 0, s->rank) : 0;
+        double size = s ? shape_product(s, 0, s->rank) : 0;
         if (s && strncmp(name, "p_", 2) == 0) {
             p->parameters += size;
         } else if (s && strncmp(name, "b_", 2) == 0) {
@@ -232,18 +232,21 @@ static double count_macs(enum product_kind kind, const struct shape *out,
     if (kind == CONVOLUTION && transposed)
         kind = TRANSPOSED;
     if (kind == CONVOLUTION)
-        return out && a[1] ? product(out, 0, out->rank) * product(a[1], 1, a[1]->rank) : NAN;
+        return out && a[1] ? shape_product(out, 0, out->rank) * shape_product(a[1], 1, a[1]->rank)
+                           : NAN;
     if (kind == TRANSPOSED)
-        return a[0] && a[1] ? product(a[0], 0, a[0]->rank) * product(a[1], 1, a[1]->rank) : NAN;
+        return a[0] && a[1]
+                   ? shape_product(a[0], 0, a[0]->rank) * shape_product(a[1], 1, a[1]->rank)
+                   : NAN;
     if (kind == ROWS || kind == LATE_ROWS) {
         const struct shape *rows = a[kind == LATE_ROWS];
         return out && rows && rows->rank > 0
-                   ? product(out, 0, out->rank) * rows->dims[rows->rank - 1]
+                   ? shape_product(out, 0, out->rank) * rows->dims[rows->rank - 1]
                    : NAN;
     }
     if (kind == ATTENTION && a[0] && a[1] && a[2] && a[0]->rank >= 2 && a[1]->rank >= 2 &&
         a[2]->rank >= 2) {
-        double queries = product(a[0], 0, a[0]->rank - 1), keys = a[1]->dims[a[1]->rank - 2];
+        double queries = shape_product(a[0], 0, a[0]->rank - 1), keys = a[1]->dims[a[1]->rank - 2];
         return queries * keys * (a[0]->dims[a[0]->rank - 1] + a[2]->dims[a[2]->rank - 1]);
     }
     return NAN;
