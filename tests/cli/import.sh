@@ -83,6 +83,42 @@ expect "plan takes times from a Spark log" 0 "an iteration" howmany plan --runs 
 expect "plan corrects the job of a Spark log by its runs" 0 "an iteration" howmany plan "$work/spark/app-2" --runs "$work/spark" --no-chart
 expect "plan does not take a benchmark for a job" 2 "gives no network and no job" sh -c "printf '# nThread 1\n1024 256 float sum -1 1 1 1 0 1 1 1 0\n' >$work/nccl.log; howmany plan $work/nccl.log"
 
+# a run of MLflow, and platforms as machines
+run="$work/mlruns/0/abc"
+mkdir -p "$run/metrics/train" "$run/params"
+echo "experiment_id: 0" >"$work/mlruns/0/meta.yaml"
+printf 'end_time: 1700000100500\nstart_time: 1700000000000\nstatus: 4\n' >"$run/meta.yaml"
+for k in 1 2 3 4 5 6 7 8 9 10; do echo "$((1700000000000 + k * 2500)) 0.$((90 - k * 5)) $((k * 10))"; done >"$run/metrics/train/loss"
+cp "$run/metrics/train/loss" "$run/metrics/accuracy"
+: >"$run/metrics/empty"
+printf 8 >"$run/params/world_size"
+expect "a run of MLflow is one import" 0 "10 points of 1 losses as traces" i "$work/mlruns"
+expect "the state of a run is shown" 0 "its state is FAILED" i "$run"
+check "workers and times of a run are found" sh -c "howmany import $run --json | jq -e '.files[0] | .runs == [{n: 8, seconds: 0.25}] and .facts.seconds == 100.5 and .traces[1].iteration == 20'"
+cat >"$work/platform.xml" <<'EOF'
+<platform version="4.1"><zone id="z"><cluster id="c" radical="0-31" speed="200Gf" bw="1Gbps" lat="20us"/></zone></platform>
+EOF
+expect "a platform of SimGrid is a machine" 0 "platform.xml" howmany plan examples/fig2-spark-ann.yaml --on "$work/platform.xml" --no-chart
+expect "a log is no machine" 2 "nanoGPT log gives no cluster" howmany plan examples/fig2-spark-ann.yaml --on "$work/train.log"
+
+# runs in the formats of other tools
+if [ "$HM_SQLITE" = 1 ]; then
+  printf '# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4 18.5\n1024 20.25\n1048576 7660.03\n' >"$work/osu.txt"
+  i "$work/osu.txt" --set n=16 --record "$work/osu.db" >/dev/null
+  howmany runs export --record "$work/osu.db" --format osu >"$work/osu2.txt"
+  i "$work/osu.txt" --set n=16 --to runs -o "$work/osu.csv" >/dev/null
+  i "$work/osu2.txt" --set n=16 --to runs -o "$work/osu2.csv" >/dev/null
+  check "runs of messages come back from a table of OSU" cmp "$work/osu.csv" "$work/osu2.csv"
+  expect "other runs are no table of OSU" 2 "no run has the columns collective and bytes" howmany runs export --record "$work/s.db" --format osu
+  expect "a log of MLPerf has one run" 2 "a log of MLPerf has one run, not 3" howmany runs export --record "$work/osu.db" --format mllog
+  i "$work/logs/run_n4.log" --to traces --record "$work/ml.db" >/dev/null
+  howmany runs export --record "$work/ml.db" --format mllog >"$work/mllog.txt"
+  check "a trace comes back from a log of MLPerf" sh -c "howmany import $work/mllog.txt --json | jq -e '.files[0] | .format == \"mllog\" and .runs[0].n == 4 and ([.traces[].loss] | length) == 10 and .traces[9].loss == 1.66667'"
+  made=$(howmany runs export --record "$work/ml.db" --json | jq -r .made_at)
+  check "times of a log of MLPerf count from the run" grep -q "\"time_ms\":$(date -u -d "$made" +%s)000,.*run_start" "$work/mllog.txt"
+  expect "a format excludes other forms" 2 "format excludes json, csv and traces" howmany runs export --record "$work/ml.db" --format osu --json
+fi
+
 # compressed files
 if [ "$HM_ZLIB" = 1 ]; then
   gzip -k "$work/train.log"
