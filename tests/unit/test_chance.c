@@ -312,15 +312,15 @@ static void plan_and_recommend_agree(void **state)
     hm_job_free(job);
 }
 
-/* From k runs no more than (k + 1) / (k + 2) is claimed, and no more than 90 % beyond them. */
+/* From k runs no more than (k + 1/2) / (k + 1) is claimed, and no more than 90 % beyond them. */
 static void few_runs_claim_little(void **state)
 {
     static const struct {
         const char *runs;
         double most;
-    } cases[] = {{"n,seconds\n1,10\n2,6\n", 3. / 4},
-                 {"n,seconds\n1,10\n1,10.2\n2,6\n2,6.1\n", 5. / 6},
-                 {many, 11. / 12}};
+    } cases[] = {{"n,seconds\n1,10\n2,6\n", 2.5 / 3},
+                 {"n,seconds\n1,10\n1,10.2\n2,6\n2,6.1\n", 4.5 / 5},
+                 {many, 10.5 / 11}};
     struct hm_job *job = parse_job("compute: 1 s\ncommunicate: none\n");
 
     (void)state;
