@@ -119,6 +119,24 @@ if [ "$HM_SQLITE" = 1 ]; then
   expect "a format excludes other forms" 2 "format excludes json, csv and traces" howmany runs export --record "$work/ml.db" --format osu --json
 fi
 
+# a plan in the formats of other tools
+howmany plan examples/fig3-inception.yaml --n 50 --json >"$work/plan.json"
+howmany plan examples/fig3-inception.yaml --n 50 --emit chrome >"$work/step.json"
+i "$work/step.json" --json >"$work/step-facts.json"
+check "a predicted step is a trace with the times of the plan" jq -ne --slurpfile p "$work/plan.json" --slurpfile t "$work/step-facts.json" '
+  ($p[0].curve[] | select(.n == 50)) as $q | $t[0].files[0].facts as $f | def near($a; $b): ($a - $b | fabs) < 1e-3 * $b + 1e-2;
+  near($f.step_us[0]; $q.time_s * 1e6) and near($f.gpu.compute_busy_us; $q.compute_s * 1e6) and near($f.gpu.comm_busy_us; $q.communicate_s * 1e6) and $f.world_size == 50'
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --emit chrome >"$work/step.json"
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --json >"$work/plan.json"
+i "$work/step.json" --json >"$work/step-facts.json"
+check "a step of a transformer is a trace with the time of the plan" jq -ne --slurpfile p "$work/plan.json" --slurpfile t "$work/step-facts.json" '($t[0].files[0].facts.step_us[0] / ($p[0].recommended.time_s * 1e6) - 1 | fabs) < 1e-6'
+howmany plan examples/fig2-spark-ann.yaml --emit simgrid >"$work/emitted.xml"
+check "a cluster comes back from a platform" sh -c "howmany import $work/emitted.xml --json | jq -e '.files[0].facts | .slowest_flops == 84480000000 and .bandwidth_bytes_per_s == 125000000'"
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --emit simgrid >"$work/emitted.xml"
+check "latency and workers of a node are kept" sh -c "howmany import $work/emitted.xml --json | jq -e '.files[0].facts | .hosts == 8 and .latency_s == 1.4e-05 and .slowest_flops == 8 * 3.015e13'"
+expect "emit excludes json" 2 "this is a text; leave out json and csv" howmany plan examples/fig3-inception.yaml --emit chrome --json
+expect "flags of layouts need a transformer" 2 "this needs a job that trains a transformer" howmany plan examples/fig3-inception.yaml --emit megatron
+
 # compressed files
 if [ "$HM_ZLIB" = 1 ]; then
   gzip -k "$work/train.log"
