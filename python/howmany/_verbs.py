@@ -43,7 +43,8 @@ VERBS: Dict[str, Verb] = {
         "have": "document",}),
     "converge": Verb("converge", json=True, csv=True, plot=True, kinds={
         "traces": "documents",
-        "where": "pairs",}),
+        "where": "pairs",
+        "set": "pairs",}),
     "advise": Verb("advise", json=True, csv=True, plot=False, kinds={
         "traces": "documents",
         "where": "pairs",
@@ -1616,7 +1617,8 @@ def plan(
         weak: weak scaling: every worker has the whole batch
         reference: workers that speedups are relative to (default 1, or the job's)
         explain_layout: for a transformer: which ranks form which groups on which nodes
-        emit: for a transformer: flags or a file that run the layout
+        emit: for a transformer: flags or a file that run the layout; chrome: the step as a trace
+            for Perfetto; simgrid: the cluster as a platform
         plot: speedup and step as a picture: .svg, .png or .pdf
     """
     return ask(Plan, VERBS["plan"], locals())
@@ -1734,6 +1736,7 @@ def converge(
     terms: Optional[Terms] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
+    set: Optional[Pairs] = None,
     leave_out: Optional[str] = None,
     ahead: Optional[Quantity] = None,
     window: Optional[Quantity] = None,
@@ -1761,6 +1764,7 @@ def converge(
             them, and the forms of theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
+        set: a fact that files of other tools do not have, such as n=8
         leave_out: how well the others predict the traces on M workers; each: every M in turn
         ahead: how well a trace is predicted K iterations, or K of time (5s), ahead
         window: with ahead: points that are seen before (default 50)
@@ -1922,6 +1926,7 @@ def runs_export(
     until: Optional[str] = None,
     sort: Optional[str] = None,
     traces: bool = False,
+    format: Optional[str] = None,
 ) -> Answer:
     """runs or traces of the store as a table
 
@@ -1933,6 +1938,7 @@ def runs_export(
         until: made at or before
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         traces: export: the samples, as JSON lines or (with csv) a table that `converge` reads
+        format: export: the format; mllog is a log of MLPerf of one run, osu a table of messages
     """
     return ask(Answer, VERBS["runs export"], locals())
 

@@ -127,8 +127,9 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, emit),
      .group = "output",
      .argument = "NAME",
-     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
-     .help = "for a transformer: flags or a file that run the layout"},
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch chrome simgrid",
+     .help = "for a transformer: flags or a file that run the layout; chrome: the step as a trace "
+             "for Perfetto; simgrid: the cluster as a platform"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -376,7 +377,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     if (rc == 0 && p->job.job->large)
         return 0;
     if (rc == 0)
-        rc = check_ordinary(r, err);
+        rc = hm__plan_emits(r) ? 0 : check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -413,6 +414,8 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
         rc = solve_plan(r, call, &p, err);
     if (rc == 0 && p.job.job->large)
         rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0 && hm__plan_emits(r))
+        rc = hm__plan_emit(r, &p.job, p.answer, call, err);
     else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);

@@ -83,7 +83,9 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     answer->machines = names;
     answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
     call->no_answer = !answer->feasible;
-    if (r->emit >= 0)
+    if (hm__plan_emits(r))
+        rc = hm__plan_emit_large(r, loaded, answer, &text, err);
+    else if (r->emit >= 0)
         rc = hm__large_emit(answer, loaded->job->large, (enum hm_large_emit)r->emit, &text, err);
     else if (r->explain_layout)
         rc = hm__large_explain(answer, &text, err);

@@ -81,8 +81,8 @@ export interface PlanRequest {
   reference?: Quantity;
   /** for a transformer: which ranks form which groups on which nodes */
   explain_layout?: boolean;
-  /** for a transformer: flags or a file that run the layout */
-  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch';
+  /** for a transformer: flags or a file that run the layout; chrome: the step as a trace for Perfetto; simgrid: the cluster as a platform */
+  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch' | 'chrome' | 'simgrid';
   /** the whole answer as JSON */
   json?: boolean;
   /** the curve as comma-separated values */
@@ -271,6 +271,8 @@ export interface RunsExportRequest {
   until?: string;
   /** sort by this column; -COLUMN: largest first (default: newest first) */
   sort?: string;
+  /** export: the format; mllog is a log of MLPerf of one run, osu a table of messages */
+  format?: 'csv' | 'jsonl' | 'mllog' | 'osu';
 }
 
 /** A request of recommend: how many workers, from runs that were measured. */
