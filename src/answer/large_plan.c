@@ -218,6 +218,10 @@ static void add_hints(struct hm_large_answer *a, const struct large_machine *mac
     changed.accumulation = NAN;
     if (!isnan(job->layout.pipeline))
         try_hint(a, m, &changed, "pipeline", best->n);
+    changed = *job;
+    changed.layout.offload = HM_OFFLOAD_OPTIMIZER;
+    if (job->layout.offload == HM_OFFLOAD_NONE)
+        try_hint(a, m, &changed, "offload", best->n);
     try_hint(a, m, job, "twice the workers", 2 * best->n);
 }
 

@@ -67,6 +67,10 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
 {
     struct hm_large_interval interval = hm__large_interval(x->device, x->work);
 
+    if (choice->layout.offload != HM_OFFLOAD_NONE) { /* No measurements exist: widen twice. */
+        interval.low *= interval.low;
+        interval.high *= interval.high;
+    }
     hm__large_step(x, &choice->layout, times, &choice->step);
     choice->low_s = choice->step.time_s * interval.low;
     choice->high_s = choice->step.time_s * interval.high;
@@ -132,7 +136,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
-    bool alone = l->data * l->context == 1 && l->expert == 1;
+    bool alone = l->data * l->context == 1 && l->expert == 1 && l->offload == HM_OFFLOAD_NONE;
 
     for (double zero = 0; zero <= 3; zero++) {
         if (isnan(g->layout.zero) ? (alone && zero > 0) || (l->pipeline > 1 && zero > 1)
@@ -212,7 +216,8 @@ double hm__large_search(const struct hm_large_case *x, const struct hm_large_job
             for (size_t j = 0; j < experts.count; j++) {
                 struct hm_layout l = {.tensor = tensors.values[i],
                                       .context = contexts.values[k],
-                                      .expert = experts.values[j]};
+                                      .expert = experts.values[j],
+                                      .offload = given->layout.offload};
                 if (fmod(net->heads, l.tensor) != 0 || fmod(x->work->sequence, l.context) != 0 ||
                     (l.expert > 1 && fmod(net->experts, l.expert) != 0))
                     continue;

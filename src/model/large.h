@@ -75,6 +75,8 @@ struct hm_large_device {
  * that gives only rates come from the most similar chip of a table. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
+/* Returns the bytes per second of a copy between a worker and its host, one way. */
+double hm__large_host_link(const struct hm_large_device *device);
 /* Find a device by the name of its chip, such as "h100"; false if the name is unknown. */
 bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
 

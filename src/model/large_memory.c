@@ -120,6 +120,21 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
     m->optimizer += count * w->trained * w->optimizer_bytes / (zero >= 1 ? group : 1);
 }
 
+/* Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
+ * sends them to the host as they are computed), and weights. Of offloaded gradients and weights,
+ * two layers remain, and the tables. */
+static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
+                           const struct held *held, struct hm_large_memory *m)
+{
+    if (l->offload == HM_OFFLOAD_NONE)
+        return;
+    m->optimizer = 0;
+    if (l->zero >= 2)
+        m->gradients = fmin(m->gradients, w->gradient_bytes * w->trained * 2 * held->one);
+    if (l->offload == HM_OFFLOAD_ALL)
+        m->weights = fmin(m->weights, 2 * 2 * held->one + w->weight_bytes * held->tables);
+}
+
 static void set_activations(const struct hm_large_case *x, const struct hm_layout *l, double layers,
                             struct hm_large_memory *m)
 {
@@ -175,6 +190,7 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     if (zero == 3)
         m.weights += 8 * held.one + 6 * held.tables; /* Adds gathered layers and tables. */
+    offload_states(w, l, &held, &m);
     set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =

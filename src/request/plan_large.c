@@ -89,7 +89,7 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     if (r->emit >= 0)
         rc = hm__large_emit(answer, loaded->job->large, (enum hm_large_emit)r->emit, &text, err);
     else if (r->explain_layout)
-        rc = hm__large_explain(answer, &text, err);
+        rc = hm__large_explain(answer, loaded->job->large, &text, err);
     else
         rc = hm__large_render(answer, format, &call->context->style, &text, err);
     hm__large_answer_free(answer);

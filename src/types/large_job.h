@@ -63,7 +63,7 @@ struct hm_large_choice {
     bool gpus;       /* The workers of a node are called GPUs. */
 };
 
-enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 6 };
+enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8 };
 
 /* A change that makes a layout fit, or that would make it faster. */
 struct hm_large_hint {

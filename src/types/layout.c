@@ -10,6 +10,7 @@
 
 const char *const hm__recompute_names[] = {
     "none", "selective", "selective-op", "selective-layer", "norm+act", "full", NULL};
+const char *const hm__offload_names[] = {"none", "optimizer", "all", NULL};
 const char *const hm__attention_names[] = {"unfused", "flash-triton", "flash2", "flash3", NULL};
 const char *const hm__number_format_names[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", NULL};
 
@@ -110,5 +111,8 @@ void hm__layout_text(const struct hm_layout *x, char *text, size_t room)
     if (x->shard_in_node && used < room)
         used += (size_t)snprintf(text + used, room - used, " in-node");
     if (x->recompute != HM_RECOMPUTE_NONE && used < room)
-        snprintf(text + used, room - used, " recompute %s", hm__recompute_names[x->recompute]);
+        used += (size_t)snprintf(text + used, room - used, " recompute %s",
+                                 hm__recompute_names[x->recompute]);
+    if (x->offload != HM_OFFLOAD_NONE && used < room)
+        snprintf(text + used, room - used, " offload %s", hm__offload_names[x->offload]);
 }

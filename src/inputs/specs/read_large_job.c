@@ -23,10 +23,9 @@ struct large_keys {
     struct hm_large_job job;
     const char *name, *description;
     double iterations, epochs;
-    int precision, weights, optimizer, attention, software, recompute;
+    int precision, weights, optimizer, attention, software, recompute, offload;
     int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
-    double zero_stage;
-    bool distributed_optimizer, checkpointing, offload;
+    int distributed_optimizer, checkpointing;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
     int graphs, weigh_head, separate_sum, broadcast, fused_gate, dropout;
     double grad_bytes;
@@ -38,6 +37,7 @@ static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "f
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
                                          "norm+act", "full",      "uniform",      NULL};
+static const char *const offloads[] = {"none", "optimizer", "all", "cpu", NULL};
 static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 static const char *const shards[] = {"all", "node", NULL};
 static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
@@ -154,8 +154,9 @@ static const struct hm_field parallel_fields[] = {
      .whole = true},
     {.name = "zero_optimization", .kind = HM_FIELD_OTHER, .doc = "{stage: 0 to 3}"},
     {.name = "use_distributed_optimizer",
-     .kind = HM_FIELD_BOOL,
-     .offset = AT(distributed_optimizer)},
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(distributed_optimizer),
+     .choices = yes_no},
     {.name = "shard_within",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(shard_in_node),
@@ -165,8 +166,15 @@ static const struct hm_field parallel_fields[] = {
      .kind = HM_FIELD_CHOICE,
      .offset = AT(recompute),
      .choices = recomputes},
-    {.name = "gradient_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
-    {.name = "activation_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
+    {.name = "gradient_checkpointing",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(checkpointing),
+     .choices = yes_no},
+    {.name = "activation_checkpointing",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(checkpointing),
+     .choices = yes_no},
+    {.name = "offload", .kind = HM_FIELD_CHOICE, .offset = AT(offload), .choices = offloads},
     {.name = "sequence_parallel",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(sequence_parallel),
@@ -359,6 +367,18 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     return rc;
 }
 
+/* Whether an index into yes_no means true. */
+static bool is_yes(int word)
+{
+    return word == 1 || word == 3 || word == 5;
+}
+
+/* Sets a flag from its key, or from the default if the key is not given. */
+static bool flag_or(int word, bool fallback)
+{
+    return word < 0 ? fallback : is_yes(word);
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* Reports two keys of one map that set the same member. */
@@ -381,6 +401,43 @@ static int check_twice(struct hm_reader *reader, const struct hm_value *map,
     return 0;
 }
 
+static int fail_both(struct hm_reader *reader, const struct hm_value *value, const char *names)
+{
+    hm__reader_fail(reader, value, HM_E_CONFLICT, "%s are both given", names);
+    hm__err_hint(reader->err, "they mean the same: keep one of them");
+    return HM_E_CONFLICT;
+}
+
+/* Applies keys that switch sharding or recomputation on or off; they may not contradict the keys
+ * that name a stage or a kind. */
+static int apply_switches(struct hm_reader *reader, const struct hm_value *map,
+                          struct large_keys *keys)
+{
+    double *zero = &keys->job.layout.zero;
+
+    if (keys->distributed_optimizer >= 0 && isnan(*zero))
+        *zero = is_yes(keys->distributed_optimizer) ? 1 : 0;
+    else if (keys->distributed_optimizer >= 0 &&
+             is_yes(keys->distributed_optimizer) != (*zero > 0)) {
+        hm__reader_fail(reader, map, HM_E_CONFLICT,
+                        "use_distributed_optimizer is %s, but zero is %g",
+                        is_yes(keys->distributed_optimizer) ? "true" : "false", *zero);
+        hm__err_hint(reader->err, "the distributed optimizer is zero 1: keep one of the keys");
+        return HM_E_CONFLICT;
+    }
+    if (keys->checkpointing >= 0 && keys->recompute < 0)
+        keys->recompute = is_yes(keys->checkpointing) ? HM_RECOMPUTE_FULL : HM_RECOMPUTE_NONE;
+    else if (keys->checkpointing >= 0 &&
+             is_yes(keys->checkpointing) != (keys->recompute != HM_RECOMPUTE_NONE)) {
+        hm__reader_fail(
+            reader, map, HM_E_CONFLICT, "gradient_checkpointing is %s, but recompute is %s",
+            is_yes(keys->checkpointing) ? "true" : "false", recomputes[keys->recompute]);
+        hm__err_hint(reader->err, "keep one of the keys");
+        return HM_E_CONFLICT;
+    }
+    return 0;
+}
+
 static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
                          struct large_keys *keys)
 {
@@ -390,6 +447,7 @@ static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
                                           .max = 3,
                                           .whole = true};
     const struct hm_value *zero = hm__value_get(value, "zero_optimization");
+    bool sharded;
 
     if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
         return 0;
@@ -398,28 +456,17 @@ static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
         rc = hm__read_map(reader, value, parallel_fields, COUNT(parallel_fields), keys);
     if (rc == 0)
         rc = check_twice(reader, value, parallel_fields, COUNT(parallel_fields));
+    sharded = !isnan(keys->job.layout.zero);
+    if (rc == 0 && zero && sharded)
+        rc = fail_both(reader, zero, "zero and zero_optimization");
     if (rc == 0 && zero) {
         size_t mark = hm__reader_enter(reader, "zero_optimization");
         rc = hm__read_map(reader, zero, &stage, 1, keys);
         hm__reader_leave(reader, mark);
     }
-    if (rc == 0 && keys->distributed_optimizer && isnan(keys->job.layout.zero))
-        keys->job.layout.zero = 1;
-    if (rc == 0 && keys->checkpointing && keys->recompute < 0)
-        keys->recompute = HM_RECOMPUTE_FULL;
+    if (rc == 0)
+        rc = apply_switches(reader, value, keys);
     return rc;
-}
-
-/* Whether an index into yes_no means true. */
-static bool is_yes(int word)
-{
-    return word == 1 || word == 3 || word == 5;
-}
-
-/* Sets a flag from its key, or from the default if the key is not given. */
-static bool flag_or(int word, bool fallback)
-{
-    return word < 0 ? fallback : is_yes(word);
 }
 
 /* ---- training -------------------------------------------------------------------------------- */
@@ -510,6 +557,9 @@ static void set_defaults(struct large_keys *keys)
     job->layout.recompute = keys->recompute < 0    ? HM_RECOMPUTES
                             : keys->recompute == 6 ? HM_RECOMPUTE_FULL
                                                    : (enum hm_recompute)keys->recompute;
+    job->layout.offload = keys->offload < 0    ? HM_OFFLOAD_NONE
+                          : keys->offload == 3 ? HM_OFFLOAD_OPTIMIZER
+                                               : (enum hm_offload)keys->offload;
     job->sequence_parallel_given = keys->sequence_parallel >= 0;
     job->layout.sequence_parallel = is_yes(keys->sequence_parallel);
     job->shard_given = keys->shard_in_node >= 0;
@@ -576,6 +626,9 @@ static void keys_init(struct large_keys *keys)
                                 .attention = -1,
                                 .software = -1,
                                 .recompute = -1,
+                                .offload = -1,
+                                .distributed_optimizer = -1,
+                                .checkpointing = -1,
                                 .sequence_parallel = -1,
                                 .shard_in_node = -1,
                                 .overlap_data = -1,
