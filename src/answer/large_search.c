@@ -166,6 +166,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
     for (size_t i = 0; i < stages.count; i++) {
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
+        if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
+            continue; /* Pipelines add up gradients, so they do not combine with zero 2 and 3. */
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||
             (!isnan(g->data) && l->data != g->data) || l->data * l->micro_batch > s->x->work->batch)

@@ -168,6 +168,9 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
     if (l->recompute == HM_RECOMPUTE_OP)
         return emit_refuse(err, "megatron", "recompute", "cannot recompute every second product",
                            "use none, selective or full");
+    if (l->pipeline > 1 && l->zero >= 2)
+        return emit_refuse(err, "megatron", "zero",
+                           "shards only the optimizer together with a pipeline", "zero: 1");
     if (l->offload == HM_OFFLOAD_ALL)
         return emit_refuse(err, "megatron", "offload", "cannot offload weights",
                            "use optimizer or none");

@@ -74,6 +74,11 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
         return layout_fail("interleave", x->interleave, err,
                            "times pipeline is more than layers, which is", net->layers,
                            "a chunk needs at least one layer");
+    if (x->interleave > 1 && !work->weigh_head &&
+        fmod(net->layers, x->pipeline * x->interleave) != 0)
+        return layout_fail("interleave", x->interleave, err,
+                           "times pipeline does not divide layers, which is", net->layers,
+                           "use chunks of equal size, or details: {weigh_head: true}");
     if (fmod(work->sequence, x->context) != 0)
         return layout_fail("context", x->context, err, "does not divide sequence, which is",
                            work->sequence, "use a divisor of sequence");
