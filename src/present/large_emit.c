@@ -410,8 +410,8 @@ static int emit_sbatch(const struct emitter *e, struct hm_err *err)
     return emit_torchrun(e, err);
 }
 
-int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_job *job,
-                   enum hm_large_emit what, char **ret_text, struct hm_err *err)
+int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
+                   struct hm_err *err)
 {
     static int (*const emitters[])(const struct emitter *, struct hm_err *) = {
         [HM_EMIT_MEGATRON] = emit_megatron,     [HM_EMIT_DEEPSPEED] = emit_deepspeed,
@@ -421,7 +421,7 @@ int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_j
     const struct hm_large_choice *choice = &answer->points[answer->recommended];
     struct hm_text out = {0};
     const struct emitter e = {.out = &out,
-                              .job = job,
+                              .job = &answer->planned,
                               .choice = choice,
                               .per_node = ceil(choice->n / choice->nodes),
                               .micro_batches =

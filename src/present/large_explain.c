@@ -73,8 +73,7 @@ static void add_node(struct hm_text *out, const struct hm_large_choice *c, doubl
     }
 }
 
-int hm__large_explain(const struct hm_large_answer *answer, const struct hm_large_job *job,
-                      char **ret_text, struct hm_err *err)
+int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err)
 {
     const struct hm_large_choice *c = &answer->points[answer->recommended];
     const struct hm_layout *l = &c->layout;
@@ -96,7 +95,7 @@ int hm__large_explain(const struct hm_large_answer *answer, const struct hm_larg
     hm__text_addf(&out, "\n%4s  %-12s  %5s  %-12s  %s\n", "node", "ranks", "stage", "copies",
                   "layers");
     for (double node = 0; node < fmin(c->nodes, NODES_SHOWN); node++)
-        add_node(&out, c, job->network.layers, node);
+        add_node(&out, c, answer->planned.network.layers, node);
     if (c->nodes > NODES_SHOWN)
         hm__text_addf(&out, "   …  and %.0f more nodes\n", c->nodes - NODES_SHOWN);
     if (out.failed) {

@@ -25,6 +25,8 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
+    double loss;        /* Loss that a transformer must reach; NaN: not given. */
+    const char *params; /* Number of parameters of a transformer, or auto; NULL: as the job. */
     struct hm_numbers n;
     bool weak, explain_layout;
     int emit; /* Index of enum hm_large_emit; -1: not given. */

@@ -25,8 +25,14 @@ struct planned {
 
 static struct planned plan_of(const char *start, const char *more, double n)
 {
-    const struct hm_large_question q = {
-        .n = n, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN, .slack = .05};
+    const struct hm_large_question q = {.n = n,
+                                        .max_n = NAN,
+                                        .deadline_s = NAN,
+                                        .budget = NAN,
+                                        .certainty = NAN,
+                                        .slack = .05,
+                                        .loss = NAN,
+                                        .parameters = NAN};
     struct planned p = {0};
     struct hm_err err = {0};
     char text[TEXT];
@@ -54,7 +60,7 @@ static char *emitted(const struct planned *p, enum hm_large_emit what)
     struct hm_err err = {0};
     char *text = NULL;
 
-    if (hm__large_emit(p->answer, p->job->large, what, &text, &err))
+    if (hm__large_emit(p->answer, what, &text, &err))
         fail_msg("%s", err.message);
     return text;
 }
@@ -288,8 +294,7 @@ static void what_a_format_lacks_is_refused(void **state)
         struct planned p = plan_of(cases[i].start, cases[i].more, 512);
         struct hm_err err = {0};
         char *text = NULL;
-        assert_int_equal(hm__large_emit(p.answer, p.job->large, cases[i].what, &text, &err),
-                         HM_E_CONFLICT);
+        assert_int_equal(hm__large_emit(p.answer, cases[i].what, &text, &err), HM_E_CONFLICT);
         assert_null(text);
         assert_string_equal(err.field, "emit");
         assert_non_null(strstr(err.hint, cases[i].hint));
@@ -312,7 +317,7 @@ static void explanations_list_every_rank(void **state)
         struct hm_err err = {0};
         char *text, *line;
         double next = 0;
-        assert_int_equal(hm__large_explain(p.answer, p.job->large, &text, &err), 0);
+        assert_int_equal(hm__large_explain(p.answer, &text, &err), 0);
         assert_non_null(line = strstr(text, "\nnode  ranks"));
         for (line = strchr(line + 1, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
             double node, first, last, stage;
@@ -328,7 +333,7 @@ static void explanations_list_every_rank(void **state)
     }
     struct planned p = plan_of(DENSE, cases[0], 64);
     char *text;
-    assert_int_equal(hm__large_explain(p.answer, p.job->large, &text, NULL), 0);
+    assert_int_equal(hm__large_explain(p.answer, &text, NULL), 0);
     /* Stage 0 of 8 with 5 chunks of 2 layers has layers 0-1, 16-17, … */
     assert_non_null(strstr(text, "  0-1 16-17 32-33 48-49 64-65\n"));
     assert_non_null(strstr(text, "rank = tensor + 4 x (context + 1 x (copy + 2 x stage))\n"));

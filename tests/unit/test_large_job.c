@@ -130,7 +130,14 @@ static void mistakes_are_named(void **state)
 
 static struct hm_large_answer *plan_job(const char *start, const char *more, double n)
 {
-    const struct hm_large_question q = {n, NAN, NAN, NAN, .05};
+    const struct hm_large_question q = {.n = n,
+                                        .max_n = NAN,
+                                        .deadline_s = NAN,
+                                        .budget = NAN,
+                                        .certainty = NAN,
+                                        .slack = .05,
+                                        .loss = NAN,
+                                        .parameters = NAN};
     struct hm_job *job = large_job(start, more);
     struct hm_large_answer *answer = NULL;
     struct hm_err err = {0};
