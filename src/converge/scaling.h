@@ -6,6 +6,11 @@
 #ifndef HM_SCALING_H
 #define HM_SCALING_H
 
+#include "howmany_advise.h"
+
+/* Name of the algorithm of traces that follow scaling laws. */
+#define HM_SCALING_ALGORITHM "scaling laws"
+
 /* One published law; losses are in nats per token. */
 struct hm_scaling_law {
     const char *source;
@@ -38,5 +43,15 @@ double hm__critical_batch(double loss);
  * laws were measured with batches up to the critical one, so the factor is 1 there.
  */
 double hm__batch_factor(double batch, double critical);
+
+/*
+ * Make traces for each number of workers m that follow the laws, for a network of `parameters` and
+ * a batch of `batch` tokens. They have no times; free them with hm_traces_free.
+ */
+int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
+                       struct hm_traces **ret_traces, struct hm_err *err);
+/* Get the seconds of an iteration from a table of numbers of workers, in ascending order. */
+int hm__paces_from_table(const double *m, const double *seconds, size_t count,
+                         const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);
 
 #endif
