@@ -18,7 +18,8 @@ static void add_change(struct hm_large_answer *a, const struct hm_large_machine 
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
     struct hm_large_work work = m->work;
-    const struct hm_large_case situation = {&m->device, &work, m->situation.constants};
+    const struct hm_large_case situation = {&m->device, &work, m->situation.constants,
+                                            m->situation.correction};
     struct hm_large_tops tops = {.n = best->n};
 
     work.batch = changed->work.batch;

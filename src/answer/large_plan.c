@@ -106,7 +106,7 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;
 
-    if (!job->overlap_given)
+    if (!job->overlap_given && !x->correction) /* Runs show what overlaps. */
         widen_interval(x, c);
     c->nodes = ceil(c->n / x->device->per_node);
     c->tokens_per_s = tokens / c->step.time_s;
@@ -116,6 +116,84 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
     c->total_s = job->tokens / c->tokens_per_s;
     c->cost_per_s = x->device->price_per_s;
     c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
+}
+
+/* Returns the given layout; degrees that are not given are 1. */
+static struct hm_layout given_layout(const struct hm_large_job *job)
+{
+    struct hm_layout l = job->layout;
+    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
+                         &l.expert, &l.data,     &l.micro_batch};
+
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        if (isnan(*degrees[i]))
+            *degrees[i] = 1;
+    l.zero = isnan(l.zero) ? 0 : l.zero;
+    return l;
+}
+
+/* Reports that no layout exists for the numbers of workers. */
+static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+
+    hm__fail(err, HM_E_CONFLICT,
+             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
+             l.tensor, l.pipeline, l.context, l.data);
+    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
+                      "at least data x micro_batch");
+    hm__err_field(err, "parallel");
+    return HM_E_CONFLICT;
+}
+
+/* Completes the layout of a measured step: what its row does not give is as in the job, or as in
+ * the best layout. */
+static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
+                        struct hm_large_measured *run, struct hm_err *err)
+{
+    struct hm_large_job given = *job;
+    struct hm_large_work work = m->work;
+    const struct hm_large_case situation = {&m->device, &work, &m->constants, NULL};
+    struct hm_large_tops tops = {.n = run->n};
+    const double *from = &run->layout.tensor;
+    double *to = &given.layout.tensor;
+
+    /* The degrees, the micro-batch and the stage of ZeRO are consecutive members. */
+    for (size_t i = 0; i < HM_LAYOUT_NUMBERS; i++)
+        to[i] = isnan(from[i]) ? to[i] : from[i];
+    if (run->layout.recompute != HM_RECOMPUTES)
+        given.layout.recompute = run->layout.recompute;
+    if (!isnan(run->batch))
+        work.batch = run->batch;
+    if (!isnan(run->sequence))
+        work.sequence = run->sequence;
+    hm__large_search(&situation, &given, &tops, 1);
+    if (tops.count == 0 && !(tops.least.n > 0))
+        return fail_no_layout(&given, run->n, err);
+    run->layout = tops.count ? tops.top[0].layout : tops.least.layout;
+    run->batch = work.batch;
+    run->sequence = work.sequence;
+    return 0;
+}
+
+/* Corrects the device and the constants of a machine by the measured steps of the question. */
+static int machine_correct(struct hm_large_machine *m, const struct hm_large_job *job,
+                           const struct hm_large_question *q, struct hm_err *err)
+{
+    struct hm_large_measured *runs = hm__calloc(q->run_count, sizeof(*runs));
+    int rc = runs ? 0 : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < q->run_count; i++) {
+        runs[i] = q->runs[i];
+        rc = complete_run(m, job, &runs[i], err);
+    }
+    if (rc == 0) {
+        hm__large_correct(&m->situation, runs, q->run_count, &m->correction);
+        hm__large_apply(&m->correction, &m->device, &m->constants);
+        m->situation.correction = &m->correction;
+    }
+    hm__free(runs);
+    return rc;
 }
 
 static int machine_init(struct hm_large_machine *m, const struct hm_large_job *job,
@@ -132,7 +210,10 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
         m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
                             : m->device.family == HM_FAMILY_AMPERE ? HM_ATTENTION_FLASH2
                                                                    : HM_ATTENTION_FLASH3;
-    m->situation = (struct hm_large_case){&m->device, &m->work, hm__large_fitted()};
+    m->constants = *hm__large_fitted();
+    m->situation = (struct hm_large_case){&m->device, &m->work, &m->constants, NULL};
+    if (q->run_count > 0 && (rc = machine_correct(m, job, q, err)))
+        return rc;
     m->tops = hm__calloc(SIZES_MAX, sizeof(*m->tops));
     if (!m->tops)
         return hm__fail_nomem(err);
@@ -231,20 +312,6 @@ static void add_points(struct hm_large_answer *a, const struct hm_large_machine 
     }
 }
 
-/* Returns the given layout; degrees that are not given are 1. */
-static struct hm_layout given_layout(const struct hm_large_job *job)
-{
-    struct hm_layout l = job->layout;
-    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
-                         &l.expert, &l.data,     &l.micro_batch};
-
-    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
-        if (isnan(*degrees[i]))
-            *degrees[i] = 1;
-    l.zero = isnan(l.zero) ? 0 : l.zero;
-    return l;
-}
-
 /* Checks that the given degrees suit the network and the batch. */
 static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
@@ -258,20 +325,6 @@ static int check_given(const struct hm_large_job *job, struct hm_err *err)
         hm__err_field(err, field);
     }
     return rc;
-}
-
-/* Reports that no layout exists for the numbers of workers. */
-static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
-{
-    struct hm_layout l = given_layout(job);
-
-    hm__fail(err, HM_E_CONFLICT,
-             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
-             l.tensor, l.pipeline, l.context, l.data);
-    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
-                      "at least data x micro_batch");
-    hm__err_field(err, "parallel");
-    return HM_E_CONFLICT;
 }
 
 void hm__large_machines_release(struct hm_large_machines *machines)
@@ -361,6 +414,9 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         add_runners(a, machines.items, &large);
         add_hints(a, machines.items, &large);
         hm__large_growth(&machines, &large, a);
+        a->correction_rows = machines.items[0].correction.rows;
+        a->correction_compute = machines.items[0].correction.compute;
+        a->correction_host = machines.items[0].correction.host;
     }
     hm__err_at(rc ? err : NULL, job->source, 0);
     hm__large_machines_release(&machines);

@@ -3,7 +3,7 @@
 #ifndef HM_LARGE_PLAN_H
 #define HM_LARGE_PLAN_H
 
-#include "large.h"
+#include "large_correct.h"
 
 /* The limits of a plan; NaN: not given. */
 struct hm_large_question {
@@ -15,6 +15,9 @@ struct hm_large_question {
     enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
     double slack; /* The smallest n whose time is within this share of the best is recommended. */
     double loss;  /* Loss to reach; the tokens follow from scaling laws. */
+    /* Measured steps of the job, which correct the model; borrowed. */
+    const struct hm_large_measured *runs;
+    size_t run_count;
     double parameters; /* Number of parameters: the network is scaled; INFINITY: chosen. */
 };
 
@@ -40,8 +43,10 @@ struct hm_large_tops {
 struct hm_large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
-    struct hm_large_case situation;
-    struct hm_large_tops *tops; /* Best layouts for each n, `count` elements; owned. */
+    struct hm_large_constants constants; /* Constants of the model, corrected by runs. */
+    struct hm_large_correction correction;
+    struct hm_large_case situation; /* Points to the members above. */
+    struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
     bool gpus; /* The workers are called GPUs. */
 };

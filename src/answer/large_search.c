@@ -62,16 +62,29 @@ struct search {
     double candidates;
 };
 
+/* Multiplies a step and all its parts by a factor. */
+static void step_scale(struct hm_large_step *step, double factor)
+{
+    double *parts = &step->time_s;
+
+    for (size_t i = 0; i < sizeof(*step) / sizeof(*parts); i++)
+        parts[i] *= factor;
+}
+
 static void choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
                         struct hm_large_choice *choice)
 {
-    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+    struct hm_large_interval interval = {0};
 
-    if (choice->layout.offload != HM_OFFLOAD_NONE) { /* No measurements exist: widen twice. */
-        interval.low *= interval.low;
+    hm__large_step(x, &choice->layout, times, &choice->step);
+    if (x->correction)
+        step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &interval));
+    else
+        interval = hm__large_interval(x->device, x->work);
+    if (choice->layout.offload != HM_OFFLOAD_NONE && !x->correction) {
+        interval.low *= interval.low; /* No measurements exist: the interval is twice as wide. */
         interval.high *= interval.high;
     }
-    hm__large_step(x, &choice->layout, times, &choice->step);
     choice->low_s = choice->step.time_s * interval.low;
     choice->high_s = choice->step.time_s * interval.high;
 }

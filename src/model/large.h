@@ -206,6 +206,8 @@ struct hm_large_case {
     const struct hm_large_device *device;
     const struct hm_large_work *work;
     const struct hm_large_constants *constants;
+    /* Measured steps that corrected device and constants (large_correct.h); NULL: none. */
+    const struct hm_large_correction *correction;
 };
 
 /* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of

@@ -158,7 +158,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
     hm__json_put_null(json, "fabric");
-    hm__json_put_text(json, "provenance", "model");
+    hm__json_put_text(json, "provenance", a->correction_rows ? "model and runs" : "model");
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", "strong");
     hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");

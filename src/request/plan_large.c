@@ -17,7 +17,7 @@ static const char *unsupported_field(const struct hm_plan_request *r)
 {
     return r->scheme.count              ? "scheme"
            : r->platform.platform.count ? "platform"
-           : r->runs.name               ? "runs"
+           : r->terms.given             ? "terms"
            : r->layers                  ? "layers"
            : !isnan(r->faster)          ? "faster"
            : !isnan(r->work)            ? "work"
@@ -101,6 +101,7 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;
+    struct hm_large_measured *runs = NULL;
     enum hm_format format;
     char *text;
     int rc = check_fields(r, err);
@@ -109,6 +110,9 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         rc = read_params(r->params, &question.parameters, err);
     if (rc == 0)
         rc = check_limit(call->context, r, err);
+    if (rc == 0 && r->runs.name)
+        rc = hm__load_large_runs(call, r, loaded, &runs, &question.run_count, err);
+    question.runs = runs;
     if (rc == 0)
         rc = hm__call_format(r->json, r->csv, &format, err);
     if (rc == 0)

@@ -143,6 +143,10 @@ struct hm_large_answer {
      * larger one whose workers are less than 80 % as fast; HM_NONE: there is none.
      */
     size_t efficient, breaks;
+    /* Number of measured steps that corrected the model (0: none), and the factors that they gave
+     * on the seconds of computing and of the host. */
+    size_t correction_rows;
+    double correction_compute, correction_host;
     char notes[HM_LARGE_NOTES][320]; /* Sentences about the answer. */
     size_t note_count;
 };

@@ -51,6 +51,9 @@ extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
 extern const char *const hm__number_format_names[];
 
+/* Number of members of struct hm_layout that are numbers; they come first. */
+enum { HM_LAYOUT_NUMBERS = 8 };
+
 /* The layout. All degrees of parallelism are whole numbers >= 1. */
 struct hm_layout {
     double tensor;          /* Tensor parallelism: workers that share each layer. */
