@@ -87,8 +87,8 @@ static int check_laws(const struct hm_large_job *large, const struct hm_large_qu
                       struct hm_err *err)
 {
     const struct hm_transformer *x = &large->network;
-    const char *reason = x->experts > 0 ? "the network has experts"
-                         : x->encoder   ? "the network is an encoder"
+    const char *reason = x->experts > 0                      ? "the network has experts"
+                         : x->encoder || x->cross_layers > 0 ? "the network is not a decoder only"
                          : large->work.trained < 1
                              ? "the job does not train all parameters from scratch"
                              : NULL;

@@ -33,6 +33,9 @@ struct hm_large_layer_count {
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
+/* Returns the parameters outside of layers and vocabulary: positions and what no key describes. */
+double hm__large_extra(const struct hm_transformer *network);
+
 /* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
     double qkv;  /* Width of queries, keys and values together. */
@@ -229,7 +232,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
 /* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
-#define HM_LARGE_MEMORY_SHARE 0.9
+#define HM_LARGE_MEMORY_SHARE 0.96
 
 /* Number of layers in the last pipeline stage and in each other stage, if the output head counts as
  * head_in_layers layers. */

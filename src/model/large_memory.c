@@ -57,10 +57,12 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
     double f = expert ? net->experts_per_token * net->expert_ffn + net->shared_ffn : net->ffn;
     double gates = !net->gated ? 4 : w->fused_gate ? 6 : 8;
     bool unfused = w->attention == HM_ATTENTION_UNFUSED;
-    double scores = unfused ? 5 * net->heads * w->sequence / t : 0;
+    double blocks = hm__transformer_blocks(net);
+    double scores = unfused ? blocks * 5 * net->heads * w->sequence / t : 0;
     double outside = (4 + (eight ? 2 : 4) + (w->dropout ? 2 : 0) + extra_kept(x, l)) * h / split;
     double inside =
-        (2 * widths.qkv + 2 * widths.out + f * gates + (unfused ? 0 : 4 * net->heads)) / t;
+        (blocks * (2 * widths.qkv + 2 * widths.out) + f * gates + (unfused ? 0 : 4 * net->heads)) /
+        t;
     double whole =
         outside + inside + scores + (expert ? 4 * net->experts_per_token * h / split : 0);
 
@@ -105,7 +107,8 @@ static struct held count_held(const struct hm_large_work *w, const struct hm_lay
     held.expert = held.layers * expert;
     held.one = dense + expert;
     held.tables = (net->tied || net->encoder || l->pipeline > 1 ? 1 : 2) * net->vocabulary *
-                  net->hidden / l->tensor;
+                      net->hidden / l->tensor +
+                  hm__large_extra(net) / (l->tensor * l->pipeline);
     return held;
 }
 
@@ -154,7 +157,8 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
-    double bytes = plain ? x->constants->eager_logits : 10;
+    /* Logits with 16 bits, a copy with 32 bits, and its gradient, unless it overwrites the copy. */
+    double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
         flight = fmin(batches, p * (1 + (p - 1) / (p * l->interleave)));

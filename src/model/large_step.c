@@ -114,10 +114,11 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
             dense += times->layers[i].share * one.dense;
             expert += times->layers[i].share * one.expert;
         }
-    groups[count++] =
-        (struct group){.count = layers * dense + tables * net->vocabulary * net->hidden / l->tensor,
-                       .ranks = ranks,
-                       .per_node = fmin(ranks, fmax(1, q / l->tensor))};
+    groups[count++] = (struct group){.count = layers * dense +
+                                              tables * net->vocabulary * net->hidden / l->tensor +
+                                              hm__large_extra(net) / (l->tensor * l->pipeline),
+                                     .ranks = ranks,
+                                     .per_node = fmin(ranks, fmax(1, q / l->tensor))};
     if (expert > 0) {
         double copies = fmax(1, ranks * l->tensor / l->expert);
         groups[count++] = (struct group){.count = layers * expert,

@@ -54,7 +54,7 @@ int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_field
     const struct hm_large_job *large = job->job->large;
     const struct hm_transformer *x = &large->network;
 
-    if (x->experts > 0 || x->encoder || large->work.trained < 1) {
+    if (x->experts > 0 || x->encoder || x->cross_layers > 0 || large->work.trained < 1) {
         hm__request_fail(err, "traces", HM_E_MISSING, "no traces are given");
         hm__err_hint(err, "published scaling laws are those of dense language models that are "
                           "trained from scratch");

@@ -92,6 +92,7 @@ struct hm_large_work {
     bool graphs;            /* CUDA graphs or fused layers reduce the launch cost. */
     bool dropout;           /* Dropout masks are kept. */
     bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
+    bool fused_loss;        /* The loss is one kernel, which writes gradients over the logits. */
     bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
     bool broadcast;         /* ZeRO broadcasts shards of updated weights instead of gathering. */
 };

@@ -87,9 +87,10 @@ static const struct hm_field overlap_fields[] = {
     WORD("pp", overlap_pipeline),
 };
 static const struct hm_field detail_fields[] = {
-    WORD("graphs", graphs),       WORD("weigh_head", weigh_head),
-    WORD("broadcast", broadcast), WORD("separate_sum", separate_sum),
-    WORD("dropout", dropout),     WORD("fused_gate", fused_gate),
+    WORD("graphs", graphs),         WORD("weigh_head", weigh_head),
+    WORD("broadcast", broadcast),   WORD("separate_sum", separate_sum),
+    WORD("dropout", dropout),       WORD("fused_gate", fused_gate),
+    WORD("fused_loss", fused_loss),
 };
 
 /* ---- amounts --------------------------------------------------------------------------------- */
@@ -351,6 +352,7 @@ static void set_defaults(struct hm_large_keys *keys)
     w->split_messages = true;
     w->weigh_head = flag_or(keys->weigh_head, false);
     w->fused_gate = flag_or(keys->fused_gate, tuned);
+    w->fused_loss = flag_or(keys->fused_loss, false);
     w->separate_sum = flag_or(keys->separate_sum, !tuned);
     w->dropout = flag_or(keys->dropout, old);
     w->broadcast = flag_or(keys->broadcast, false);
@@ -440,6 +442,7 @@ static void keys_init(struct hm_large_keys *keys)
                                    .separate_sum = -1,
                                    .broadcast = -1,
                                    .fused_gate = -1,
+                                   .fused_loss = -1,
                                    .dropout = -1,
                                    .grad_bytes = NAN,
                                    .chunk_layers = NAN};
