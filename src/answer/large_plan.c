@@ -312,11 +312,29 @@ static void add_points(struct hm_large_answer *a, const struct hm_large_machine 
     }
 }
 
+/* Checks that data x micro_batch x gradient_accumulation_steps is the batch, if all are given. */
+static int check_accumulation(const struct hm_large_job *job, struct hm_err *err)
+{
+    const struct hm_layout *l = &job->layout;
+    double steps = hm__layout_micro_batches(l, job->work.batch);
+
+    if (isnan(job->accumulation) || isnan(steps) || steps == job->accumulation)
+        return 0;
+    hm__fail(err, HM_E_CONFLICT, "%g steps of %g x %g sequences are not a batch of %g sequences",
+             job->accumulation, l->data, l->micro_batch, job->work.batch);
+    hm__err_hint(err, "with data %g and micro_batch %g it is %g", l->data, l->micro_batch, steps);
+    hm__err_field(err, "gradient_accumulation_steps");
+    return HM_E_CONFLICT;
+}
+
 /* Checks that the given degrees suit the network and the batch. */
 static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
     int rc = hm__layout_check(&l, &job->work, err);
+
+    if (rc == 0)
+        rc = check_accumulation(job, err);
 
     if (rc && err) {
         char field[64];
