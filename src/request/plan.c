@@ -88,6 +88,12 @@ static const struct hm_request_field fields[] = {
      .argument = "MONEY",
      .help = "spend at most this on the job, such as 100"},
     HM_ROW_CERTAINTY(T, certainty),
+    HM_ROW_POSITIVE(T, loss, "loss", 0, HM_DIM_NONE, "question", "X",
+                    "for a language model: train until this loss (nats per token), by published "
+                    "scaling laws"),
+    HM_ROW_TEXT(T, params, "params", 0, "question", "N",
+                "for a language model: scale the network to this number of parameters, such as "
+                "7B; auto: the best for the budget, the deadline or the loss"),
     HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to be this many times faster than now, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
@@ -348,7 +354,11 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
 /* Refuses fields that only apply to transformers. */
 static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
 {
-    const char *field = r->emit >= 0 ? "emit" : r->explain_layout ? "explain_layout" : NULL;
+    const char *field = r->emit >= 0        ? "emit"
+                        : r->explain_layout ? "explain_layout"
+                        : !isnan(r->loss)   ? "loss"
+                        : r->params         ? "params"
+                                            : NULL;
 
     return field ? hm__request_fail(err, field, HM_E_CONFLICT,
                                     "this needs a job that trains a transformer")
