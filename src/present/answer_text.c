@@ -363,6 +363,8 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
         return;
     hm__text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
     answer_say_consistency(&line, &a->way);
+    if (a->way.local_steps > 1)
+        hm__text_addf(&line, ", averaged every %.0f iterations", a->way.local_steps);
     if (a->way.colocated)
         hm__text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
                       hm__plural(a->way.servers));
