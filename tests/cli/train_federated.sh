@@ -87,6 +87,19 @@ fewer() { # A fraction of the clients computes a fraction of the rows.
 }
 check "a quarter of the clients makes a quarter of an epoch" fewer
 
+# ---- convergence -------------------------------------------------------------------------------
+held_out() { # ALGORITHM MOST OPTIONS…: converge predicts the loss of numbers of workers that it has not seen
+  local algorithm=$1 most=$2 m
+  shift 2
+  rm -f traces.csv
+  for m in 1 2 4 8; do
+    simulate -p logistic -d digits:1000 --lambda 1e-3 -a "$algorithm" -n $m --best 0.20274 --record traces.csv "$@" >/dev/null || return 1
+  done
+  howmany converge traces.csv --json | jq -e --argjson most "$most" '.algorithms[0] | .traces == 4 and .error > 0 and .error < $most'
+}
+check "converge learns gossip in a ring" held_out gossip-ring 0.02 -b 256 -i 80 --look-every 2
+check "converge learns clients that make local epochs" held_out fedavg 0.1 --passes 2 --step 0.25 -i 40
+
 # ---- times of plan -----------------------------------------------------------------------------
 agrees() { # PLATFORM N: gossip with all rows in one batch takes the time that plan predicts, within 2 %
   local seconds flop
