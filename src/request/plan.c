@@ -39,9 +39,11 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ALL,
      .group = "platform",
      .argument = "NAME[,…]",
-     .choices = "allreduce driver server all",
-     .help = "allreduce, driver (model at a driver) or server (parameter servers) instead of the "
-             "job's communication; several are ranked, 'all' ranks them all"},
+     .choices = "allreduce driver server gossip-ring gossip-exp federated all",
+     .help =
+         "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
+         "gossip-exp or federated instead of the job's communication; several are ranked, 'all' "
+         "ranks the first three"},
     {.name = "consistency",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, platform.consistency),
@@ -60,6 +62,8 @@ static const struct hm_request_field fields[] = {
                 "servers share the nodes of the workers instead of having their own"),
     HM_ROW_WHOLE(T, platform.backups, "backups", 0, 0, 1000, "platform", "K",
                  "with bsp: a step uses the first n - K gradients of n workers"),
+    HM_ROW_WHOLE(T, platform.local_steps, "local_steps", 0, 1, 1e9, "platform", "K",
+                 "allreduce, gossip and federated: iterations between two averages (default 1)"),
     {.name = "stale_cost",
      .kind = HM_REQUEST_FACTOR,
      .offset = offsetof(T, platform.stale_cost),

@@ -12,6 +12,7 @@ struct hm_platform_fields {
      * not given.
      */
     double staleness, servers, backups;
+    double local_steps; /* Iterations between two averages; NaN if it is not given. */
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -34,7 +35,7 @@ struct hm_plan_request {
     const char *plot;
 };
 
-enum { HM_WAYS_MAX = 8 };
+enum { HM_WAYS_MAX = 12 };
 
 struct hm_plan_ways {
     struct hm_way ways[HM_WAYS_MAX];
