@@ -228,7 +228,7 @@ expect "--generate without --vertices is refused" 2 "--vertices: a graph to make
 expect "--vertices with a file is refused" 2 "--vertices: this needs generate" howmany graph "$work/path.txt" --vertices 5
 expect "weak scaling of a graph job is refused" 2 "the graph stays the same" howmany plan "$work/bp.yaml" --weak
 json "without --parts a small graph has a short list of parts" '(.splits[0].parts | length) == 3' howmany graph "$work/path.txt" --json
-check "METIS prints nothing" sh -c "howmany graph --generate power-law --vertices 600 --edges 1000 --max-degree 300 -s all -n 2..60 --json | jq . >/dev/null"
+check "METIS prints nothing" sh -c "howmany graph --generate power-law --vertices 600 --edges 1000 --max-degree 300 --split all --parts 2..60 --json | jq . >/dev/null"
 expect "a split of degrees without edges is refused" 2 "needs the edges" howmany graph "$work/path.txt" --degrees-only --split hash --parts 2
 echo "1 2 3" >"$work/three.txt"
 expect "three ids in a line are refused" 2 "three.txt:1: too many numbers" howmany graph "$work/three.txt"
