@@ -23,7 +23,7 @@ import sys
 
 LARGEST = 300_000
 KINDS = set("c h yaml err build md sh csv py json tsx tsv ts mjs jsonl svg lua js html css conf toml ipynb".split())
-NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.txt"}
+NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "Containerfile", "meson_options.txt"}
 # Files of other kinds, and the folders in which every name is allowed.
 EXCEPTIONS = {
     "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",

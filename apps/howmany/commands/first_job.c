@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "readers.h"
+#include "text.h"
 
 static const char first_model[] = "resnet-50", first_machine[] = "p5.48xlarge";
 
@@ -101,10 +102,10 @@ static int parse_work(const struct hm_catalog *catalog, const char *text, struct
                       struct hm_err *err)
 {
     static const char *const units[] = {"tokens", "epochs", "iterations"};
-    char *end;
-    double value = strtod(text, &end);
-    bool suffix = *end && strchr("kMBT", *end);
-    size_t digits = (size_t)(end - text) + (suffix ? 1 : 0);
+    double value = 0;
+    size_t digits = hm__number_read(text, &value);
+    bool suffix = text[digits] && strchr("kMBT", text[digits]);
+    digits += suffix ? 1 : 0;
     const char *word = text + digits + strspn(text + digits, " ");
     const char *unit = *word ? NULL : job->unit;
 
