@@ -44,9 +44,10 @@ CYCLES_ALLOWED = {
     # The messages of the protocol that server.h describes; their fields use its types.
     frozenset({"src/train/platforms/messages", "src/train/platforms/server"}),
 }
-# Functions that only tests call.
+# Functions without a caller in the sources, most of which only tests call.
 HOOKS = {
     "hm__alloc_fail_after": "makes an allocation fail",
+    "hm__no_tls": "the linker puts it in place of functions of GnuTLS (option static)",
     "hm__schema_check": "compares an answer with its schema; it calls itself",
 }
 # Texts of JSON outside the writer.

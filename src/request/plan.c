@@ -200,7 +200,8 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 
     if (!r->job.job.name && !r->runs.name) {
         hm__request_fail(err, "job", HM_E_MISSING, "no job is given");
-        hm__err_hint(err, "name a file, such as examples/fig1.yaml");
+        hm__err_hint(err, "name a network of the catalog, such as resnet-50, or a file, such as "
+                          "examples/fig1.yaml; `howmany init` writes one");
         return HM_E_MISSING;
     }
     if (!r->runs.name && of_runs)

@@ -6,6 +6,8 @@
 #ifndef HM_CLI_H
 #define HM_CLI_H
 
+#include <stdio.h>
+
 #include "howmany.h"
 #include "unit.h"
 
@@ -111,6 +113,9 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
 /* Write an error such as "howmany: file:3: field: message", and its hint, to standard error. A
  * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
+/* Write a text; names of guides and examples in it become those of the installed files where the
+ * current folder has no such file. */
+void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
 /* Returns how to write to standard output: colour, Unicode and width. */

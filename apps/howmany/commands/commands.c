@@ -31,6 +31,6 @@ void cli_help(void)
     }
     cli_help_entry("help", 12, "this page, or 'howmany help COMMAND' for one command");
     cli_help_entry("version", 12, "the version; also --version, -V");
-    printf("\nA first answer:  howmany plan examples/fig2-spark-ann.yaml\n"
+    printf("\nA first answer:  howmany plan resnet-50 --epochs 90 --on p4d.24xlarge\n"
            "Options and examples of a command:  howmany plan --help\n");
 }

@@ -44,7 +44,8 @@ bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model)
     return kind && kind->text && strcmp(kind->text, "transformer") == 0;
 }
 
-bool first_job_has_tokens(const struct hm_catalog *catalog, const char *model)
+/* Whether the work of a model can be counted in tokens. */
+static bool has_tokens(const struct hm_catalog *catalog, const char *model)
 {
     const struct hm_value *input = hm__value_get(model_entry(catalog, model), "input");
 
@@ -60,7 +61,7 @@ static void suggest_work(const struct hm_catalog *catalog, struct first_job *job
 {
     const char *unit = "iterations", *amount = "10000";
 
-    if (first_job_has_tokens(catalog, job->model)) {
+    if (has_tokens(catalog, job->model)) {
         unit = "tokens";
         amount = "100B";
     } else if (first_job_usual(catalog, job->model, "dataset")) {
@@ -117,7 +118,7 @@ static int parse_work(const struct hm_catalog *catalog, const char *text, struct
                         "'%.60s' is not an amount of work; write 300B tokens, 90 epochs or 10000 "
                         "iterations",
                         text);
-    bool tokens = strcmp(unit, "tokens") == 0, counted = first_job_has_tokens(catalog, job->model);
+    bool tokens = strcmp(unit, "tokens") == 0, counted = has_tokens(catalog, job->model);
     if (tokens && !counted)
         return hm__fail(err, HM_E_RANGE,
                         "the samples of %.60s are not tokens; write epochs or iterations",

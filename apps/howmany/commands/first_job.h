@@ -32,8 +32,7 @@ const char *first_job_batch(const struct hm_catalog *catalog, const char *model)
 /* Returns the value that the catalog states as usual for a key of a model; NULL if there is none.
  */
 const char *first_job_usual(const struct hm_catalog *catalog, const char *model, const char *key);
-/* Whether the work of a model can be counted in tokens, and whether it is planned by layouts. */
-bool first_job_has_tokens(const struct hm_catalog *catalog, const char *model);
+/* Whether a model is planned by layouts. */
 bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model);
 
 #endif
