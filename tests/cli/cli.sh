@@ -138,6 +138,7 @@ expect "gradients are accumulated to fit in memory" 0 "in micro-batches of 22: 3
 json "--n restricts the numbers of workers" '[.curve[].n] == [8,16,32]' howmany plan examples/gpt2.yaml --n 32,8,16 --json
 json "--slack 0 recommends the optimum" '.recommended.n == .best.n and .slack == 0' howmany plan examples/fig1.yaml --slack 0 --json
 json "prices give three alternatives" '.alternatives.cheapest.cost <= .alternatives.balanced.cost and .alternatives.fastest.n == .recommended.n' howmany plan examples/gpt2.yaml --json
+check "a key that is set for job and machine is not called replaced" sh -c "howmany plan resnet-50 --epochs 1 --on p4d.24xlarge --set cluster.max_nodes=4 | tee /dev/stderr | grep -q '^Use' && ! howmany plan resnet-50 --epochs 1 --on p4d.24xlarge --set cluster.max_nodes=4 | grep -q 'replaced by'"
 expect "--on keeps the job's keys" 0 "kept from the job: max_nodes; replaced by the machine's own: price" howmany plan examples/resnet50.yaml --on p4d.24xlarge
 expect "the part that does not shrink is named" 0 "a part of the computing takes 10 s, which does not shrink" howmany plan - <<<$'compute: 100/n + 10\ncommunicate: none'
 check "a table of runs in place of the job gives the times" sh -c "[ \"\$(howmany plan examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" = \"\$(howmany plan --runs examples/runs.csv --json | jq -c '[.provenance, .best.n]')\" ]"
