@@ -37,17 +37,21 @@ function axis(label: string, text: (v: number) => string, log: boolean | undefin
     stroke: variable('--soft'),
     grid: { stroke: variable('--grid'), width: 1, ...(log ? { filter: rounds } : {}) },
     ticks: { stroke: variable('--grid'), width: 1, size: 5, ...(log ? { filter: rounds } : {}) },
-    values: (_u, splits) => splits.map((v) => (v === null || (log && !isRound(v)) ? '' : text(v))),
+    ...(log ? { filter: rounds } : {}),
+    values: (_u, splits) => splits.map((v) => (v === null ? '' : text(v))),
   };
 }
 
-/** On logarithmic axes only 1, 2 and 5 times a power of ten get a label. */
-function isRound(value: number): boolean {
-  const lead = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return [1, 2, 5].some((k) => Math.abs(lead - k) < 1e-6);
+/** On logarithmic axes 1, 2 and 5 times a power of ten get a label, or only the powers of ten where a decade is short. */
+function rounds(u: uPlot, splits: number[], index: number): (number | null)[] {
+  const { min, max } = u.scales[index === 0 ? 'x' : 'y'] ?? {};
+  const length = (index === 0 ? u.bbox.width : 2.5 * u.bbox.height) / (window.devicePixelRatio || 1);
+  const leads = length / Math.log10((max ?? 10) / (min ?? 1)) > 110 ? [1, 2, 5] : [1];
+  return splits.map((v) => {
+    const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
+    return leads.some((k) => Math.abs(lead - k) < 1e-6) ? v : null;
+  });
 }
-
-const rounds = (_u: uPlot, splits: number[]) => splits.map((v) => (isRound(v) ? v : null));
 
 function drawMarks(u: uPlot, spec: Spec): void {
   const { ctx } = u;
