@@ -15,7 +15,9 @@ struct hm_large_job {
      * it is HM_RECOMPUTES, and each flag that is not given. */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    bool overlap_given;  /* The job says what overlaps; otherwise intervals include both cases. */
+    bool overlap_given; /* The job says what overlaps; otherwise intervals include both cases. */
+    /* Lengths of the axes of the torus that links the workers; all 0: no torus. */
+    double torus[HM_TORUS_AXES];
     double accumulation; /* Number of micro-batches of one step; NaN: not given. */
     double tokens;       /* Number of tokens of the whole job; NaN: not given. */
 };
