@@ -252,6 +252,7 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_number(json, "level", .9);
     hm__json_put_null(json, "n_low");
     hm__json_put_null(json, "n_high");
+    hm__json_put_null(json, "unit");
     hm__json_put_null(json, "sheet_kind");
     hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
     hm__json_open(json, "n", HM_JSON_LIST);

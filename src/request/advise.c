@@ -326,17 +326,57 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
+/* Whether the request names a loss, a time or a budget. */
+static bool has_aim(const struct hm_advise_request *r)
+{
+    return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);
+}
+
+/* Sets the aim of a request that names none: the smallest loss that every trace reaches. A stored
+ * fit has no traces, so that it needs an aim. */
+static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
+{
+    double reach = -INFINITY;
+
+    for (size_t i = 0; traces && i < traces->count; i++) {
+        double least = INFINITY;
+        for (size_t k = 0; k < traces->traces[i].count; k++)
+            least = fmin(least, traces->traces[i].loss[k]);
+        reach = fmax(reach, least);
+    }
+    if (isfinite(reach)) {
+        *ret_reach = reach;
+        return 0;
+    }
+    hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
+    hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
+                      "time (within 60s) or for how much (budget $5)");
+    return HM_E_MISSING;
+}
+
+/* Notes in the advice that the aim was chosen. */
+static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
+{
+    const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
+    const char *note = hm__arena_printf(
+        advice->memory, "no aim was given: %.6g is the smallest loss that every trace reaches",
+        reach);
+
+    if (!notes || !note)
+        return hm__fail_nomem(err);
+    notes[0] = note;
+    for (size_t i = 0; i < advice->note_count; i++)
+        notes[i + 1] = advice->notes[i];
+    advice->notes = notes;
+    advice->note_count++;
+    return 0;
+}
+
 static int check_request(const struct hm_advise_request *r, struct hm_err *err)
 {
-    if (isnan(r->loss) && isnan(r->reach) && isnan(r->within) && isnan(r->budget)) {
-        hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
-        hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
-                          "time (within 60s) or for how much (budget $5)");
-        return HM_E_MISSING;
-    }
     if (r->switch_cost > 0 && !r->adaptive)
         return hm__request_fail(err, "switch_cost", HM_E_CONFLICT, "this needs adaptive");
-    if (r->jobs.count == 0 && (r->job.fabric || r->job.set.count))
+    if (r->jobs.count == 0 && (r->job.fabric || hm__sets_job(&r->job.set)))
         return hm__request_fail(err, r->job.fabric ? "fabric" : "set", HM_E_CONFLICT,
                                 "this needs a job");
     if (r->job.on.count > 1)
@@ -396,18 +436,23 @@ static int show_advice(const struct hm_advise_request *r, const struct hm_advice
 
 static int advise_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
-    const struct hm_advise_request *r = values;
+    struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
+    const bool aimed = has_aim(r);
     int rc = check_request(r, err);
 
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
+    if (rc == 0 && !aimed)
+        rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)
         rc = load_times(call, r, &p, err);
     if (rc == 0)
         rc = load_price(call, r, &p, err);
     if (rc == 0)
         rc = advise_solve(r, &p, err);
+    if (rc == 0 && !aimed)
+        rc = note_aim(p.advice, r->reach, err);
     if (rc == 0)
         rc = show_advice(r, p.advice, call, err);
     advice_release(&p);

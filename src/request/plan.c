@@ -109,13 +109,7 @@ static const struct hm_request_field fields[] = {
      .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
              "exactly this "
              "many, also if memory does not suffice"},
-    {.name = "slack",
-     .kind = HM_REQUEST_NUMBER,
-     .offset = offsetof(T, slack),
-     .group = "question",
-     .argument = "SHARE",
-     .help = "recommend the fewest workers within this share of the best, such as 10% (default "
-             "5%)"},
+    HM_ROW_SLACK(T, slack),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
@@ -139,8 +133,9 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, emit),
      .group = "output",
      .argument = "NAME",
-     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
-     .help = "for a transformer: flags or a file that run the layout"},
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch chrome simgrid",
+     .help = "for a transformer: flags or a file that run the layout; chrome: the step as a trace "
+             "for Perfetto; simgrid: the cluster as a platform"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -261,9 +256,9 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                         const struct hm_question *q, struct hm_err *err)
 {
     double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
-    size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
+    size_t count = most > 0 ? 0 : p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(most > 0) && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
@@ -392,7 +387,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     if (rc == 0 && p->job.job->large)
         return 0;
     if (rc == 0)
-        rc = check_ordinary(r, err);
+        rc = hm__plan_emits(r) ? 0 : check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -429,6 +424,8 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
         rc = solve_plan(r, call, &p, err);
     if (rc == 0 && p.job.job->large)
         rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0 && hm__plan_emits(r))
+        rc = hm__plan_emit(r, &p.job, p.answer, call, err);
     else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);

@@ -59,4 +59,14 @@ int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *requ
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
 
+struct hm_large_answer;
+
+/* Whether the request asks for the step as a trace or for the cluster as a platform. */
+bool hm__plan_emits(const struct hm_plan_request *request);
+/* Add the trace or the platform of an answer to the call, or make that of a transformer. */
+int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
+                  const struct hm_answer *answer, struct hm_call *call, struct hm_err *err);
+int hm__plan_emit_large(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
+                        const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
+
 #endif

@@ -9,9 +9,6 @@
 #include "plan.h"
 #include "text.h"
 
-/* Share by which the time of the recommended number of workers may exceed the best time. */
-static const double SLACK = .05;
-
 /* Returns the first given field that plans of transformers do not support; NULL: none is given. */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {
@@ -95,7 +92,7 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         .budget = r->budget,
         .certainty = r->certainty,
         .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
-        .slack = isnan(r->slack) ? SLACK : r->slack,
+        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack,
         .loss = r->loss,
         .parameters = NAN};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
@@ -124,7 +121,9 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     answer->machines = names;
     answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
     call->no_answer = !answer->feasible;
-    if (r->emit >= 0)
+    if (hm__plan_emits(r))
+        rc = hm__plan_emit_large(r, loaded, answer, &text, err);
+    else if (r->emit >= 0)
         rc = hm__large_emit(answer, (enum hm_large_emit)r->emit, &text, err);
     else if (r->explain_layout)
         rc = hm__large_explain(answer, &text, err);
