@@ -102,7 +102,8 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
 {
     const struct hm_large_work *w = x->work;
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
-    double flop = hm__large_flop(w->network, w->sequence, share);
+    /* Weights that are not trained need no gradient: two of six flop per parameter are saved. */
+    double flop = hm__large_flop(w->network, w->sequence, share) * (4 + 2 * w->trained) / 6;
     double again = c->layout.recompute == HM_RECOMPUTE_FULL
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;

@@ -220,6 +220,9 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
     else if (!isnan(o->target))
         hm__text_addf(&line, ", or %s tokens to never",
                       show_amount(o->least_tokens * o->factor, tokens));
+    if (o->optimal > 2 * a->parameters || o->optimal < .5 * a->parameters)
+        hm__text_addf(&line, "; the same compute is best spent on %s parameters",
+                      show_amount(o->optimal, parameters));
     hm__render_taken_line(out, style, "loss", &line);
 }
 

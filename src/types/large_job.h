@@ -78,7 +78,9 @@ struct hm_large_outlook {
     double loss, low, high;           /* Loss after all tokens; NaN: no law applies. */
     double target;                    /* Loss that the question asks for; NaN: none. */
     double least_tokens, most_tokens; /* Tokens that the target needs by different laws. */
-    double critical_batch;            /* Critical batch in tokens at the loss. */
+    double
+        optimal; /* Parameters that give the least loss with the same compute, by the median law. */
+    double critical_batch; /* Critical batch in tokens at the loss. */
     double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
 };
 
