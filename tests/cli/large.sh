@@ -84,6 +84,16 @@ run howmany plan examples/fig1.yaml --loss 2
 check "losses need a transformer" test "$code" -eq 2
 howmany plan $job --n 64 --set parallel.tp=8 --set parallel.pp=1 --set parallel.zero=2 --emit deepspeed >"$work/ds.json"
 json "the importer reads what was emitted" '.files[0].facts.zero_stage == 2 and .files[0].facts.n == 8 and .files[0].facts.gradient_accumulation_steps == 64' howmany import "$work/ds.json" --json
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.vpp=5 >"$work/out" --emit megatron
+howmany import "$work/out" -o "$work/again.yaml" >"$work/log"
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.vpp=5 --json >"$work/first.json"
+json "flags of Megatron become a job with the same layout and time" 'input as $f | .best.time_s == $f.best.time_s and .best.layout == $f.best.layout' \
+  sh -c "howmany plan '$work/again.yaml' --on p5.48xlarge --n 64 --json && cat '$work/first.json'"
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --emit torchtitan >"$work/titan.toml"
+json "and the configuration of torchtitan" '.files[0].facts | .tensor == 4 and .pipeline == 8 and .shard * .replicate == 2 and .batch == 512' \
+  howmany import "$work/titan.toml" --as torchtitan-config --json
+howmany plan $job --n 64 --emit sbatch >"$work/out"
+json "the importer reads the script for Slurm" '.files[0].facts | .n == 64 and .nodes == 8 and .workers_per_node == 8' howmany import "$work/out" --json
 howmany plan $job --n 64 --set parallel.tp=1 --set parallel.zero=3 --emit accelerate >"$work/accelerate.yaml"
 json "and for accelerate" '.files[0].facts.num_processes == 64 and .files[0].facts.num_machines == 8 and .files[0].facts.distributed_type == "FSDP"' howmany import "$work/accelerate.yaml" --json
 run howmany plan examples/fig1.yaml --emit megatron
