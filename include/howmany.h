@@ -78,11 +78,15 @@ struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
 /* How workers exchange gradients; see docs/platforms.md. */
 enum hm_platform {
-    HM_PLATFORM_JOB,       /* The communication that the job describes. */
-    HM_PLATFORM_ALLREDUCE, /* The fastest all-reduce among the workers. */
-    HM_PLATFORM_DRIVER,    /* A driver broadcasts the model in the manner of BitTorrent and
-                              collects the gradients in two waves. */
-    HM_PLATFORM_SERVER,    /* Parameter servers hold the model. */
+    HM_PLATFORM_JOB,         /* The communication that the job describes. */
+    HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
+    HM_PLATFORM_DRIVER,      /* A driver broadcasts the model in the manner of BitTorrent and
+                                collects the gradients in two waves. */
+    HM_PLATFORM_SERVER,      /* Parameter servers hold the model. */
+    HM_PLATFORM_GOSSIP_RING, /* Every worker has its own copy of the model and averages it with its
+                                two neighbours in a ring. */
+    HM_PLATFORM_GOSSIP_EXP,  /* The same with one neighbour of an exponential graph. */
+    HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
@@ -99,7 +103,10 @@ HM_API int hm_platform_find(const char *name);
 HM_API const char *hm_consistency_name(enum hm_consistency consistency);
 HM_API int hm_consistency_find(const char *name);
 
-/* A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER. */
+/*
+ * A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER, except
+ * `local_steps`.
+ */
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
@@ -115,6 +122,8 @@ struct hm_way {
                            on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
+    double local_steps; /* Not of servers and drivers: iterations of a worker between two averages
+                           of the models, whole, 1 to 1e9; 0: 1. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */

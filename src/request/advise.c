@@ -438,12 +438,14 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    const bool aimed = has_aim(r);
+    bool chosen = false; /* The aim is chosen from the traces. */
     int rc = check_request(r, err);
 
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
-    if (rc == 0 && !aimed)
+    chosen = !has_aim(r) && p.loaded.traces;
+    /* Scaling laws have no traces yet, and need an aim. */
+    if (rc == 0 && (chosen || (!has_aim(r) && !p.loaded.convergence)))
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)
         rc = load_times(call, r, &p, err);
@@ -451,7 +453,7 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
         rc = load_price(call, r, &p, err);
     if (rc == 0)
         rc = advise_solve(r, &p, err);
-    if (rc == 0 && !aimed)
+    if (rc == 0 && chosen)
         rc = note_aim(p.advice, r->reach, err);
     if (rc == 0)
         rc = show_advice(r, p.advice, call, err);

@@ -186,13 +186,15 @@ static const struct hm_member help[] = {
 
 /* Members that an answer has if the request names platforms. */
 #define WAY                                                                                        \
-    MAYBE(TEXT, "platform", NULL, "allreduce, driver or server"),                                  \
+    MAYBE(TEXT, "platform", NULL,                                                                  \
+          "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
         MAYBE(BOOL, "colocated", NULL, "servers share nodes with workers"),                        \
         MAYBE(NUMBER, "backups", NULL, "gradients of a step that are not waited for"),             \
         MAYBE(NUMBER, "stale_cost", NULL, "factor on the iterations"),                             \
+        MAYBE(NUMBER, "local_steps", NULL, "iterations between two averages"),                     \
         MAYBE(NUMBER, "samples_per_s", NULL, "samples of gradients that count"),                   \
         MAYBE(NUMBER, "saturates_n", NULL, "workers from which on servers' links limit"),          \
         MAYBE(NUMBER, "servers_enough", NULL, "servers that suffice at the best n")
