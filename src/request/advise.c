@@ -444,7 +444,8 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
     chosen = !has_aim(r) && p.loaded.traces;
-    if (rc == 0 && chosen)
+    /* Scaling laws have no traces yet, and need an aim. */
+    if (rc == 0 && (chosen || (!has_aim(r) && !p.loaded.convergence)))
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)
         rc = load_times(call, r, &p, err);
