@@ -84,12 +84,12 @@ static void frameworks_are_noted(void **state)
                  "network: 784-10\nbatch: 100\nframework: %s\ncluster: {max_nodes: 4, flops: 100 "
                  "Gflop/s, cores: 4, memory_bandwidth: 10 GB/s, fabric: 1gbe}\n",
                  name);
-        if (c->stage)
+        if (c->stage > 0)
             snprintf(parts[0], 80, " %.3g ms for a stage, %.3g ms for a task,", c->stage / 1000,
                      c->task / 1000);
-        if (c->step)
+        if (c->step > 0)
             snprintf(parts[1], 80, " %.3g ms for a step,", c->step / 1000);
-        if (c->request)
+        if (c->request > 0)
             snprintf(parts[2], 80, " %.3g ms of a server for a message,", c->request / 1000);
         snprintf(parts[3], 80, " linear algebra at %.3g of a tuned BLAS", c->algebra);
         snprintf(note, sizeof(note), "costs of %s are assumed:%s%s%s%s", name, parts[0], parts[1],
