@@ -335,7 +335,7 @@ static void transformers_have_their_own_fields(void **state)
     gives(plan_with(large_job, "max_n", "16"), &limited, {"best.n", 16, NULL});
 }
 
-/* One machine gives its name; several are ranked by theirs. */
+/* The answer names every machine that was compared. */
 static void transformers_name_their_machines(void **state)
 {
     struct hm_request *request = plan_with(large_job, "n", "16");
