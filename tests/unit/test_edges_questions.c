@@ -288,6 +288,18 @@ static void platforms_need_a_model(void **state)
     hm_request_free(request);
 }
 
+/* Without any limit, a time that still falls at the largest n considered is at the ceiling. */
+static void the_default_limit_is_a_ceiling(void **state)
+{
+    static const char job[] = "compute: 100 s / n\ncommunicate: 0 s\n";
+
+    (void)state;
+    gives(plan_with(job, "slack", "0"), NULL, {"at_ceiling", .text = "true"});
+    gives(plan_with(job, "max_n", "2"), NULL, {"at_ceiling", .text = "false"}, {"best.n", 2, NULL});
+    gives(plan_with("compute: 100 s / n\ncommunicate: 1 s * n\n", NULL, NULL), NULL,
+          {"at_ceiling", .text = "false"}, {"best.n", 10, NULL});
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -472,6 +484,7 @@ int main(void)
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),
         cmocka_unit_test(platforms_leave_workers),
+        cmocka_unit_test(the_default_limit_is_a_ceiling),
         cmocka_unit_test(platforms_need_a_model),
         cmocka_unit_test(budgets_need_prices),
         cmocka_unit_test(numbers_without_a_run_are_named),
