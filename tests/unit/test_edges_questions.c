@@ -300,6 +300,23 @@ static void the_default_limit_is_a_ceiling(void **state)
           {"at_ceiling", .text = "false"}, {"best.n", 10, NULL});
 }
 
+/* A reference whose time is not finite is an error, although the other points are in order. */
+static void references_have_a_time(void **state)
+{
+    static const char job[] = "compute: 100 s / (n - 1)\ncommunicate: 1 s\n";
+    struct hm_request *request = plan_with(job, "n", "2,3");
+
+    (void)state;
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    assert_true(hm_request_run(request, NULL, &reply, &err) < 0);
+    assert_non_null(strstr(err.message, "at n = 1"));
+    hm_request_free(request);
+    request = plan_with(job, "n", "2,3");
+    set(request, "reference", "2");
+    gives(request, NULL, {"best.n", 3, NULL}, {"best.speedup", 101. / 51, NULL});
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -484,6 +501,7 @@ int main(void)
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),
         cmocka_unit_test(platforms_leave_workers),
+        cmocka_unit_test(references_have_a_time),
         cmocka_unit_test(the_default_limit_is_a_ceiling),
         cmocka_unit_test(platforms_need_a_model),
         cmocka_unit_test(budgets_need_prices),

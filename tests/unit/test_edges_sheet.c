@@ -315,6 +315,25 @@ static void runs_with_their_startup_are_counted(void **state)
     }
 }
 
+/* A term that is negative at a run is an error that names the line of the run; the struct of the
+ * error may be missing. */
+static void negative_terms_name_the_run(void **state)
+{
+    static const char *const terms[] = {"1", "3 - n"};
+    const struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    struct hm_runs *runs = parse_runs("n,seconds\n1,11\n2,6.1\n4,3.4\n8,2.3\n");
+    struct hm_fit *fit = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    int rc = hm_fit_new(runs, &settings, &fit, &err);
+    assert_true(rc < 0);
+    assert_string_equal(err.source, "runs.csv");
+    assert_int_equal(err.line, 4);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), rc);
+    hm_runs_free(runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +346,7 @@ int main(void)
         cmocka_unit_test(nodes_follow_the_workers),
         cmocka_unit_test(terms_that_are_alike_are_noted),
         cmocka_unit_test(terms_that_miss_are_noted),
+        cmocka_unit_test(negative_terms_name_the_run),
         cmocka_unit_test(flat_times_ask_for_the_scaling),
         cmocka_unit_test(runs_with_their_startup_are_counted),
     };
