@@ -317,6 +317,20 @@ static void references_have_a_time(void **state)
     gives(request, NULL, {"best.n", 3, NULL}, {"best.speedup", 101. / 51, NULL});
 }
 
+/* Without an error of the time, a limit is compared with the time itself, and a note says so. */
+static void limits_without_errors_are_noted(void **state)
+{
+    for (int with = 0; with < 2; with++) {
+        struct hm_request *request = with_document("recommend", "runs", "n,seconds\n2,6\n4,4\n");
+        if (with)
+            set(request, "deadline", "5 s");
+        struct hm_reply *reply = run(request, NULL);
+        assert_int_equal(strstr(reply->text, "the error of the time is not known") != NULL, with);
+        hm_reply_free(reply);
+    }
+    (void)state;
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -406,7 +420,7 @@ static char *make_fit(double first, double second)
         s.algorithms[k].algorithm = names[k];
         s.algorithms[k].ssp = s.algorithms[k].async = (struct hm_g_stale){.traces = 0};
         if (!isnan(factors[k]))
-            s.algorithms[k].async = (struct hm_g_stale){.traces = 2,
+            s.algorithms[k].async = (struct hm_g_stale){.traces = 1,
                                                         .level = log(factors[k]),
                                                         .power = 0,
                                                         .exponent = 1,
@@ -501,6 +515,7 @@ int main(void)
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),
         cmocka_unit_test(platforms_leave_workers),
+        cmocka_unit_test(limits_without_errors_are_noted),
         cmocka_unit_test(references_have_a_time),
         cmocka_unit_test(the_default_limit_is_a_ceiling),
         cmocka_unit_test(platforms_need_a_model),
