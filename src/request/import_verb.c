@@ -225,7 +225,7 @@ static int record_one(struct hm_imported *im, bool as_traces, const struct hm_ru
         if (rc == 0)
             rc = hm__table_add_traces(sink, traces, NULL, NULL, added, err);
     } else {
-        rc = hm__import_runs(im, &runs, err);
+        rc = hm__import_runs(&im, 1, &runs, err);
         if (rc == 0)
             rc = hm__table_add_runs(sink, runs, NULL, added, err);
     }

@@ -74,7 +74,7 @@ beliefs() { # p(x0) of the two variables: 1*(2*5+2*1) : 3*(2*1+2*5)
 }
 check "beliefs of a UAI file" beliefs
 benched() {
-  howmany bench 'howmany train -i 3 -d dense:{size}x10 -n {n}' -n 1 -s 100,200 -r 1 --record bench.csv >/dev/null
+  howmany bench 'howmany train -i 3 -d dense:{size}x10 -n {n}' -n 1 -s 100,200 --repeat 1 --record bench.csv >/dev/null
   is "$(awk -F, 'NR > 1 && $6 == 3 && $7 > 0' bench.csv | wc -l)" 2
 }
 check "bench can measure it: iterations and loss" benched
