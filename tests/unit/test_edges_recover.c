@@ -153,7 +153,7 @@ static void hints_say_what_to_do(void **state)
     fails_with_hint(new_request("runs show"), &with_store, HM_E_MISSING, "no id",
                     "`howmany runs list` shows ids");
     fails_with_hint(verb_with("runs add", "value", "n=1"), &nothing, HM_E_UNSUPPORTED, "no store",
-                    "start the server with `howmany serve --record STORE`");
+                    "let the server keep a store of runs");
     fails_with_hint(new_request("runs list"), &nothing, HM_E_UNSUPPORTED, "no store",
                     "send the runs with the request");
     fails_with_hint(verb_with("fit", "where", "n=99"), &with_store, HM_E_MISSING, "no such runs",
