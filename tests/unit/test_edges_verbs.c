@@ -276,7 +276,8 @@ static void advice_has_a_price(void **state)
     gives(traces_with("advise", "within", "3s"), NULL, {"within_s", 3, NULL}, {"best.n", 4, NULL});
     request = new_request("advise");
     set_document(request, "traces", traces_text);
-    run_fails(request, NULL, HM_E_MISSING, "loss", "no aim is given");
+    /* Every trace reaches 0.0279936, on four workers after eight iterations of 0.4 s at best. */
+    gives(request, NULL, {"best.n", 4, NULL}, {"best.low_s", 3.2, NULL});
 }
 
 /* The loss is 1/i, measured at powers of 2; between them it is interpolated in ln i, exactly. */
