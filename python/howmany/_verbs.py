@@ -264,13 +264,14 @@ class Rank(Record):
     total_s: seconds of what total_of says
     cost: money of what total_of says
     why: why it loses; null for the winner
-    platform: allreduce, driver or server
+    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
     colocated: servers share nodes with workers
     backups: gradients of a step that are not waited for
     stale_cost: factor on the iterations
+    local_steps: iterations between two averages
     samples_per_s: samples of gradients that count
     saturates_n: workers from which on servers' links limit
     servers_enough: servers that suffice at the best n
@@ -291,6 +292,7 @@ class Rank(Record):
     colocated: Optional[bool]
     backups: Optional[float]
     stale_cost: Optional[float]
+    local_steps: Optional[float]
     samples_per_s: Optional[float]
     saturates_n: Optional[float]
     servers_enough: Optional[float]
@@ -356,13 +358,14 @@ class Plan(Answer):
     candidate_count: layouts that were evaluated
     runners: other layouts within 5 %
     hints: changes that make the layout fit, fastest first
-    platform: allreduce, driver or server
+    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
     colocated: servers share nodes with workers
     backups: gradients of a step that are not waited for
     stale_cost: factor on the iterations
+    local_steps: iterations between two averages
     samples_per_s: samples of gradients that count
     saturates_n: workers from which on servers' links limit
     servers_enough: servers that suffice at the best n
@@ -429,6 +432,7 @@ class Plan(Answer):
     colocated: Optional[bool]
     backups: Optional[float]
     stale_cost: Optional[float]
+    local_steps: Optional[float]
     samples_per_s: Optional[float]
     saturates_n: Optional[float]
     servers_enough: Optional[float]
@@ -1547,6 +1551,7 @@ def plan(
     servers: Optional[Quantity] = None,
     colocated: bool = False,
     backups: Optional[Quantity] = None,
+    local_steps: Optional[Quantity] = None,
     stale_cost: Optional[Factor] = None,
     runs: Optional[Document] = None,
     where: Optional[Pairs] = None,
@@ -1586,14 +1591,16 @@ def plan(
         epochs: passes over the data set
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
-        platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
-            job's communication; several are ranked, 'all' ranks them all
+        platform: allreduce, driver (model at a driver), server (parameter servers), gossip-ring,
+            gossip-exp or federated instead of the job's communication; several are ranked, 'all'
+            ranks the first three
         consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
             or all (default bsp; with platform all, all)
         staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)
         servers: number of parameter servers (default: chosen for the goal)
         colocated: servers share the nodes of the workers instead of having their own
         backups: with bsp: a step uses the first n - K gradients of n workers
+        local_steps: allreduce, gossip and federated: iterations between two averages (default 1)
         stale_cost: with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a
             fit saved by `howmany converge --save` (.json)
         runs: take times from runs: they correct the job's sheet, or, without a job or with terms,

@@ -258,6 +258,11 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     char kept[128], replaced[128];
 
     unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
+    /* An assignment such as cluster.max_nodes=4 sets the job's cluster and the machine alike. */
+    if (keys[0].has && c->max_nodes == job->max_nodes)
+        given &= ~(unsigned)HM_CLUSTER_MAX_NODES;
+    if (keys[1].has && c->node.price_per_s == job->node.price_per_s)
+        given &= ~(unsigned)HM_CLUSTER_PRICE;
     if (!keys[0].has && ((given & HM_CLUSTER_MAX_NODES) || joined))
         c->max_nodes = job->max_nodes;
     if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))

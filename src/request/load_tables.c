@@ -26,8 +26,7 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
 
     if (!access) {
         hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-        hm__err_hint(err, "send the runs with the request, or start the server with `howmany serve "
-                          "--record STORE`");
+        hm__err_hint(err, "send the runs with the request, or let the server keep a store of runs");
         return HM_E_UNSUPPORTED;
     }
     call->from_store = true;

@@ -30,7 +30,7 @@ struct hm_filter_fields {
                     "made at or after, such as 2026-11-15"),                                       \
         HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME", "made at or before")
 #define HM_ROW_SORT(type, m)                                                                       \
-    HM_ROW_TEXT(type, m.sort, "sort", 's', "runs", "COLUMN",                                       \
+    HM_ROW_TEXT(type, m.sort, "sort", 0, "runs", "COLUMN",                                         \
                 "sort by this column; -COLUMN: largest first (default: newest first)")
 
 static struct hm_store_filter filter_of(const struct hm_filter_fields *f)

@@ -135,8 +135,8 @@ json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidate_
 expect "the runs are listed" 0 "7 runs of 83 candidates" howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only"
 json "measured runs improve a design" '.before != null and .rounded < .before' \
   howmany design --n 1..8 --size 0.25..1:4 --budget 3 --have "$runs" --json
-json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
-json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
+json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 --criterion I --target 64 --json
+json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 --criterion D --json
 json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
   howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
 json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4 --budget '$0.5' --json
@@ -144,8 +144,8 @@ expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..
 expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
 expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0
 expect "a budget in money without a job is refused" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
-expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
-expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 -c E
+expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 --criterion I --budget 4
+expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 --criterion E
 expect "candidates with one n are refused" 2 "cannot tell the term" howmany design --n 4 --budget 4
 expect "a negative cost is refused" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
 expect "a condition that no candidate meets is refused" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'

@@ -351,7 +351,7 @@ static void recommendations_meet_deadlines(void **state)
     const struct hm_recommended *c = &r->candidates[0];
     assert_true(r->best == 0 && c->n == 8 && c->meets >= 0.9 && c->meets < 1);
     for (size_t i = 1; i < r->candidate_count; i++)
-        assert_true(!r->candidates[i].fits && r->candidates[i].meets < 0.9);
+        assert_true(!r->candidates[i].feasible && r->candidates[i].meets < 0.9);
     hm_recommendation_free(r);
     q.certainty = 0.5;
     assert_int_equal(hm_recommend(runs, &q, &r, NULL), 0);
