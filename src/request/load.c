@@ -288,6 +288,15 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
+/* Adds the note of an accelerator alone to that of a job which trains a transformer, because plans
+ * of such jobs show only the latter. */
+static int note_alone(struct hm_call *call, struct hm_job *job, const char *note,
+                      struct hm_err *err)
+{
+    job->note = job->note ? hm__arena_printf(call->arena, "%s; %s", job->note, note) : note;
+    return job->note ? 0 : hm__fail_nomem(err);
+}
+
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
                  struct hm_loaded_job *job, struct hm_err *err)
 {
@@ -307,6 +316,8 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
             job->clusters[i]->note =
                 "nothing connects several of these: fabric names a connection, "
                 "such as 100gbe";
+        if (rc == 0 && job->job->large && i == 0 && is_alone(job->clusters[i]))
+            rc = note_alone(call, job->job, job->clusters[i]->note, err);
     }
     return rc;
 }
