@@ -349,8 +349,11 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
                      struct hm_err *err)
 {
     const struct hm_value *config = hm__value_get(model, "config");
-    const struct hm_value *layers =
-        config && config->kind == HM_VALUE_LIST ? config : hm__value_get(config, "layers");
+    bool sequence = strcmp(class_of(model), "Sequential") == 0;
+    /* In Keras 1, the settings of a sequence are its layers. */
+    const struct hm_value *layers = sequence && config && config->kind == HM_VALUE_LIST
+                                        ? config
+                                        : hm__value_get(config, "layers");
 
     *ret_shape = hm__keras_no_shape();
     if (depth == NESTING)
@@ -359,7 +362,7 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
         hm__keras_unknown(k, "a model without layers");
         return 0;
     }
-    if (strcmp(class_of(model), "Sequential") == 0)
+    if (sequence)
         return add_sequence(k, layers, in_count > 0 ? in : NULL, first, depth, ret_shape, err);
     return add_graph(k, config, in, in_count, first, depth, ret_shape, err);
 }
