@@ -445,7 +445,7 @@ struct hm_candidate {
                                                               target loss is reached, or until
                                                               the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
-    double time_s, time_low_s, time_high_s;                /* Expected seconds of the run. */
+    double time_s, low_s, high_s;                          /* Expected seconds of the run. */
     double cost, cost_low, cost_high;                      /* Money for the run. */
     double loss, loss_low, loss_high; /* Excess loss P - P*: the target, or the value that is
                                          reached within the time limit. */

@@ -43,7 +43,8 @@ VERBS: Dict[str, Verb] = {
         "have": "document",}),
     "converge": Verb("converge", json=True, csv=True, plot=True, kinds={
         "traces": "documents",
-        "where": "pairs",}),
+        "where": "pairs",
+        "set": "pairs",}),
     "advise": Verb("advise", json=True, csv=True, plot=False, kinds={
         "traces": "documents",
         "where": "pairs",
@@ -337,6 +338,7 @@ class Plan(Answer):
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
+    unit: work of the seconds of the runs: sample, token or epoch; null: iteration
     sheet_kind: without runs: measurements that the intervals are taken from
     advised_runs: without runs: the runs that would narrow the intervals
     limit: what limits the speedup
@@ -403,6 +405,7 @@ class Plan(Answer):
     level: Optional[float]
     n_low: Optional[float]
     n_high: Optional[float]
+    unit: Optional[str]
     sheet_kind: Optional[str]
     advised_runs: Advised
     limit: Limit
@@ -796,9 +799,10 @@ class Recommend(Answer):
     goal: time, cost or balance
     level: probability of the intervals
     best: the best candidate
-    sure: probability that it is exactly the best
-    sure_near: probability that it is within `slack` of the best
-    slack: share by which a candidate near the best may be worse
+    recommended: the fewest workers within `slack` of the best
+    sure: probability that the recommended candidate is exactly the best
+    sure_near: probability that the recommended candidate is within `slack` of the best
+    slack: share by which the recommended candidate may be worse than the best
     n_low: least n that may be the best
     n_high: largest n that may be the best
     certainty: probability with which deadline and budget must be met
@@ -817,6 +821,7 @@ class Recommend(Answer):
     goal: str
     level: float
     best: Optional[Recommended]
+    recommended: Optional[Recommended]
     sure: Optional[float]
     sure_near: Optional[float]
     slack: float
@@ -831,6 +836,7 @@ class Recommend(Answer):
     notes: List[str]
     _parts: ClassVar[Dict[str, str]] = {
         "best": "Recommended",
+        "recommended": "Recommended",
         "candidates": "Recommended",
         "next": "NextPoint",}
 
@@ -1618,7 +1624,8 @@ def plan(
         weak: weak scaling: every worker has the whole batch
         reference: workers that speedups are relative to (default 1, or the job's)
         explain_layout: for a transformer: which ranks form which groups on which nodes
-        emit: for a transformer: flags or a file that run the layout
+        emit: for a transformer: flags or a file that run the layout; chrome: the step as a trace
+            for Perfetto; simgrid: the cluster as a platform
         plot: speedup and step as a picture: .svg, .png or .pdf
     """
     return ask(Plan, VERBS["plan"], locals())
@@ -1736,6 +1743,7 @@ def converge(
     terms: Optional[Terms] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
+    set: Optional[Pairs] = None,
     leave_out: Optional[str] = None,
     ahead: Optional[Quantity] = None,
     window: Optional[Quantity] = None,
@@ -1763,6 +1771,7 @@ def converge(
             them, and the forms of theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
+        set: a fact that files of other tools do not have, such as n=8
         leave_out: how well the others predict the traces on M workers; each: every M in turn
         ahead: how well a trace is predicted K iterations, or K of time (5s), ahead
         window: with ahead: points that are seen before (default 50)
@@ -1924,6 +1933,7 @@ def runs_export(
     until: Optional[str] = None,
     sort: Optional[str] = None,
     traces: bool = False,
+    format: Optional[str] = None,
 ) -> Answer:
     """runs or traces of the store as a table
 
@@ -1935,6 +1945,7 @@ def runs_export(
         until: made at or before
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         traces: export: the samples, as JSON lines or (with csv) a table that `converge` reads
+        format: export: the format; mllog is a log of MLPerf of one run, osu a table of messages
     """
     return ask(Answer, VERBS["runs export"], locals())
 
@@ -2051,6 +2062,7 @@ def recommend(
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
     certainty: Optional[Quantity] = None,
+    slack: Optional[Quantity] = None,
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
@@ -2084,6 +2096,7 @@ def recommend(
         budget: spend at most this, such as 0.5
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
+        slack: recommend the fewest workers within this share of the best, such as 10% (default 5%)
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on

@@ -170,6 +170,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
     if (fit && !fit->from_sheet && a->recommended < a->point_count &&
         a->points[a->recommended].n > fit->one_node)
         a->one_node = fit->one_node;
+    if (fit)
+        a->unit = fit->unit;
 
     rc = note_if(rc, s->job && s->job->note, a, s->job ? s->job->note : NULL, err);
     rc = note_if(rc, kept != NULL, a, kept, err);

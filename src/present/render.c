@@ -223,6 +223,7 @@ static void json_advised(struct hm_json *json, const struct hm_answer *a)
 {
     bool any = a->advised_count > 0;
 
+    hm__json_put_text(json, "unit", a->unit);
     hm__json_put_text(json, "sheet_kind", a->sheet_kind);
     hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
     hm__json_open(json, "n", HM_JSON_LIST);

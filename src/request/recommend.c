@@ -12,7 +12,7 @@ struct hm_recommend_request {
     const char *algorithm, *machine;
     struct hm_numbers n;
     int goal;
-    double alpha, beta, deadline, budget, certainty, price, level, seed;
+    double alpha, beta, deadline, budget, certainty, price, slack, level, seed;
     struct hm_job_fields job;
     bool all, json, csv;
 };
@@ -25,6 +25,7 @@ static const struct hm_request_field fields[] = {
     {.name = "batch",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, batch),
+     .letter = 'b',
      .group = "question",
      .argument = "N",
      .help = "samples of an iteration"},
@@ -41,7 +42,7 @@ static const struct hm_request_field fields[] = {
      .group = "question",
      .argument = "NAME=VALUE",
      .help = "any other quantity of the runs, such as bandwidth='1 Gbit/s'"},
-    HM_ROW_TEXT(T, algorithm, "algorithm", 0, "question", "NAME", "only runs of this algorithm"),
+    HM_ROW_TEXT(T, algorithm, "algorithm", 'a', "question", "NAME", "only runs of this algorithm"),
     HM_ROW_TEXT(T, machine, "machine", 0, "question", "NAME", "only runs on this machine"),
     {.name = "n",
      .kind = HM_REQUEST_NUMBERS,
@@ -53,11 +54,12 @@ static const struct hm_request_field fields[] = {
     HM_ROW_GOAL(T, goal),
     HM_ROW_ALPHA(T, alpha),
     HM_ROW_BETA(T, beta),
-    HM_ROW_POSITIVE(T, deadline, "deadline", 'd', HM_DIM_TIME, "question", "TIME",
+    HM_ROW_POSITIVE(T, deadline, "deadline", 0, HM_DIM_TIME, "question", "TIME",
                     "finish within this time, such as 10min, at the least cost"),
-    HM_ROW_POSITIVE(T, budget, "budget", 'b', HM_DIM_MONEY, "question", "MONEY",
+    HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
                     "spend at most this, such as 0.5"),
     HM_ROW_CERTAINTY(T, certainty),
+    HM_ROW_SLACK(T, slack),
     HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
                     "price of a worker, such as '$1/h'; without it the column cost of the runs"),
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
@@ -67,7 +69,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_SET(T, job),
     HM_ROW_LEVEL(T, level, 'l'),
     HM_ROW_SEED(T, seed, "0"),
-    HM_ROW_FLAG(T, all, "all", 'a', "output", "all candidates as a table"),
+    HM_ROW_FLAG(T, all, "all", 0, "output", "all candidates as a table"),
     HM_ROW_JSON(T, json),
     HM_ROW_CSV(T, csv, "the candidates as comma-separated values"),
 };
@@ -210,6 +212,7 @@ static int recommend_run(const void *values, struct hm_call *call, struct hm_err
         .level = isnan(r->level) ? 0 : r->level,
         .seed = r->seed,
         .certainty = isnan(r->certainty) ? 0 : r->certainty,
+        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack,
     };
     if (rc == 0)
         rc = hm_recommend(runs, &question, &recommendation, err);

@@ -14,6 +14,15 @@ check "static library" test -f "$library/libhowmany.a"
 check "pkg-config file" test -f "$library/pkgconfig/howmany.pc"
 check "catalog" test -f "$prefix/share/howmany/catalog/machines.yaml"
 check "examples" test -f "$prefix/share/doc/howmany/examples/fig1.yaml"
+outside() { # Outside the source folder, messages and help name the installed guides and examples, which exist.
+  echo nothing >"$work/unknown.bin"
+  (cd "$work" && "$prefix/bin/howmany" import unknown.bin) 2>"$work/said"
+  local guide=$(grep -o '[^ ]*/docs/formats.md' "$work/said")
+  [ -s "$guide" ] || { cat "$work/said" && return 1; }
+  local example=$(cd "$work" && "$prefix/bin/howmany" plan --help | sed -n '/^examples:/,$p' | grep -o '/[^ ]*/examples/resnet50.yaml')
+  [ -s "$example" ]
+}
+check "messages and help find the installed guides and examples" outside
 check "bash completion" test -s "$prefix/share/bash-completion/completions/howmany"
 check "zsh completion" test -s "$prefix/share/zsh/site-functions/_howmany"
 check "fish completion" test -s "$prefix/share/fish/vendor_completions.d/howmany.fish"

@@ -29,7 +29,7 @@ export function runsLike(values: Values, by: 'batch' | 'latency' | 'both' | 'non
 
 /** The recommendation in one sentence. */
 export function recommendLine(r: Recommend): string {
-  const best = r.best;
+  const best = r.recommended;
   if (!best) return r.missed ? `No number of workers meets the ${r.missed}.` : 'There are not enough runs for a recommendation.';
   const interval = best.low_s === null ? '' : ` (${time(best.low_s)} to ${time(best.high_s)})`;
   return `Use ${workers(best.n)}: ${time(best.time_s)}${interval}` + (best.cost === null ? '.' : `, for ${money(best.cost)}.`);
@@ -43,7 +43,7 @@ export function recommendSpec(r: Recommend): Spec | null {
   const best = r.best;
   const lines: Spec['lines'] = [{ label: 'time', values: known.map((c) => scaled(c.time_s)), colour: 1 }];
   if (known.some((c) => c.low_s !== null))
-    lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 5, dashed: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 5, dashed: true });
+    lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 1, edge: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 1, edge: true });
   return {
     title: 'Time by workers',
     xLabel: 'workers',
@@ -52,6 +52,7 @@ export function recommendSpec(r: Recommend): Spec | null {
     xText: (v) => (Number.isInteger(v) ? String(v) : ''),
     yText: (v) => plain(v, 4),
     lines,
+    band: lines.length > 1 ? [1, 2] : undefined,
     marks: best && best.time_s !== null ? [{ x: best.n, y: best.time_s / unit.size, label: `best ${best.n}`, colour: 2, under: true }] : [],
     summary: best ? `The time is least with ${workers(best.n)}.` : 'There is no recommendation.',
   };

@@ -191,7 +191,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                         "when a rank fails, restart from the checkpoint, up to R times (default 0)",
                         NULL},
     [TRAIN_RECORD] =
-        {"record", 0, "FILE",
+        {"record", 'r', "FILE",
          "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
          "@file"},
     [TRAIN_JSON] = {"json", 'j', NULL, "print JSON lines, also on a terminal", NULL},

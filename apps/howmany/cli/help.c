@@ -116,8 +116,11 @@ static void print_examples(const struct cli_command *c)
 
     if (c->examples[0])
         printf("\nexamples:\n");
-    for (size_t i = 0; i < count && c->examples[i]; i++)
-        printf("  %s\n", c->examples[i]);
+    for (size_t i = 0; i < count && c->examples[i]; i++) {
+        fputs("  ", stdout);
+        cli_put_guides(stdout, c->examples[i]);
+        putchar('\n');
+    }
 }
 
 void cli_command_help(const struct cli_command *c)

@@ -32,9 +32,9 @@ enum validate_option { JSON, PLOT, DATA, FITS, STEPS, PLATFORMS, LLM, ANSWERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
-    [PLOT] = {"plot", 'p', "FILE",
-              "measured and modelled speedups as a picture: .svg, .png or .pdf", "@file"},
-    [DATA] = {"data", 0, "DIR", "folder with the files that built-in cases name, such as graphs",
+    [PLOT] = {"plot", 0, "FILE", "measured and modelled speedups as a picture: .svg, .png or .pdf",
+              "@file"},
+    [DATA] = {"data", 'd', "DIR", "folder with the files that built-in cases name, such as graphs",
               "@file"},
     [FITS] = {"fits", 0, NULL,
               "fit the smaller half of every published curve in DIR/scaling instead, and predict "
