@@ -358,7 +358,8 @@ struct hm_g_holdout {
                        out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of all predictions ahead; NaN: there are none. */
+    double ahead_median; /* Median absolute error of all predictions of later iterations; NaN:
+                            there are none. */
 };
 
 struct hm_holdout {

@@ -482,7 +482,8 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
     }
-    /* The user asked for this time explicitly, so missing it replaces the status "no speedup". */
+    /* The user asked for this time: if it cannot be reached, the answer says so, instead of "no
+     * speedup". */
     if (a->status != HM_STATUS_UNREACHED) {
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;

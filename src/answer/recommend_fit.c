@@ -74,7 +74,7 @@ struct recommend_fits {
      */
     size_t *rows, count;
     size_t *few; /* Buffer for a selection of `rows`. */
-    /* One fit to the runs with any number of workers; NULL if such a fit is not used. */
+    /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
     struct hm_at at[HM_RECOMMEND_AT]; /* Quantities in the terms of the fit `all`. */

@@ -228,7 +228,8 @@ static struct pair expert_maps(const struct hm_large_case *x, const struct hm_la
     return sum;
 }
 
-/* Returns the forward seconds of the operations between products. */
+/* Returns the forward seconds of the operations between matrix products, which are limited by
+ * memory traffic. */
 static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                            double split, bool expert)
 {

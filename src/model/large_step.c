@@ -4,8 +4,10 @@
  *
  * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
  * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computing (F
- * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g). step =
- * (pipe + data + optimizer + fixed) (1 + jitter log2 nodes).
+ * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g); g = 1 is
+ * no overlap. step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes), where data is the
+ * communication of data parallelism that is not hidden, fixed a constant time of each step, and
+ * jitter the slowdown for each doubling of the nodes.
  */
 #include <math.h>
 

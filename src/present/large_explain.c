@@ -10,7 +10,7 @@
 #include "format.h"
 #include "large_emit.h"
 
-/* Number of nodes and of ranks of a group that an explanation lists. */
+/* An explanation lists at most this many nodes, and this many ranks of one group. */
 enum { NODES_SHOWN = 16, RANKS_SHOWN = 8 };
 
 /* Adds one line about groups of `count` ranks; it lists the first group, such as "0 8 16 24". */

@@ -288,6 +288,55 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
+/* Whether two machines have the same accelerator, as far as their figures show. */
+static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
+{
+    return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&
+           a->memory_bandwidth_bytes_per_s == b->memory_bandwidth_bytes_per_s;
+}
+
+/*
+ * Finds the machine of the catalog with several of these accelerators and the fastest fabric,
+ * among those with a price or among those without; NULL if there is none.
+ */
+static const char *find_server(const struct hm_catalog *catalog, const struct hm_node *node,
+                               bool priced, double *ret_accelerators)
+{
+    const char *found = NULL;
+    double most = 0;
+
+    for (size_t i = 0; i < hm_catalog_count(catalog, HM_CATALOG_MACHINE); i++) {
+        const char *name = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
+        struct hm_cluster *c = NULL;
+        if (hm_catalog_machine(catalog, name, &c, NULL))
+            continue;
+        if (c->node.accelerators > 1 && same_accelerator(&c->node, node) &&
+            (c->node.price_per_s >= 0) == priced && c->fabric.bandwidth_bytes_per_s > most) {
+            most = c->fabric.bandwidth_bytes_per_s;
+            *ret_accelerators = c->node.accelerators;
+            found = name;
+        }
+        hm_cluster_free(c);
+    }
+    return found;
+}
+
+/* Notes that nothing connects several of an accelerator, and what would. */
+static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, struct hm_cluster *c,
+                      struct hm_err *err)
+{
+    double accelerators = 1;
+    const char *owned = find_server(catalog, &c->node, false, &accelerators);
+    const char *rented = find_server(catalog, &c->node, true, &accelerators);
+
+    c->note = "nothing connects several of these: fabric names a connection, such as 100gbe";
+    if (owned || rented)
+        c->note = hm__arena_printf(call->arena, "%s; nodes of %g are %s%s%s", c->note, accelerators,
+                                   rented ? rented : owned, rented && owned ? " or " : "",
+                                   rented && owned ? owned : "");
+    return c->note ? 0 : hm__fail_nomem(err);
+}
+
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
                  struct hm_loaded_job *job, struct hm_err *err)
 {
@@ -304,9 +353,7 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
         if (rc == 0 && job->job->has_cluster)
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
         if (rc == 0 && is_alone(job->clusters[i]) && !job->clusters[i]->note)
-            job->clusters[i]->note =
-                "nothing connects several of these: fabric names a connection, "
-                "such as 100gbe";
+            rc = note_alone(call, catalog, job->clusters[i], err);
     }
     return rc;
 }

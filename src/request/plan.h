@@ -64,7 +64,10 @@ struct hm_large_answer;
 
 /* Whether the request asks for the step as a trace or for the cluster as a platform. */
 bool hm__plan_emits(const struct hm_plan_request *request);
-/* Add the trace or the platform of an answer to the call, or make that of a transformer. */
+/*
+ * Write the predicted step as a trace, or the cluster as a platform, whichever the request asks
+ * for: hm__plan_emit into the answer of the call, hm__plan_emit_large into *ret_text.
+ */
 int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
                   const struct hm_answer *answer, struct hm_call *call, struct hm_err *err);
 int hm__plan_emit_large(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,

@@ -332,7 +332,7 @@ static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_st
     return rc ? rc : hm__call_flush(call, err);
 }
 
-/* Exports one run as a log of MLPerf, or runs of messages as tables of OSU. */
+/* Exports one run as an MLPerf log, or timings of messages as tables of the OSU benchmarks. */
 static int export_foreign(struct hm_call *call, struct hm_store *store,
                           struct hm_store_filter filter, enum export_form form, struct hm_err *err)
 {

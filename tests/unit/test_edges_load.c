@@ -112,7 +112,7 @@ static void lone_accelerators_join_the_fabric(void **state)
     set(request, "on", "v100");
     gives(request, NULL, {"best.n", 1, NULL},
           {"notes.0", .text = "nothing connects several of these: fabric names a connection, such "
-                              "as 100gbe"});
+                              "as 100gbe; nodes of 8 are gpu_8x_v100 or dgx-1-v100-16gb"});
     request = with_document("plan", "job", "compute: 100 s / n\ncommunicate: 0 s\n");
     set(request, "on", "v100");
     set(request, "fabric", "10gbe");

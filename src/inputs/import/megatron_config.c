@@ -47,7 +47,7 @@ const struct hm_importer hm__importer_megatron_args = {
 /* ---- YAML -------------------------------------------------------------------------------------
  */
 
-/* Sets the scalars of a tree by their keys. */
+/* Takes each scalar of the tree as the option that has the name of its key. */
 static void set_tree(struct launch *launch, const struct hm_value *tree)
 {
     for (size_t i = 0; tree->kind == HM_VALUE_MAP && i < tree->count; i++) {

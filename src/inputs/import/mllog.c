@@ -221,7 +221,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/* Reads a file beside the result as a tree; NULL if there is none. */
+/* Reads a file of the same folder as the result; NULL if it does not exist. */
 static struct hm_value *read_sibling(struct hm_imported *im, const char *path)
 {
     struct hm_source *source;

@@ -198,7 +198,7 @@ static void put_summary(struct summary *s)
     hm__import_assume(im, "batch", "256");
 }
 
-/* Copies a line with an end; longer ones are cut. */
+/* Copies a line into `text`, terminated by NUL; a line that is too long is cut. */
 static void copy_line(const struct hm_line *line, char *text, size_t room)
 {
     size_t length = line->length < room - 1 ? line->length : room - 1;
