@@ -127,17 +127,18 @@ static bool is_repeated(const struct hm_advice *a, size_t end)
 
 /* The value that candidates are compared by: the time or the cost to the loss, or the loss that is
  * reached; with its interval. */
-struct compared_value {
+struct candidate_figure {
     double value, low, high;
 };
 
-static struct compared_value compared(const struct hm_advice *a, const struct hm_candidate *c)
+static struct candidate_figure candidate_value(const struct hm_advice *a,
+                                               const struct hm_candidate *c)
 {
     if (isnan(a->loss))
-        return (struct compared_value){c->loss, c->loss_low, c->loss_high};
+        return (struct candidate_figure){c->loss, c->loss_low, c->loss_high};
     if (a->goal == HM_GOAL_COST)
-        return (struct compared_value){c->cost, c->cost_low, c->cost_high};
-    return (struct compared_value){c->time_s, c->time_low_s, c->time_high_s};
+        return (struct candidate_figure){c->cost, c->cost_low, c->cost_high};
+    return (struct candidate_figure){c->time_s, c->time_low_s, c->time_high_s};
 }
 
 /* Writes a data block for each algorithm, with rows in increasing order of workers. Returns their
@@ -160,7 +161,7 @@ static size_t advice_data(struct hm_text *out, const struct hm_advice *a)
             }
             if (!next)
                 break;
-            struct compared_value v = compared(a, next);
+            struct candidate_figure v = candidate_value(a, next);
             if (v.value > 0 && isfinite(v.value))
                 plot_row(out, next->m, v.value, v.low, isfinite(v.high) ? v.high : v.value);
             last = next->m;
@@ -191,7 +192,7 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
 
     for (size_t i = 0; i < a->candidate_count; i++) {
         span_add(&x, a->candidates[i].m);
-        span_add(&y, compared(a, &a->candidates[i]).value);
+        span_add(&y, candidate_value(a, &a->candidates[i]).value);
     }
     int rc = plot_begin(out, file, &x, &y,
                         isnan(a->loss)            ? "loss above the least possible"
@@ -221,7 +222,7 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
         hm__text_addf(out,
                       ", '-' using 1:2 with points pt 6 ps 2.4 lw 2.5 lc rgb '#222222' title "
                       "'best'\n%.17g %.17g\ne",
-                      a->candidates[0].m, compared(a, &a->candidates[0]).value);
+                      a->candidates[0].m, candidate_value(a, &a->candidates[0]).value);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }

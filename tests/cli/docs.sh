@@ -33,6 +33,7 @@ run_command() {
   case $command in
   *howmany?train*) export ASAN_OPTIONS=detect_leaks=0 ;;
   'howmany serve')
+    rm -f "$work/url" # of an earlier server
     howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.db" >"$work/url" 2>&1 &
     echo $! >>"$work/server"
     wait_for 30 test -s "$work/url"
