@@ -398,6 +398,8 @@ struct hm_recommend_question {
     double seed;      /* Seed of the random draws that give the intervals. */
     double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
                          means 0.9. */
+    double slack;     /* Share by which the recommended candidate may be worse than the best, if it
+                         has fewer workers; 0: the best itself is recommended. */
 };
 
 /* One number of workers that was considered. */
@@ -407,8 +409,8 @@ struct hm_recommended {
                                      unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
-    size_t rows;                  /* Number of runs that match the question exactly. */
-    bool fits;                    /* The candidate meets the budget and the deadline. */
+    size_t row_count;             /* Number of runs that match the question exactly. */
+    bool feasible;                /* The candidate meets the budget and the deadline. */
     bool failed;     /* A run with this number of workers failed, so the number is never
                         recommended. */
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
@@ -418,7 +420,7 @@ struct hm_recommended {
 };
 
 struct hm_recommendation {
-    enum hm_recommend_way way;
+    enum hm_recommend_way provenance;
     enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
     double level;       /* Coverage probability of the intervals. */
     const char *source; /* Name of the runs, or of the job. */
@@ -426,13 +428,17 @@ struct hm_recommendation {
     struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
                                           last. */
     size_t candidate_count;
-    size_t best;      /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
-                         limits. */
-    double sure;      /* Probability that the first candidate is exactly the best; NaN:
-                         unknown. */
-    double sure_near; /* Probability that the first candidate is within `slack` of the best; NaN:
-                         unknown. */
-    double slack;     /* Share by which a candidate near the best may be worse: 0.05. */
+    size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
+                           limits. */
+    size_t recommended; /* Index of the recommended candidate: the fewest workers within `slack` of
+                           the best; HM_NONE if there is no best candidate. */
+    double sure;        /* Probability that the recommended candidate is exactly the best; NaN:
+                           unknown. */
+    double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
+                           best; NaN: unknown. */
+    double slack;       /* The slack of the question. */
+    double one_node;    /* All runs are inside one node of this many workers, and the recommended
+                           candidate has more; NaN: not so. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
                              unknown. */
     double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither

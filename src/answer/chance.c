@@ -75,19 +75,29 @@ double hm__span_bound(const struct hm_span *s, double probability)
     return s->middle * exp(normal_quantile(probability) * span_spread(s, probability >= 0.5));
 }
 
+void hm__span_draw(const struct hm_span *s, struct hm_random *random, double *times, size_t count)
+{
+    double below = span_spread(s, false), above = span_spread(s, true);
+
+    for (size_t i = 0; i < count; i++) {
+        double z = hm__random_normal(random);
+        times[i] = s->middle * exp(z * (z < 0 ? below : above));
+    }
+}
+
 /* The largest stated probability for a number of workers that is above those of all runs. */
 static const double MOST_BEYOND = 0.9;
 
 /*
- * After k runs that agree with a fit, the next one agrees with a probability of (k + 1) / (k + 2)
- * if nothing else is known (Laplace's rule of succession). Draws of a fit do not contain terms that
- * so few runs cannot show, so they alone would claim too much.
+ * After k runs that agree with a fit, the next one agrees with a probability of (k + 1/2) / (k + 1)
+ * if nothing else is known (the rule of succession with Jeffreys' prior). Draws of a fit do not
+ * contain terms that so few runs cannot show, so they alone would claim too much.
  */
 double hm__chance_most(size_t runs, bool beyond)
 {
     double k = (double)runs;
 
-    return fmin((k + 1) / (k + 2), beyond ? MOST_BEYOND : HM_CHANCE_MOST);
+    return fmin((k + 0.5) / (k + 1), beyond ? MOST_BEYOND : HM_CHANCE_MOST);
 }
 
 double hm__certainty_or_default(double certainty)

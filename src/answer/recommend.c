@@ -33,7 +33,8 @@ static int recommend_question_check(const struct hm_runs *runs,
         const char *name;
         double value;
     } numbers[] = {{"alpha", q->alpha},         {"beta", q->beta},         {"budget", q->budget},
-                   {"deadline", q->deadline_s}, {"price", q->price_per_s}, {"seed", q->seed}};
+                   {"deadline", q->deadline_s}, {"price", q->price_per_s}, {"seed", q->seed},
+                   {"slack", q->slack}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -130,13 +131,10 @@ static bool candidates_lack_times(const struct hm_recommending *w)
     return false;
 }
 
-/*
- * Whether a deadline or a budget is compared with a time that was measured once: only a fit shows
- * the error of such a time.
- */
+/* Whether a candidate was measured once: only a fit shows the error of such a time. */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {
-    for (size_t i = 0; !isnan(w->out->certainty) && i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++)
         if (w->candidates[i].known && isnan(w->candidates[i].r.low_s))
             return true;
     return false;
@@ -170,11 +168,11 @@ static void reason_all_fail(struct hm_recommending *w)
 
     for (size_t i = 0; i < w->count; i++)
         failed += w->candidates[i].r.failed;
-    if (w->out->way != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
+    if (w->out->provenance != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
         return;
     w->out->reason =
         failed == 1 ? "the only candidate is known to fail" : "every candidate is known to fail";
-    w->out->way = HM_RECOMMEND_ROWS;
+    w->out->provenance = HM_RECOMMEND_ROWS;
 }
 
 /*
@@ -186,7 +184,8 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
     size_t used = 0, others = 0;
 
     for (size_t i = 0; i < w->count; i++) {
-        if (w->candidates[i].known || w->candidates[i].r.failed || w->out->way != HM_RECOMMEND_ROWS)
+        if (w->candidates[i].known || w->candidates[i].r.failed ||
+            w->out->provenance != HM_RECOMMEND_ROWS)
             continue;
         if (used + 40 < sizeof(list))
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", others ? ", " : "",
@@ -207,11 +206,13 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; i < w->picked_count; i++)
         if (!isnan(w->seconds[w->picked[i]]))
             most = fmax(most, w->n[w->picked[i]]);
-    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->candidates[0].r.n <= most)
+    if (w->out->provenance != HM_RECOMMEND_FIT || w->out->best == HM_NONE)
+        return 0;
+    double n = w->candidates[w->out->recommended].r.n;
+    if (n <= most)
         return 0;
     return hm__notes_add(hm__recommend_notes(w), err, "%s are %.3g times as many as in any run",
-                         hm__recommend_workers(w->candidates[0].r.n, workers),
-                         w->candidates[0].r.n / most);
+                         hm__recommend_workers(n, workers), n / most);
 }
 
 static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
@@ -222,16 +223,16 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         rc = hm__recommend_place(w, err);
     if (rc == 0 && w->runs)
         rc = recommend_from_runs(w, err);
-    if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
+    if (rc == 0 && w->out->provenance == HM_RECOMMEND_NONE && w->q->job)
         rc = hm__recommend_model(w, err);
     if (rc == 0)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
-    /* The source of the answer is that of the best candidate. */
-    if (rc == 0 && w->out->way == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
-        w->candidates[0].r.rows == 0)
-        w->out->way = HM_RECOMMEND_FIT;
+    /* The source of the answer is that of the recommended candidate. */
+    if (rc == 0 && w->out->provenance == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
+        w->candidates[w->out->recommended].r.row_count == 0)
+        w->out->provenance = HM_RECOMMEND_FIT;
     if (rc == 0)
         rc = note_not_run(w, err);
     if (rc == 0)
@@ -271,14 +272,17 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                     .q = question,
                                     .out = out,
                                     .arena = arena,
+                                    .node_workers = NAN,
                                     .rate = NAN};
-        *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
+        *out = (struct hm_recommendation){.provenance = HM_RECOMMEND_NONE,
                                           .goal = recommend_goal(question),
                                           .level = question->level > 0 ? question->level : 0.9,
                                           .best = HM_NONE,
                                           .sure = NAN,
                                           .sure_near = NAN,
-                                          .slack = HM_DEFAULT_SLACK,
+                                          .recommended = HM_NONE,
+                                          .slack = question->slack,
+                                          .one_node = NAN,
                                           .n_low = NAN,
                                           .n_high = NAN,
                                           .certainty = recommend_certainty(question),

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "chance_words.h"
 #include "fit_render.h"
 
 /*
@@ -157,13 +158,16 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 /* Writes what a time is of: " an iteration", or " a sample, 5650 samples/s". */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
 {
+    char rate[HM_SHOWN];
+
     if (fit->relative)
         return " of the reference's time";
     if (!fit->unit)
         return " an iteration";
     if (fit->unit[0] == 'e')
         return " an epoch";
-    snprintf(text, room, " a %s, %.4g %ss/s", fit->unit, 1 / seconds, fit->unit);
+    snprintf(text, room, " a %s, %s %ss/s", fit->unit, hm__show_grouped(1 / seconds, rate),
+             fit->unit);
     return text;
 }
 
@@ -186,10 +190,7 @@ static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
     hm__text_add(&line, ".");
     hm__render_taken(out, style, &line, 2);
     if (p->n > fit->one_node && !fit->from_sheet) {
-        hm__text_addf(&line,
-                      "No run left its node of %g workers: the cost of the fabric between "
-                      "nodes is a guess.",
-                      fit->one_node);
+        hm__say_one_node(&line, fit->one_node);
         hm__render_taken(out, style, &line, 2);
     }
 }

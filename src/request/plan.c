@@ -39,9 +39,11 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ALL,
      .group = "platform",
      .argument = "NAME[,…]",
-     .choices = "allreduce driver server all",
-     .help = "allreduce, driver (model at a driver) or server (parameter servers) instead of the "
-             "job's communication; several are ranked, 'all' ranks them all"},
+     .choices = "allreduce driver server gossip-ring gossip-exp federated all",
+     .help =
+         "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
+         "gossip-exp or federated instead of the job's communication; several are ranked, 'all' "
+         "ranks the first three"},
     {.name = "consistency",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, platform.consistency),
@@ -60,6 +62,8 @@ static const struct hm_request_field fields[] = {
                 "servers share the nodes of the workers instead of having their own"),
     HM_ROW_WHOLE(T, platform.backups, "backups", 0, 0, 1000, "platform", "K",
                  "with bsp: a step uses the first n - K gradients of n workers"),
+    HM_ROW_WHOLE(T, platform.local_steps, "local_steps", 0, 1, 1e9, "platform", "K",
+                 "allreduce, gossip and federated: iterations between two averages (default 1)"),
     {.name = "stale_cost",
      .kind = HM_REQUEST_FACTOR,
      .offset = offsetof(T, platform.stale_cost),
@@ -87,6 +91,12 @@ static const struct hm_request_field fields[] = {
      .argument = "MONEY",
      .help = "spend at most this on the job, such as 100"},
     HM_ROW_CERTAINTY(T, certainty),
+    HM_ROW_POSITIVE(T, loss, "loss", 0, HM_DIM_NONE, "question", "X",
+                    "for a language model: train until this loss (nats per token), by published "
+                    "scaling laws"),
+    HM_ROW_TEXT(T, params, "params", 0, "question", "N",
+                "for a language model: scale the network to this number of parameters, such as "
+                "7B; auto: the best for the budget, the deadline or the loss"),
     HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to be this many times faster than now, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
@@ -103,13 +113,7 @@ static const struct hm_request_field fields[] = {
      .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
              "exactly this "
              "many, also if memory does not suffice"},
-    {.name = "slack",
-     .kind = HM_REQUEST_NUMBER,
-     .offset = offsetof(T, slack),
-     .group = "question",
-     .argument = "SHARE",
-     .help = "recommend the fewest workers within this share of the best, such as 10% (default "
-             "5%)"},
+    HM_ROW_SLACK(T, slack),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 0, HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
@@ -132,8 +136,9 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, emit),
      .group = "output",
      .argument = "NAME",
-     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
-     .help = "for a transformer: flags or a file that run the layout"},
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch chrome simgrid",
+     .help = "for a transformer: flags or a file that run the layout; chrome: the step as a trace "
+             "for Perfetto; simgrid: the cluster as a platform"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -255,9 +260,9 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                         const struct hm_question *q, struct hm_err *err)
 {
     double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
-    size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
+    size_t count = most > 0 ? 0 : p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(most > 0) && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
@@ -353,7 +358,11 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
 /* Refuses fields that only apply to transformers. */
 static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
 {
-    const char *field = r->emit >= 0 ? "emit" : r->explain_layout ? "explain_layout" : NULL;
+    const char *field = r->emit >= 0        ? "emit"
+                        : r->explain_layout ? "explain_layout"
+                        : !isnan(r->loss)   ? "loss"
+                        : r->params         ? "params"
+                                            : NULL;
 
     return field ? hm__request_fail(err, field, HM_E_CONFLICT,
                                     "this needs a job that trains a transformer")
@@ -382,7 +391,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     if (rc == 0 && p->job.job->large)
         return 0;
     if (rc == 0)
-        rc = check_ordinary(r, err);
+        rc = hm__plan_emits(r) ? 0 : check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -419,6 +428,8 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
         rc = solve_plan(r, call, &p, err);
     if (rc == 0 && p.job.job->large)
         rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0 && hm__plan_emits(r))
+        rc = hm__plan_emit(r, &p.job, p.answer, call, err);
     else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);

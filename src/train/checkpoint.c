@@ -13,7 +13,8 @@
  *     part alpha 32561
  *
  * An array that is distributed over the ranks is written in the order of the ranks, which is the
- * order of the rows. Rank 0 forwards it in chunks, so that it never holds more than its own values
+ * order of the rows; so are the ranks' own copies of w, whose part has the length of all copies.
+ * Rank 0 forwards it in chunks, so that it never holds more than its own values
  * and one chunk.
  */
 #include "checkpoint.h"
@@ -66,6 +67,12 @@ struct checkpoint_contents {
     double totals[HM_PARTS + 1]; /* Length of each array, summed over all ranks. */
 };
 
+/* Whether each rank has its own part of the array. */
+static bool part_is_distributed(const struct hm_part *part)
+{
+    return part->of_rows || part->of_ranks;
+}
+
 static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
 {
     struct checkpoint_contents c = {.count = 1};
@@ -79,7 +86,7 @@ static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
     memcpy(sums, c.totals, sizeof(sums));
     hm__comm_sum_few(run->comm, sums, c.count);
     for (size_t i = 0; i < c.count; i++)
-        if (c.parts[i].of_rows)
+        if (part_is_distributed(&c.parts[i]))
             c.totals[i] = sums[i];
     return c;
 }
@@ -140,7 +147,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     double chunk[CHUNK];
     int rc = writer_put(writer, part->values, part->count * sizeof(double), err);
 
-    for (int from = 1; part->of_rows && from < comm->size; from++) {
+    for (int from = 1; part_is_distributed(part) && from < comm->size; from++) {
         double left;
         hm__comm_receive(comm, from, &left, sizeof(left));
         while (left > 0) {
@@ -227,6 +234,8 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err)
 {
+    if (run->algorithm->gather)
+        run->algorithm->gather(run);
     struct checkpoint_contents c = checkpoint_contents_of(run);
     struct hm_text head = {0};
     int rc = 0;
@@ -239,7 +248,7 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
     if (rc == 0 && run->comm->rank == 0)
         rc = checkpoint_write(path, run, &head, &c, err);
     for (size_t i = 0; rc == 0 && run->comm->rank > 0 && i < c.count; i++)
-        if (c.parts[i].of_rows)
+        if (part_is_distributed(&c.parts[i]))
             checkpoint_send_array(run->comm, &c.parts[i]);
     hm__text_release(&head);
     return hm__agree(run->comm, rc, err);
@@ -389,7 +398,9 @@ static int header_read(struct checkpoint_reader *reader, const struct hm_run *ru
     rc = rc ? rc : reader_next_number(reader, "bytes", &head->totals.bytes, err);
     rc = rc ? rc : reader_next_number(reader, "flop", &head->totals.flop, err);
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
-        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, c->totals[i]);
+        double total =
+            c->parts[i].of_ranks ? head->ranks * (double)c->parts[i].count : c->totals[i];
+        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, total);
         rc = reader_expect_array(reader, part, err);
     }
     /* The header ends with a line of blanks and an empty line. */
@@ -427,7 +438,7 @@ static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *co
     double chunk[CHUNK];
     int rc = reader_get(reader, part->values, part->count, err);
 
-    for (int to = 1; part->of_rows && to < comm->size; to++) {
+    for (int to = 1; part_is_distributed(part) && to < comm->size; to++) {
         double left;
         hm__comm_receive(comm, to, &left, sizeof(left));
         while (left > 0) {
@@ -440,6 +451,20 @@ static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *co
         }
     }
     return rc;
+}
+
+/*
+ * The ranks' copies of w were saved on another number of ranks: rank 0 skips them, and all copies
+ * become w.
+ */
+static int checkpoint_copy_w(struct checkpoint_reader *reader, const struct hm_run *run,
+                             const struct hm_part *part, double ranks, struct hm_err *err)
+{
+    memcpy(part->values, run->w, part->count * sizeof(double));
+    if (run->comm->rank > 0 ||
+        fseek(reader->file, (long)(ranks * (double)(part->count * sizeof(double))), SEEK_CUR) == 0)
+        return 0;
+    return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
 }
 
 static void checkpoint_receive_array(struct hm_comm *comm, const struct hm_part *part)
@@ -479,13 +504,18 @@ int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identi
     if (comm->rank == 0)
         rc = checkpoint_open(&reader, run, identity, &c, &head, err);
     rc = hm__agree(comm, rc, err);
+    if (rc == 0)
+        hm__comm_broadcast(comm, 0, &head, sizeof(head));
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
-        if (comm->rank == 0)
+        bool distributed = part_is_distributed(&c.parts[i]);
+        if (c.parts[i].of_ranks && head.ranks != comm->size)
+            rc = checkpoint_copy_w(&reader, run, &c.parts[i], head.ranks, err);
+        else if (comm->rank == 0)
             rc = reader_get_array(&reader, comm, &c.parts[i], err);
-        else if (c.parts[i].of_rows)
+        else if (distributed)
             checkpoint_receive_array(comm, &c.parts[i]);
         rc = hm__agree(comm, rc, err);
-        if (rc == 0 && !c.parts[i].of_rows)
+        if (rc == 0 && !distributed)
             hm__comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
     }
     if (rc == 0)
@@ -494,7 +524,6 @@ int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identi
         fclose(reader.file);
     if (rc)
         return rc;
-    hm__comm_broadcast(comm, 0, &head, sizeof(head));
     run->iteration = head.iteration;
     run->samples = head.samples;
     *ret_totals = head.totals;

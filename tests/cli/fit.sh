@@ -320,7 +320,7 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
-expect "--answers checks the headline rule without a folder" 0 "needs their folder: --data DIR" howmany validate --answers
+expect "--answers checks the headline rule without a folder" 0 "need the folder of curves.csv (data in the source, or doc/howmany/data where installed): --data DIR" howmany validate --answers
 jobs=$(grep -lE '^(compute|network|graph):' examples/*.yaml | grep -vE 'fig4|cluster-')
 json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 13 and
   all(.headline[] | select(.skipped | not); .holds and .recommended <= .best and .slack == 0.05) and
@@ -342,6 +342,17 @@ check "a plan beyond the node of all runs says so in its second line" sh -c "how
 check "a plan inside the node of all runs does not" sh -c "! howmany plan '$work/node.csv' --n 8 --no-chart | grep -q 'No run left its node'"
 printf 'n,seconds\n1,100\n2,99.8\n4,99.6\n8,99.6\n16,99.5\n' >"$work/constant.csv"
 json "a constant part of the time limits as serial work" '.limit.kind == "serial" and (.limit.why | test("do not shrink"))' howmany plan "$work/constant.csv" --json
+printf 'n,tokens/s\n1,120000\n2,235000\n4,460000\n8,900000\n' >"$work/rates.csv"
+check "a plan from rates gives a rate" sh -c "howmany plan '$work/rates.csv' --n 8 | head -1 | grep -qE '^Use 8 workers: (89[5-9]|90[0-5]),000 tokens/s \([0-9,]+ to [0-9,]+\), 7.5'"
+expect "the cost of a rate is that of a million" 0 "node-seconds for a million tokens" howmany plan "$work/rates.csv" --n 8
+json "the unit of a plan from rates is given" '.unit == "token"' howmany plan "$work/rates.csv" --json
+printf 'n,seconds\n1,.158\n2,.158\n4,.158\n' >"$work/flat.csv"
+expect "runs that do not get faster are asked for their scaling" 0 "a column scaling with the value weak" howmany fit "$work/flat.csv"
+check "falling times need no such column" sh -c "! howmany fit '$runs' | grep -q 'with the value weak'"
+printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
+check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
+printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
+expect "a constant communication is named as what does not shrink" 0 "takes 10 s, which does not" howmany plan "$work/constant.yaml"
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best
