@@ -138,7 +138,7 @@ static struct candidate_figure candidate_value(const struct hm_advice *a,
         return (struct candidate_figure){c->loss, c->loss_low, c->loss_high};
     if (a->goal == HM_GOAL_COST)
         return (struct candidate_figure){c->cost, c->cost_low, c->cost_high};
-    return (struct candidate_figure){c->time_s, c->time_low_s, c->time_high_s};
+    return (struct candidate_figure){c->time_s, c->low_s, c->high_s};
 }
 
 /* Writes a data block for each algorithm, with rows in increasing order of workers. Returns their
