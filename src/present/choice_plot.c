@@ -93,8 +93,8 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
             plot_row(out, c->n, c->time_s, c->low_s, c->high_s);
     }
     hm__text_add(out, "EOD\n");
-    if (r->best < r->candidate_count) {
-        const struct hm_recommended *b = &r->candidates[r->best];
+    if (r->recommended < r->candidate_count) {
+        const struct hm_recommended *b = &r->candidates[r->recommended];
         hm__text_addf(out,
                       "$best << EOD\n%.17g %.17g\nEOD\nset title 'use %.0f worker%s: %s' "
                       "noenhanced\n",
@@ -104,7 +104,7 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
                   "plot $time using 1:2:3:4 with yerrorbars pt 7 lw 1.5 lc rgb '%s' "
                   "title 'time, %g %% interval'",
                   plot_colours[0], 100 * r->level);
-    if (r->best < r->candidate_count)
+    if (r->recommended < r->candidate_count)
         hm__text_addf(out,
                       ", $best using 1:2 with points pt 6 ps 2.4 lw 2.5 lc rgb '%s' "
                       "title 'recommended'",
