@@ -353,6 +353,11 @@ printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
 check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
 printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
 expect "a constant communication is named as what does not shrink" 0 "takes 10 s, which does not" howmany plan "$work/constant.yaml"
+json "--papers: the statements of the four papers" '(.statements | length) == 75 and ([.statements[] | select(.agrees)] | length) == 69 and
+  ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 30 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
+  ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
+expect "--papers without the training runs skips their statements" 0 "62 of 68 statements agree" howmany validate --papers
+expect "--papers takes no files" 2 "--papers takes neither files" howmany validate --papers examples/fig1.yaml
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best
