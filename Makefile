@@ -34,8 +34,8 @@ build:
 
 demo: build
 	@echo
-	@echo "\$$ howmany plan examples/fig2-spark-ann.yaml --table"
-	@$(BUILD)/howmany plan examples/fig2-spark-ann.yaml --table
+	@echo "\$$ howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d"
+	@$(BUILD)/howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d
 	@echo
 	@echo "\$$ howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h"
 	@$(BUILD)/howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h --no-chart
@@ -51,6 +51,8 @@ demo: build
 	@echo
 	@echo "Now ask your own question:"
 	@echo "  export PATH=\"$(CURDIR)/$(BUILD):\$$PATH\""
+	@echo "  howmany plan                                   # asks for a model, a machine and the work"
+	@echo "  howmany init -o job.yaml                       # writes a job file with comments"
 	@echo "  howmany help                                   # the commands"
 	@echo "  howmany plan examples/resnet50.yaml --on p4d.24xlarge --set batch=512"
 	@echo "  howmany serve                                  # the same on a page in the browser"

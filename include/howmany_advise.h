@@ -535,7 +535,8 @@ HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_p
                      size_t pace_count, const struct hm_advise_question *question,
                      struct hm_advice **ret_advice, struct hm_err *err);
 HM_API void hm_advice_free(struct hm_advice *advice);
-/* Render the advice as text, JSON or CSV; style->table adds a table of all candidates. */
+/* Render the advice as text, JSON, CSV or a script of gnuplot that draws into style->file;
+ * style->table adds a table of all candidates. */
 HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 

@@ -358,7 +358,8 @@ HM_API int hm_design_new(const struct hm_runs *candidates,
                          struct hm_err *err);
 HM_API void hm_design_free(struct hm_design *design);
 /*
- * Render the design as text or JSON; style->table adds the order of the runs and the candidates
+ * Render the design as text, JSON or a script of gnuplot that draws into style->file; style->table
+ * adds the order of the runs and the candidates
  * that were rounded down.
  */
 HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
@@ -460,7 +461,8 @@ struct hm_recommendation {
 HM_API int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                         struct hm_recommendation **ret_recommendation, struct hm_err *err);
 HM_API void hm_recommendation_free(struct hm_recommendation *recommendation);
-/* Render the recommendation as text, JSON or CSV; style->table adds a table of all candidates. */
+/* Render the recommendation as text, JSON, CSV or a script of gnuplot that draws into style->file;
+ * style->table adds a table of all candidates. */
 HM_API int hm_recommendation_render(const struct hm_recommendation *recommendation,
                                     enum hm_format format, const struct hm_style *style,
                                     char **ret_text, struct hm_err *err);

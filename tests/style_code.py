@@ -28,6 +28,7 @@ NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "Containerfile", 
 EXCEPTIONS = {
     "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",
     "examples/stale-traces.csv.gz": "traces of an example",
+    "docs/images/page.png": "a picture of the page for the README",
     "examples/nccl-tests.txt": "an output of nccl-tests for an example",
     "examples/c/serve.http": "HTTP requests for an example",
     "examples/howmany.service": "an example of a systemd unit",

@@ -2,6 +2,7 @@
  * Renders an advice as JSON, and its candidates as CSV; selects the renderer for the other formats.
  */
 #include "advice_render.h"
+#include "choice_plot.h"
 
 #include <math.h>
 #include <string.h>
@@ -213,7 +214,12 @@ int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
         advice_csv(&out, advice);
         break;
     case HM_FORMAT_GNUPLOT:
-        return hm__fail(err, HM_E_UNSUPPORTED, "an advice cannot be plotted");
+        bad = hm__plot_advice(&out, advice, own.file, err);
+        break;
+    }
+    if (bad) {
+        hm__text_release(&out);
+        return bad;
     }
     return hm__text_take(&out, ret_text, err);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "checks.h"
+#include "choice_plot.h"
 #include "fit_render.h"
 
 /*
@@ -118,7 +119,13 @@ int hm_design_render(const struct hm_design *design, enum hm_format format,
 
     if (format == HM_FORMAT_JSON)
         design_json(&out, design);
+    else if (format == HM_FORMAT_GNUPLOT)
+        bad = hm__plot_design(&out, design, own.file, err);
     else
         design_text(&out, design, &own);
+    if (bad) {
+        hm__text_release(&out);
+        return bad;
+    }
     return hm__text_take(&out, ret_text, err);
 }

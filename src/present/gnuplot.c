@@ -49,7 +49,11 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
 
 static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 {
-    hm__text_add(out, "$curve << EOD\n");
+    hm__text_add(out, "$unfit << EOD\n");
+    for (size_t i = 0; i < a->point_count; i++)
+        if (!a->points[i].fits)
+            hm__text_addf(out, "%.17g %.17g\n", a->points[i].n, a->points[i].speedup);
+    hm__text_add(out, "EOD\n$curve << EOD\n");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
         double compute = p->compute_s < p->time_s ? p->compute_s : p->time_s;
@@ -75,15 +79,41 @@ static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
-static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
+static double lowest_speedup(const struct hm_answer *a)
+{
+    double lowest = a->points[0].speedup;
+
+    for (size_t i = 1; i < a->point_count; i++)
+        lowest = a->points[i].speedup < lowest ? a->points[i].speedup : lowest;
+    return lowest;
+}
+
+static bool has_unfit(const struct hm_answer *a)
+{
+    for (size_t i = 0; i < a->point_count; i++)
+        if (!a->points[i].fits)
+            return true;
+    return false;
+}
+
+static void plot_speedup(struct hm_text *out, const struct hm_answer *a, bool wide)
 {
     char number[HM_SHOWN];
 
     hm__text_addf(out,
-                  "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
-                  a->reference);
-    hm__text_addf(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
+                  "set key %s\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n"
+                  "plot ",
+                  wide ? "left top" : "right bottom", a->reference);
+    if (wide)
+        hm__text_addf(out,
+                      "[][%.17g:%.17g] x/%.17g with lines dt 2 lc rgb '#999999' title 'ideal', ",
+                      0.8 * lowest_speedup(a), 2 * a->points[a->point_count - 1].n / a->reference,
+                      a->reference);
+    hm__text_addf(out, "$curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
                   a->provenance ? a->provenance : "");
+    if (has_unfit(a))
+        hm__text_add(out, ", $unfit using 1:2 with points pt 7 ps 0.6 lc rgb '#aaaaaa' "
+                          "title 'does not fit in memory'");
     if (a->measured_count)
         hm__text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
                           "title 'measured'");
@@ -101,28 +131,56 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the seconds of computing and communicating. If the range of n is wide, plots their shares
- * of an iteration instead.
+ * Plots the seconds of computing and communicating: stacked areas, or lines on logarithmic axes if
+ * the range of n is wide. Communication below a thousandth of the step is left out there.
  */
 static void plot_step(struct hm_text *out, const struct hm_answer *a, bool wide)
 {
-    bool band = !wide && a->point_count > 0 && a->points[0].low_s > 0;
+    bool band = a->point_count > 0 && a->points[0].low_s > 0;
 
-    if (wide)
-        hm__text_add(out, "set yrange [0:100]\nset key right bottom opaque\n"
-                          "set ylabel 'share of an iteration, %'\n"
-                          "plot $curve using 1:(100) with filledcurves y1=0 lc rgb '#e8a15b' "
-                          "title 'communicate', $curve using 1:(100*$3/$4) with filledcurves y1=0 "
-                          "lc rgb '#4f8fc0' title 'compute'");
-    else
-        hm__text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
-                          "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
-                          "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
-                          "lc rgb '#4f8fc0' title 'compute'");
+    hm__text_add(out, "set ylabel 'seconds of an iteration'\nset key right top\n");
+    if (wide) {
+        hm__text_addf(out, "set logscale y 10\nset yrange [*:*]\nplot %s",
+                      band ? "$curve using 1:5:6 with filledcurves lc rgb '#d5e4f1' title "
+                             "'interval', "
+                           : "");
+        hm__text_add(out, "$curve using 1:4 with lines lw 2 lc rgb '#1f6fb4' title 'iteration', "
+                          "$curve using 1:3 with lines dt 2 lw 2 lc rgb '#2c8a3d' title 'compute', "
+                          "$curve using 1:($4-$3 > 0.001*$4 ? $4-$3 : NaN) with lines dt 2 lw 2 "
+                          "lc rgb '#c8681e' title 'communicate'\n");
+        return;
+    }
+    hm__text_add(out, "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
+                      "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
+                      "lc rgb '#4f8fc0' title 'compute'");
     if (band)
         hm__text_add(out, ", $curve using 1:5 with lines dt 2 lc rgb '#555555' title 'interval', "
                           "$curve using 1:6 with lines dt 2 lc rgb '#555555' notitle");
     hm__text_add(out, "\n");
+}
+
+/* The title of the picture: the job, the machine, and time and cost of the best point. */
+static void plot_title(struct hm_text *out, const struct hm_answer *a)
+{
+    const struct hm_point *best = a->best < a->point_count ? &a->points[a->best] : NULL;
+    struct hm_text title = {0};
+    char shown[HM_SHOWN];
+
+    hm__text_add(&title, a->job ? a->job : "");
+    if (a->machine)
+        hm__text_addf(&title, "%s%s", title.length ? " on " : "", a->machine);
+    if (best)
+        hm__text_addf(&title, "%sbest %.0f: %s", title.length ? "; " : "", best->n,
+                      hm__show_time(best->total_s, shown));
+    if (best && best->cost > 0)
+        hm__text_addf(&title, ", %s", hm__show_money(best->cost, shown));
+    if (title.length && !title.failed) {
+        hm__text_add(out, " title ");
+        hm__gnuplot_quote(out, title.data);
+        hm__text_add(out, " noenhanced");
+    }
+    hm__text_add(out, "\n");
+    hm__text_release(&title);
 }
 
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
@@ -138,17 +196,15 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const cha
     hm__text_add(out, "set yrange [0:*]\n");
     hm__text_addf(out, "set xrange [1:%.17g]\n",
                   a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
-    bool wide = a->point_count && a->points[a->point_count - 1].n > 100;
+    bool wide = a->point_count && a->points[a->point_count - 1].n >= 10 * a->points[0].n;
     if (wide)
         hm__text_add(out, "set logscale x 2\n");
     hm__text_add(out, "set multiplot layout 1,2");
-    if (a->job) {
-        hm__text_add(out, " title ");
-        hm__gnuplot_quote(out, a->job);
-        hm__text_add(out, " noenhanced");
-    }
-    hm__text_add(out, "\n");
-    plot_speedup(out, a);
+    plot_title(out, a);
+    if (wide)
+        hm__text_add(out, "set logscale y 10\n");
+    plot_speedup(out, a, wide);
+    hm__text_add(out, "unset logscale y\n");
     plot_step(out, a, wide);
     hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;

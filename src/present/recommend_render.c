@@ -1,5 +1,6 @@
 /* Renders recommendations for programs: JSON, and CSV of the candidates. */
 #include "recommend_render.h"
+#include "choice_plot.h"
 
 #include "checks.h"
 #include "err.h"
@@ -134,10 +135,15 @@ int hm_recommendation_render(const struct hm_recommendation *r, enum hm_format f
         recommendation_csv(&out, r);
         break;
     case HM_FORMAT_GNUPLOT:
-        return hm__fail(err, HM_E_UNSUPPORTED, "a recommendation cannot be plotted");
+        bad = hm__plot_recommendation(&out, r, own.file, err);
+        break;
     case HM_FORMAT_TEXT:
         hm__render_recommendation_text(&out, r, &own);
         break;
+    }
+    if (bad) {
+        hm__text_release(&out);
+        return bad;
     }
     return hm__text_take(&out, ret_text, err);
 }

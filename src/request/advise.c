@@ -22,6 +22,7 @@ struct hm_advise_request {
     struct hm_job_fields job;
     double price, switch_cost;
     bool adaptive, all, json, csv;
+    const char *plot;
 };
 
 #define T struct hm_advise_request
@@ -90,6 +91,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_FLAG(T, all, "all", 0, "output", "a table of all candidates"),
     HM_ROW_JSON(T, json),
     HM_ROW_CSV(T, csv, "the candidates as comma-separated values"),
+    HM_ROW_PLOT(T, plot, "the candidates as a picture: .svg, .png or .pdf"),
 };
 
 #undef T
@@ -431,6 +433,13 @@ static int show_advice(const struct hm_advise_request *r, const struct hm_advice
     if (rc == 0)
         rc = hm__call_answer(call, format, text, err);
     call->no_answer = !advice->feasible;
+    if (rc || !r->plot)
+        return rc;
+    const struct hm_style picture = {.file = r->plot};
+    if ((rc = hm_advice_render(advice, HM_FORMAT_GNUPLOT, &picture, &text, err)))
+        return rc;
+    rc = hm__call_file(call, r->plot, "gnuplot", text, err);
+    hm_text_free(text);
     return rc;
 }
 

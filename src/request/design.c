@@ -16,6 +16,7 @@ struct hm_design_request {
     struct hm_document have;
     double keep;
     bool fill, rounds, json;
+    const char *plot;
 };
 
 #define T struct hm_design_request
@@ -102,6 +103,8 @@ static const struct hm_request_field fields[] = {
     HM_ROW_FLAG(T, rounds, "rounds", 0, "output",
                 "what is known after each run, and the candidates that are not made"),
     HM_ROW_JSON(T, json),
+    HM_ROW_PLOT(T, plot,
+                "cost of the runs, and what is known after each, as a picture: .svg, .png or .pdf"),
 };
 
 #undef T
@@ -229,8 +232,16 @@ static int design_solve(const struct hm_design_request *r, struct hm_call *call,
         return rc;
     style.table = r->rounds;
     rc = hm_design_render(design, format, &style, &text, err);
+    if (rc == 0)
+        rc = hm__call_answer(call, format, text, err);
+    const struct hm_style picture = {.file = r->plot};
+    if (rc == 0 && r->plot &&
+        (rc = hm_design_render(design, HM_FORMAT_GNUPLOT, &picture, &text, err)) == 0) {
+        rc = hm__call_file(call, r->plot, "gnuplot", text, err);
+        hm_text_free(text);
+    }
     hm_design_free(design);
-    return rc ? rc : hm__call_answer(call, format, text, err);
+    return rc;
 }
 
 static int design_run(const void *values, struct hm_call *call, struct hm_err *err)

@@ -15,6 +15,7 @@ struct hm_recommend_request {
     double alpha, beta, deadline, budget, certainty, price, slack, level, seed;
     struct hm_job_fields job;
     bool all, json, csv;
+    const char *plot;
 };
 
 #define T struct hm_recommend_request
@@ -72,6 +73,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_FLAG(T, all, "all", 0, "output", "all candidates as a table"),
     HM_ROW_JSON(T, json),
     HM_ROW_CSV(T, csv, "the candidates as comma-separated values"),
+    HM_ROW_PLOT(T, plot, "times and intervals as a picture: .svg, .png or .pdf"),
 };
 
 #undef T
@@ -173,6 +175,13 @@ static int show_recommendation(const struct hm_recommend_request *r,
     if (rc == 0)
         rc = hm__call_answer(call, format, text, err);
     call->no_answer = recommendation->best == HM_NONE;
+    if (rc || !r->plot)
+        return rc;
+    const struct hm_style picture = {.file = r->plot};
+    if ((rc = hm_recommendation_render(recommendation, HM_FORMAT_GNUPLOT, &picture, &text, err)))
+        return rc;
+    rc = hm__call_file(call, r->plot, "gnuplot", text, err);
+    hm_text_free(text);
     return rc;
 }
 

@@ -33,6 +33,7 @@ run_command() {
   case $command in
   *howmany?train*) export ASAN_OPTIONS=detect_leaks=0 ;;
   'howmany serve')
+    rm -f "$work/url" # of an earlier server
     howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.db" >"$work/url" 2>&1 &
     echo $! >>"$work/server"
     wait_for 30 test -s "$work/url"
@@ -74,7 +75,7 @@ run_block() { # file line: reads the block from standard input
   flush
 }
 
-for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
+for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/how-to/*.md; do
   [ -f "$file" ] || continue
   inside= start=0 number_of_line=0
   : >"$work/block"
@@ -111,4 +112,36 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
   done <"$file"
   [ -z "$record" ] || cmp -s "$work/recorded" "$file" || cp "$work/recorded" "$file"
 done
+[ -z "$record" ] || exit 0
+
+# ---- the documents as a whole ---------------------------------------------------------------------
+
+links() { # every link to a file of the repository leads to a file
+  local file target bad=0
+  for file in *.md docs/*.md docs/how-to/*.md python/*.md; do
+    while IFS= read -r target; do
+      [ -e "$(dirname "$file")/${target%%#*}" ] || { echo "$file: $target does not exist" && bad=1; }
+    done < <(grep -oE '\]\([^)# ]+' "$file" | sed 's/^](//' | grep -vE '^(https?|mailto):')
+  done
+  return $bad
+}
+check "links lead to files" links
+reachable() { # every guide is named in docs/README.md
+  local file bad=0
+  for file in docs/*.md docs/how-to/*.md; do
+    file=${file#docs/}
+    [ "$file" = README.md ] || grep -qF "($file)" docs/README.md || { echo "$file is not in docs/README.md" && bad=1; }
+  done
+  return $bad
+}
+check "every guide is in the list of guides" reachable
+short() { # the README has at most 8 rows of features, 10 links and two pictures
+  [ "$(sed -n '/^## What it can do/,/^## How/p' README.md | grep -c '^| [a-z].*`')" -le 8 ] && [ "$(grep -oE '(^|[^!])\[[^]]+\]\(' README.md | wc -l)" -le 10 ] && [ "$(grep -c '^!\[' README.md)" -eq 2 ]
+}
+check "the README is short" short
+check "the picture of the terminal shows what the program prints" bash -c 'tools/draw-terminal | cmp - docs/images/terminal.svg'
+same_table() { # the README has the figures of docs/accuracy.md
+  grep -q '^| auto | 75 | 6.8 % | 28 % | 70 (93 %) |' docs/accuracy.md && grep -q '^| `howmany fit` | 6.8 % | 28 % | 93 % |' README.md
+}
+check "the README and docs/accuracy.md have the same figures" same_table
 finish

@@ -376,4 +376,8 @@ expect "an empty table of epochs is refused" 2 "write BATCH: EPOCHS" howmany pla
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best
+if command -v gnuplot >/dev/null; then
+  check "design --plot draws the runs and what is known after each" sh -c "howmany design --n 1,2,4,8 --size 0.1,0.5,1 --budget 8 --plot $work/d.svg >/dev/null && grep -q 'n = 8, size 1' $work/d.svg && grep -q 'variance that is left' $work/d.svg && grep -q '8 runs, most useful first' $work/d.svg"
+fi
+
 finish

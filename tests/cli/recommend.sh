@@ -184,4 +184,10 @@ exactly "a table of speedups is refused" 2 "howmany: $work/speedup.csv: the runs
   a recommendation needs seconds" r "$work/speedup.csv"
 expect "a missing file is reported" 2 "cannot open" r "$work/nothing.csv"
 expect "too many n are refused" 2 "at most 4096 can be compared" r $anwar --batch 192 --latency 0 --n 1..5000
+if command -v gnuplot >/dev/null; then
+  picture() { howmany recommend examples/anwar.csv --batch 64000 --latency 0ms --plot "$work/r.svg" >"$work/text" && grep -q '</svg>' "$work/r.svg" && grep -q "use 4 workers: 6.98 min" "$work/r.svg" && grep -q '90 % interval' "$work/r.svg"; }
+  check "--plot draws times with intervals and the recommended number" picture
+  expect "--plot of an unknown kind is refused" 2 "must end in .svg, .png or .pdf" howmany recommend examples/anwar.csv --batch 192 --latency 20ms --plot "$work/r.gif"
+fi
+
 finish

@@ -40,7 +40,7 @@ export function recommendSpec(r: Recommend): Spec | null {
   if (known.length < 2) return null;
   const unit = timeUnit(Math.max(...known.map((c) => c.high_s ?? (c.time_s as number))));
   const scaled = (value: number | null) => (value === null ? null : value / unit.size);
-  const best = r.best;
+  const used = r.recommended;
   const lines: Spec['lines'] = [{ label: 'time', values: known.map((c) => scaled(c.time_s)), colour: 1 }];
   if (known.some((c) => c.low_s !== null))
     lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 1, edge: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 1, edge: true });
@@ -53,7 +53,7 @@ export function recommendSpec(r: Recommend): Spec | null {
     yText: (v) => plain(v, 4),
     lines,
     band: lines.length > 1 ? [1, 2] : undefined,
-    marks: best && best.time_s !== null ? [{ x: best.n, y: best.time_s / unit.size, label: `best ${best.n}`, colour: 2, under: true }] : [],
-    summary: best ? `The time is least with ${workers(best.n)}.` : 'There is no recommendation.',
+    marks: used && used.time_s !== null ? [{ x: used.n, y: used.time_s / unit.size, label: `recommended ${used.n}`, colour: 2, under: true }] : [],
+    summary: r.best ? `The time is least with ${workers(r.best.n)}.` : 'There is no recommendation.',
   };
 }

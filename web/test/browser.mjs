@@ -46,11 +46,15 @@ function fail(text) {
   throw new Error(text);
 }
 
-/** Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. */
-async function look(page, name) {
+/**
+ * Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. The rules,
+ * which take seconds, are checked once for each content and colour scheme; `again` says that they were.
+ */
+async function look(page, name, again = false) {
   const wideness = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
   if (wideness > 0) fail(`${name}: ${wideness} pixels wider than the screen`);
+  if (again) return;
   // The content security policy does not apply to scripts that the debugger runs.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));

@@ -58,10 +58,10 @@ export async function planTests(tools) {
     if (!/^Balanced and fastest ?recommended.*11 × p5.*7\.67 h/.test(texts[1])) fail('another fastest choice: ' + texts);
     for (const name of ['Machines: time against cost', 'Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
       await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
+    await look(page, 'plan-wide-light');
     await page.getByText('Table: speedup').click();
     const rows = await page.locator('figure', { hasText: 'Table: speedup' }).locator('tbody tr').count();
     if (rows < 10) fail(`the table has ${rows} rows`);
-    await look(page, 'plan-wide-light');
   });
 
   await test('how many: on a phone, in the dark', async () => {
@@ -70,19 +70,19 @@ export async function planTests(tools) {
     await page.locator('.uplot canvas').first().waitFor();
     await look(page, 'plan-phone-dark');
     await page.setViewportSize({ width: 320, height: 640 });
-    await look(page, 'plan-narrow-dark');
+    await look(page, 'plan-narrow-dark', true);
   });
 
   await test('how many: wide and on a tablet in the dark, a phone and a tablet in the light', async () => {
     const page = await open('', { scheme: 'dark' });
     await headlineIs(page, first);
-    await look(page, 'plan-wide-dark');
+    await look(page, 'plan-wide-dark', true);
     await page.setViewportSize(tablet);
-    await look(page, 'plan-tablet-dark');
+    await look(page, 'plan-tablet-dark', true);
     await page.emulateMedia({ colorScheme: 'light' });
-    await look(page, 'plan-tablet-light');
+    await look(page, 'plan-tablet-light', true);
     await page.setViewportSize(phone);
-    await look(page, 'plan-phone-light');
+    await look(page, 'plan-phone-light', true);
   });
 
   await test('how many: the keyboard moves a slider, and the answer follows', async () => {
@@ -166,7 +166,7 @@ export async function planTests(tools) {
     const bandwidth = page.locator('#set-bandwidth-number');
     await bandwidth.fill('0');
     await problemAt(page, bandwidth, /'0 Gbit\/s' is out of range/);
-    await look(page, 'plan-wrong-slider');
+    await look(page, 'plan-wrong-slider', true);
   });
 
   await test('how many: a machine that is not in the catalog is reported at the machines', async () => {

@@ -146,7 +146,7 @@ async function recommendTests({ test, open, look, fail, phone, bare }) {
     await page.keyboard.type('64000');
     await page.keyboard.press('Tab');
     await page.keyboard.type('0');
-    await wait(page, 'Use 4 workers: 6.98 min.');
+    await wait(page, /^Use 4 workers: 6\.98 min \(6\.20 min to 7\.76 min\)/);
     await page.getByText('1 worker: out of memory').waitFor();
     const behind = page.getByRole('region', { name: 'Table: runs behind the answer' });
     await behind.waitFor();

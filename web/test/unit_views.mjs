@@ -66,11 +66,11 @@ test('tables are told from other files', () => {
 
 test('a recommendation in sentences', () => {
   const c = (n, time_s, more) => ({ n, time_s, low_s: null, high_s: null, cost: null, row_count: 1, feasible: true, failed: false, why: null, ...more });
-  const r = { status: 'ok', provenance: 'rows', reason: '', best: c(3, 568), sure: null, missed: null, candidates: [c(3, 568), c(4, 729), c(1, null, { failed: true })], next: null, next_why: null, notes: [] };
+  const r = { status: 'ok', provenance: 'rows', reason: '', best: c(3, 568), recommended: c(3, 568), sure: null, missed: null, candidates: [c(3, 568), c(4, 729), c(1, null, { failed: true })], next: null, next_why: null, notes: [] };
   assert.equal(recommendLine(r), 'Use 3 workers: 9.47 min.');
-  assert.equal(recommendLine({ ...r, best: c(3, 568, { low_s: 500, high_s: 600, cost: 0.42 }) }), 'Use 3 workers: 9.47 min (8.33 min to 10.0 min), for $0.42.');
-  assert.equal(recommendLine({ ...r, best: null }), 'There are not enough runs for a recommendation.');
-  assert.equal(recommendLine({ ...r, best: null, missed: 'budget' }), 'No number of workers meets the budget.');
+  assert.equal(recommendLine({ ...r, recommended: c(3, 568, { low_s: 500, high_s: 600, cost: 0.42 }) }), 'Use 3 workers: 9.47 min (8.33 min to 10.0 min), for $0.42.');
+  assert.equal(recommendLine({ ...r, recommended: null }), 'There are not enough runs for a recommendation.');
+  assert.equal(recommendLine({ ...r, recommended: null, missed: 'budget' }), 'No number of workers meets the budget.');
   assert.deepEqual(recommendSpec(r).x, [3, 4]);
   assert.equal(recommendPath({ batch: '64000', latency: '60', goal: 'cost', price: '1' }), 'v1/recommend?batch=64000&goal=cost&latency=60ms&price=%241%2Fh');
 });
