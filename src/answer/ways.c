@@ -84,11 +84,12 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 
 /*
  * Returns the number of workers n from which the servers' links are busy for at least half of a
- * step, or all the time if gradients may be stale.
+ * step, or for 70 % of the time if gradients may be stale. About there the links alone would need
+ * as long for n gradients as a worker that never waits needs for one.
  */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
-    double full = hm__way_stale(&s->way) ? 0.999 : 0.5;
+    double full = hm__way_stale(&s->way) ? 0.7 : 0.5;
 
     for (size_t i = 0; i < c->count; i++)
         if (c->points[i].server_share >= full)

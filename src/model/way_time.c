@@ -5,11 +5,11 @@
  * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
  * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that make local steps send
  * their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are taken
- * to wait for the slowest of all, though they wait for their neighbours only. An iteration of stale
- * workers takes as long as the workers need or as the servers' links need, whichever is longer.
- * Limits: the pace (the factor by which stragglers slow an iteration) is interpolated linearly over
- * ln n between two evaluated n, and messages of different workers do not collide at a worker's
- * port.
+ * to wait for the slowest of all, though they wait for their neighbours only. Stale workers queue
+ * at the servers' links (queue_time.h); with SSP, the wait at the links is that of asynchronous
+ * workers and a part of every iteration of the recursion. Limits: the pace (the factor by which
+ * stragglers slow an iteration) is interpolated linearly over ln n between two evaluated n, and
+ * messages of different workers do not collide at a worker's port.
  */
 #include "way_time.h"
 
@@ -18,6 +18,7 @@
 #include "budget.h"
 #include "err.h"
 #include "memory.h"
+#include "queue_time.h"
 #include "slow_time.h"
 #include "slowness.h"
 
@@ -175,23 +176,28 @@ struct pace_request {
     bool together;
     double apart; /* Number of backups, or the staleness bound. */
     const struct hm_ports *ports;
+    const double *queue_s; /* Seconds in which messages wait at the servers' links; NULL: 0. */
 };
 
 /* Seconds in which a worker sends and receives, after it has computed. */
-static double worker_extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
+static double worker_extra_s(const struct pace_request *request, const struct hm_point *points,
+                             size_t i)
 {
-    return points[i].latency_s + 2 * ports->worker[i];
+    return points[i].latency_s + 2 * request->ports->worker[i] +
+           (request->queue_s ? request->queue_s[i] : 0);
 }
 
 /*
  * Seconds of an iteration of a worker that waits for no other; the pace of SSP is relative to this
- * time.
+ * time. p may be NULL.
  */
-static double worker_alone_s(const struct hm_stragglers *p, const struct hm_ports *ports,
+static double worker_alone_s(const struct hm_stragglers *p, const struct pace_request *request,
                              const struct hm_point *points, size_t i)
 {
-    return hm__slow_async(p->slow, points[i].n, worker_share_s(p, &points[i]),
-                          worker_extra_s(ports, points, i));
+    double extra = worker_extra_s(request, points, i);
+
+    return p ? hm__slow_async(p->slow, points[i].n, worker_share_s(p, &points[i]), extra)
+             : points[i].compute_s + extra;
 }
 
 /*
@@ -210,7 +216,7 @@ static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *r
     if (request->together)
         now.apart = fmin(now.apart, now.n - 1);
     else
-        now.extra = worker_extra_s(request->ports, points, i);
+        now.extra = worker_extra_s(request, points, i);
     if (old->n == now.n && old->together == now.together && old->apart == now.apart &&
         old->seconds == now.seconds && old->extra == now.extra) {
         *ret_s = old->value;
@@ -265,7 +271,7 @@ static int pace_eval(struct hm_stragglers *p, const struct pace_request *request
         if (rc)
             return rc;
         double alone = request->together ? worker_share_s(p, &points[i])
-                                         : worker_alone_s(p, request->ports, points, i);
+                                         : worker_alone_s(p, request, points, i);
         paces[i] = alone > 0 ? seconds / alone : 1;
         for (size_t k = before + 1; k < i; k++)
             paces[k] = paces[before] + (paces[i] - paces[before]) *
@@ -301,29 +307,45 @@ static double server_links_s(const struct hm_way *way, const struct hm_ports *po
     return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
 }
 
+/* Seconds in which the messages of an iteration wait at the servers' links if workers never wait
+ * for each other. */
+static void queue_eval(const struct hm_stragglers *p, const struct hm_way *way,
+                       const struct pace_request *request, const struct hm_point *points,
+                       size_t count, double *queue_s)
+{
+    for (size_t i = 0; i < count; i++) {
+        double alone = worker_alone_s(p, request, points, i), link = request->ports->worker[i];
+        double served = server_links_s(way, request->ports, i) / points[i].n;
+        queue_s[i] = hm__queue_time(points[i].n, alone - 2 * link, link, served) - alone;
+    }
+}
+
 int hm__stragglers_apart(struct hm_stragglers *p, const struct hm_way *way,
                          const struct hm_ports *ports, struct hm_point *points, size_t count,
                          struct hm_err *err)
 {
-    const struct pace_request request = {.apart = way->staleness, .ports = ports};
-    double *paces = hm__calloc(count, sizeof(*paces));
-    int rc = paces ? 0 : hm__fail_nomem(err);
+    struct pace_request request = {.apart = way->staleness, .ports = ports};
+    double *space = hm__calloc(2 * count, sizeof(*space)), *paces = space, *queue = space + count;
+    bool bounded = p && way->consistency == HM_CONSISTENCY_SSP;
+    int rc = space ? 0 : hm__fail_nomem(err);
 
-    if (rc == 0 && p && way->consistency == HM_CONSISTENCY_SSP)
+    if (rc)
+        return rc;
+    queue_eval(p, way, &request, points, count, queue);
+    request.queue_s = queue;
+    if (bounded)
         rc = pace_eval(p, &request, points, count, paces, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_point *at = &points[i];
-        double extra = worker_extra_s(ports, points, i), even = at->compute_s;
-        double reached = !p ? even + extra : worker_alone_s(p, ports, points, i);
-        if (p && way->consistency == HM_CONSISTENCY_SSP)
-            reached *= paces[i];
+        double extra = worker_extra_s(&request, points, i), even = at->compute_s;
+        double reached = worker_alone_s(p, &request, points, i) * (bounded ? paces[i] : 1);
         at->time_s = fmax(reached, server_links_s(way, ports, i));
         at->compute_s = reached - extra;
         at->wait_s = fmax(at->compute_s - even, 0);
         at->communicate_s = at->time_s - at->compute_s;
         at->bandwidth_s = at->communicate_s - at->latency_s;
     }
-    hm__free(paces);
+    hm__free(space);
     return rc;
 }
 

@@ -52,11 +52,11 @@ struct hm_ports {
 };
 
 /*
- * Computes the times with stale workers. An iteration is the time in which n gradients are applied:
- * the time that the workers need or the time that the servers' links need, whichever is longer.
- * Each worker computes, sends and receives in turn; messages of different workers overlap, and a
- * link carries both directions at once. All times of the points except the totals are set.
- * stragglers may be NULL when all workers are equally fast and steady.
+ * Computes the times with stale workers. An iteration is the time in which n gradients are applied,
+ * including the time in which messages queue at the servers' links. Each worker computes, sends and
+ * receives in turn; messages of different workers overlap, and a link carries both directions at
+ * once. All times of the points except the totals are set. stragglers may be NULL when all workers
+ * are equally fast and steady.
  */
 int hm__stragglers_apart(struct hm_stragglers *stragglers, const struct hm_way *way,
                          const struct hm_ports *ports, struct hm_point *points, size_t count,

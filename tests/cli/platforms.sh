@@ -19,7 +19,8 @@ json "servers without a consistency are bsp" '.platform == "server" and .consist
 json "a staleness means ssp" '.consistency == "ssp" and .staleness == 5' howmany plan $servers --platform server --staleness 5 --json
 json "the cost includes the servers" '.best.nodes == .best.n + 3 and (.best.cost / .best.total_s * 3600 / .best.nodes - 1 | fabs) < 1e-9' howmany plan $servers --platform server --servers 3 --json
 json "colocated servers cost nothing" '.best.nodes == .best.n and .colocated and .servers <= .best.n' howmany plan $servers --platform server --colocated --json
-json "the goal chooses the servers" '.servers == 1' howmany plan $servers --platform server --consistency async --goal cost --json
+json "the goal cost chooses fewer servers" '.servers == 1' howmany plan $servers --platform server --consistency async --goal cost --max-n 4 --slack 0 --json
+json "the goal time chooses more" '.servers == 2' howmany plan $servers --platform server --consistency async --goal time --max-n 4 --slack 0 --json
 json "the best platform meets the deadline" '.best.total_s <= 3600 and .status == "ok"' howmany plan $servers --platform all --deadline 1h --json
 json "staleness can cost iterations" '(.[1].best.total_s / .[0].best.total_s - 2 | fabs) < 0.01' \
   bash -c "(howmany plan $servers --platform server --servers 2 --consistency async --json; howmany plan $servers --platform server --servers 2 --consistency async --stale-cost 2x --json) | jq -s ."
@@ -30,7 +31,7 @@ json "even workers have no waiting time" '.curve[0] | has("wait_s") or has("serv
 json "without --platform the answer has no platform" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
 expect "csv has the columns" 0 ",fits,wait_s,server_share,platform,consistency,staleness,servers,backups" howmany plan $straggle --platform server --csv
 check "each line of the CSV has the same number of cells" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
-expect "the ranking names the saturated links" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1 --slack 0
+expect "the ranking names the saturated links" 0 "links saturated: 3 servers would be enough" howmany plan $servers --platform all --servers 1 --slack 0
 expect "the help has the options of platforms" 0 "--stale-cost" howmany plan --help
 
 # The cost of staleness from a stored fit: 1.5 m^0.25 with a bound, twice that without.
@@ -47,7 +48,7 @@ json "a fit gives the factor of each consistency and n" '[.ranking[] | select(.c
   howmany plan $servers --platform server --consistency all --servers 2 --stale-cost "$work/fit.json" --json
 json "--stale-cost ALGORITHM=FILE selects the algorithm" '.stale_cost > 1' howmany plan $servers --platform server --staleness 4 --stale-cost "sgd=$work/fit.json" --json
 json "the cost of staleness multiplies the iterations" '.[1].iterations == (.[1].stale_cost * .[0].iterations | ceil) and .[0].best.n == .[1].best.n' \
-  bash -c "(howmany plan $servers --platform server --staleness 4 --servers 2 --json; howmany plan $servers --platform server --staleness 4 --servers 2 --stale-cost $work/fit.json --json) | jq -s ."
+  bash -c "(howmany plan $servers --platform server --staleness 4 --servers 2 --n 8 --json; howmany plan $servers --platform server --staleness 4 --servers 2 --n 8 --stale-cost $work/fit.json --json) | jq -s ."
 expect "an algorithm that the fit does not have is refused" 2 "the fit has no algorithm 'sdg'" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
 grep -v async "$work/stale.csv" >"$work/bounded.csv"
 howmany converge "$work/bounded.csv" --best 0 --save "$work/bounded.json" >/dev/null
@@ -99,7 +100,7 @@ json "edges of a graph take memory traffic" '(.best.compute_s / (19800 * 32 / 1e
 json "a stated rate counts alone" '(.best.compute_s / (19800 * 14 / 1e9) - 1 | fabs) < 1e-9' \
   howmany plan - --n 1 --json <<<"{graph: $graph, communicate: none, cluster: {machine: m5.4xlarge, flops: 1 Gflop/s, efficiency: 1}}"
 
-expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
+expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server, gossip-ring, gossip-exp, federated or all" howmany plan $servers --platform spark
 expect "an unknown consistency is refused" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
 expect "a negative staleness is refused" 2 "staleness" howmany plan $servers --platform server --staleness -1
 expect "a fraction of a server is refused" 2 "servers" howmany plan $servers --platform server --servers 1.5

@@ -1,6 +1,8 @@
 /* Platforms and stragglers in a plan: against closed forms. */
 #include "testing.h"
 
+#include "queue_time.h"
+
 /* Each worker computes for a second; the model has 1 MB and the link 8 MB/s and 1 ms, so Mb = 0.125
  * s. */
 #define LINK "fabric: {bandwidth: 8 MB/s, latency: 1 ms}"
@@ -110,12 +112,17 @@ static void servers_saturate(void **state)
         for (int i = 0; i < 64; i++) {
             double n = i + 1, link = n * mb / s;
             assert_near(x->points[i].time_s, 1 + 2 * (a + fmax(mb, link)), 1e-12);
-            assert_near(y->points[i].time_s, fmax(1 + 2 * (a + mb), link), 1e-12);
+            /* Stale workers queue: longer than the workers or the links alone, near the oracle. */
+            double least = fmax(1 + 2 * (a + mb), link);
+            assert_true(y->points[i].time_s >= least * (1 - 1e-12));
+            assert_true(y->points[i].time_s < (i == 0 ? 1 + 1e-12 : 1.5) * least);
+            assert_near(y->points[i].server_share, link / y->points[i].time_s, 1e-12);
             assert_near(y->points[i].nodes, n + s, 0);
         }
-        /* Half of a step at 2 n Mb/s = 1.002; all of the time at n Mb/s = 1.252. */
+        /* Half of a step at 2 n Mb/s = 1.002; 70 % of the time where the share says so. */
         assert_near(x->saturates_n, ceil(1.002 * s / mb / 2), 0);
-        assert_near(y->saturates_n, ceil(0.999 * 1.252 * s / mb), 0);
+        size_t at = (size_t)y->saturates_n - 1;
+        assert_true(y->points[at].server_share >= 0.7 && y->points[at - 1].server_share < 0.7);
         hm_answer_free(x);
         hm_answer_free(y);
     }
@@ -163,6 +170,36 @@ static void averages_come_after_local_steps(void **state)
     assert_refused(weak, wrong, HM_E_RANGE, "platform", "7");
 }
 
+/* The times of workers that queue, against the exact solution of tools/oracle/queue.py. */
+static void queues_are_those_of_the_oracle(void **state)
+{
+    FILE *table = open_source("tests/data/queue.tsv");
+    char line[256];
+    double n, servers, compute, seconds, load, worst = 0, bounds = 0;
+    int count = 0;
+
+    (void)state;
+    while (next_line(table, line, sizeof(line))) {
+        if (sscanf(line, "%lf %lf %lf %lf %lf", &n, &servers, &compute, &seconds, &load) != 5)
+            continue;
+        double time = hm__queue_time(n, compute, 1, 1 / servers);
+        double least = fmax(compute + 2, n / servers);
+        worst = fmax(worst, fabs(time / seconds - 1));
+        bounds = fmax(bounds, fabs(least / seconds - 1));
+        assert_true(time >= least * (1 - 1e-12));
+        count++;
+    }
+    fclose(table);
+    assert_int_equal(count, 224);
+    assert_true(worst < 0.04);
+    assert_true(bounds > 0.3); /* The longer of both alone would be too short by a third. */
+    /* One worker never waits; a link that is not used takes no time. */
+    assert_near(hm__queue_time(1, 3, 0.5, 0.25), 4, 0);
+    assert_near(hm__queue_time(100, 3, 0.5, 0), 4, 0);
+    /* Many workers: the links alone. */
+    assert_near(hm__queue_time(1e6, 3, 0.5, 0.25), 0.25e6, 1e-4);
+}
+
 static void enough_servers_are_found(void **state)
 {
     struct hm_answer *x = plan(weak, &bsp, 1, 64), *y = plan(weak, &async, 1, 64);
@@ -173,9 +210,20 @@ static void enough_servers_are_found(void **state)
         s++;
     assert_near(x->servers_enough, s, 0);
     n = y->points[y->recommended].n;
-    for (s = 1; n * mb / s > 1.05 * (1 + 2 * (a + mb));)
-        s++;
-    assert_near(y->servers_enough, s, 0);
+    /* With that number of servers, stale workers hardly queue; with one fewer they do. */
+    struct hm_way some = async;
+    double times[2], fewest = y->servers_enough;
+    for (int k = 0; k < 2; k++) {
+        some.servers = k == 0 ? n : fewest;
+        struct hm_answer *z = plan(weak, &some, 1, 64);
+        times[k] = z->points[(size_t)n - 1].time_s;
+        hm_answer_free(z);
+    }
+    assert_true(times[1] <= 1.05 * times[0]);
+    some.servers = fewest - 1;
+    struct hm_answer *z = plan(weak, &some, 1, 64);
+    assert_true(z->points[(size_t)n - 1].time_s > 1.05 * times[0]);
+    hm_answer_free(z);
     hm_answer_free(x);
     hm_answer_free(y);
 }
@@ -232,7 +280,7 @@ static void servers_are_chosen(void **state)
         const struct hm_rank *r = &x->ranking[i];
         bool free = r->way.consistency == HM_CONSISTENCY_ASYNC;
         if (r->way.platform == HM_PLATFORM_SERVER)
-            assert_near(r->way.servers, free ? 4 : 32, 0); /* 32 Mb/s <= 1.252; or one for each */
+            assert_near(r->way.servers, free ? 6 : 32, 0); /* 32 Mb/s = 0.67; or one for each */
         if (i > 0)
             assert_true(r->total_s >= x->ranking[i - 1].total_s);
     }
@@ -345,6 +393,7 @@ int main(void)
         cmocka_unit_test(servers_cost_and_take_nodes),
         cmocka_unit_test(backups_share_the_batch),
         cmocka_unit_test(averages_come_after_local_steps),
+        cmocka_unit_test(queues_are_those_of_the_oracle),
         cmocka_unit_test(impossible_ways_are_refused),
         cmocka_unit_test(stragglers_are_reported),
     };

@@ -1,0 +1,60 @@
+/* The time of workers that queue at the links of servers; queue_time.h has the equations. */
+#include "queue_time.h"
+
+#include <math.h>
+
+/* Exponent and factor of Suri, Sahu and Vernon, which they fitted to exact solutions. */
+static const double PLACES_FACTOR = 4.464, PLACES_POWER = 0.676;
+
+/* Largest number of steps of the root finder; about ten are needed. */
+enum { STEPS_MOST = 100 };
+
+struct queue {
+    double n, apart_s, alone_s, served_s, exponent;
+};
+
+/* The equation (T - apart)(1 - alone's share of waiting) - 2 alone, which is 0 at the solution. */
+static double queue_residual(const struct queue *q, double time_s)
+{
+    double load = fmin(1, q->n * q->served_s / time_s);
+    double met = q->served_s * pow(load, q->exponent) * (q->n - 1) / time_s;
+
+    return (time_s - q->apart_s) * (1 - met) - 2 * q->alone_s;
+}
+
+/* Regula falsi with the Illinois rule between a time that is too short and one that is too long. */
+static double queue_solve(const struct queue *q, double low, double high)
+{
+    double below = queue_residual(q, low), above = queue_residual(q, high), middle = low;
+    int kept = 0; /* Which end was kept by the last step: -1 the upper one, 1 the lower one. */
+
+    for (int i = 0; i < STEPS_MOST && high - low > 1e-13 * high && below < 0 && above > 0; i++) {
+        middle = (low * above - high * below) / (above - below);
+        double here = queue_residual(q, middle);
+        if (here == 0)
+            return middle;
+        if (here < 0) {
+            low = middle;
+            below = here;
+            above = kept < 0 ? above / 2 : above;
+            kept = -1;
+        } else {
+            high = middle;
+            above = here;
+            below = kept > 0 ? below / 2 : below;
+            kept = 1;
+        }
+    }
+    return below >= 0 ? low : middle;
+}
+
+double hm__queue_time(double n, double apart_s, double alone_s, double served_s)
+{
+    struct queue q = {n, apart_s, fmax(alone_s, served_s), served_s, 0};
+    double least = fmax(apart_s + 2 * q.alone_s, n * served_s);
+
+    if (n <= 1 || !(served_s > 0))
+        return least;
+    q.exponent = PLACES_FACTOR * (pow(q.alone_s / served_s, PLACES_POWER) - 1);
+    return queue_solve(&q, least, apart_s + 2 * n * q.alone_s);
+}
