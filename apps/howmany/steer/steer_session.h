@@ -1,0 +1,25 @@
+/* Makes one steered training from start to end: trials, then frames with a decision before each. */
+#ifndef HM_STEER_SESSION_H
+#define HM_STEER_SESSION_H
+
+#include "steer_folder.h"
+#include "steer_plan.h"
+
+/* Zero-initialise; set task, source and folder. */
+struct steer_session {
+    struct steer_task task;
+    struct steer_source source;
+    struct steer_folder folder;
+    struct steer_state *state; /* Owned. */
+    /* Fabric over which the state moves in a simulated switch; NaN: unknown. */
+    double bandwidth_bytes_per_s, latency_s;
+};
+
+/* Train until a limit. The log of decisions is written after each frame. Returns 0 or an exit
+ * code. */
+int steer_session_run(struct steer_session *session);
+/* Time of the first point at or below the target; INFINITY: none. */
+double steer_session_reached_s(const struct steer_state *state);
+void steer_session_release(struct steer_session *session);
+
+#endif
