@@ -470,6 +470,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
     line->raw_count = hm__value_number(end, "raw_count");
     line->raw_s = hm__value_number(end, "raw_s");
     line->piece = f->pieces;
+    state->last_m = (long)line->m;
     /* The maximum of a number and NaN is the number. */
     f->bytes = fmax(f->bytes, hm__value_number(end, "checkpoint_bytes"));
     line->state = strcmp(why, END_FAILED) == 0     ? STEER_FAILED

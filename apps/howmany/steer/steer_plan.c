@@ -11,10 +11,19 @@
 
 static const double MARGIN = 0.1;
 
+/* Largest cost of a trial as a share of the expected time to the target: of another algorithm,
+ * whose iterations are mostly not lost, and of another number of workers. */
+static const double TRIAL_SHARE = 0.5, MOVE_SHARE = 0.25;
+
 /* A challenger goes on while it has fewer points than this, or is expected to need at most SLOWER
  * times as long as the leader. */
 enum { CHALLENGER_POINTS = 12 };
 static const double SLOWER = 3;
+
+static bool line_goes_on(const struct steer_line *line)
+{
+    return line->state == STEER_RUNNING || line->state == STEER_PAUSED;
+}
 
 /* ---- frame 0 --------------------------------------------------------------------------------- */
 
@@ -72,82 +81,64 @@ static bool trial_exists(const struct steer_state *state, size_t algorithm, size
     return false;
 }
 
-/*
- * Find the best and the second best algorithm by the lines on the middle m: by the loss after the
- * time that the shortest of these lines took.
- */
-static void rank_algorithms(const struct steer_state *state, size_t ret_best[2])
+/* Time of the first trial, as a measure of what a trial costs; 0 before it. */
+static double trial_seconds(const struct steer_state *state)
 {
-    double shortest = INFINITY, losses[2] = {INFINITY, INFINITY};
-    size_t middle = steer_plan_middle(state->task);
-
-    ret_best[0] = ret_best[1] = STEER_ALGORITHMS;
-    for (size_t i = 0; i < state->line_count; i++)
-        if (state->lines[i].m == middle && state->lines[i].count > 0)
-            shortest = fmin(shortest, state->lines[i].clock_s - state->lines[i].started_s);
-    for (size_t i = 0; i < state->line_count; i++) {
-        const struct steer_line *line = &state->lines[i];
-        double loss = steer_line_loss(line, line->started_s + shortest);
-        if (line->m != middle || line->state == STEER_FAILED || line->count == 0)
-            continue;
-        loss = isnan(loss) ? line->points[0].loss + 1 : loss;
-        if (loss < losses[0]) {
-            losses[1] = losses[0];
-            ret_best[1] = ret_best[0];
-            losses[0] = loss;
-            ret_best[0] = line->algorithm;
-        } else if (loss < losses[1]) {
-            losses[1] = loss;
-            ret_best[1] = line->algorithm;
-        }
-    }
+    return state->line_count > 0 ? state->lines[0].clock_s - state->lines[0].started_s : 0;
 }
 
-bool steer_plan_next(const struct steer_state *state, struct steer_trial *ret_trial)
+/* The line that is expected to reach the target first, and its time; -1: none is known. */
+static long find_first_line(const struct steer_state *state, const struct steer_model *model,
+                            double *ret_s)
+{
+    long best = -1;
+
+    *ret_s = INFINITY;
+    for (size_t i = 0; i < state->line_count; i++) {
+        double seconds = steer_model_line(model, &state->lines[i]).time_s;
+        if (line_goes_on(&state->lines[i]) && seconds < *ret_s) {
+            *ret_s = seconds;
+            best = (long)i;
+        }
+    }
+    return best;
+}
+
+/* Choose another number of workers for the best algorithm: two steps above or below the middle. */
+static bool next_workers(const struct steer_state *state, size_t algorithm,
+                         struct steer_trial *ret_trial)
 {
     const struct steer_task *task = state->task;
-    size_t middle = steer_plan_middle(task), ends[2] = {task->m_count - 1, 0}, best[2];
+    size_t middle = steer_plan_middle(task), last = task->m_count - 1;
+    const size_t others[2] = {middle + 2 < last ? middle + 2 : last, middle > 2 ? middle - 2 : 0};
+
+    for (size_t i = 0; i < 2; i++)
+        if (!trial_exists(state, algorithm, others[i])) {
+            *ret_trial = (struct steer_trial){algorithm, others[i]};
+            return true;
+        }
+    return false;
+}
+
+bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
+                     struct steer_trial *ret_trial)
+{
+    const struct steer_task *task = state->task;
+    size_t middle = steer_plan_middle(task);
+    double left, cost = trial_seconds(state);
+    long first = find_first_line(state, model, &left);
 
     for (size_t a = 0; a < task->algorithm_count; a++)
         if (!trial_exists(state, a, middle)) {
             *ret_trial = (struct steer_trial){a, middle};
-            return true;
+            return cost <= TRIAL_SHARE * left;
         }
-    rank_algorithms(state, best);
-    for (size_t e = 0; e < 2; e++)
-        for (size_t k = 0; k < 2; k++)
-            if (best[k] < task->algorithm_count && !trial_exists(state, best[k], ends[e])) {
-                *ret_trial = (struct steer_trial){best[k], ends[e]};
-                return true;
-            }
-    return false;
+    cost += isnan(task->switch_s) ? state->startup_s : task->switch_s;
+    return first >= 0 && cost <= MOVE_SHARE * left &&
+           next_workers(state, state->lines[first].algorithm, ret_trial);
 }
 
-/* ---- later frames ---------------------------------------------------------------------------- */
-
-static double choice_score(const struct steer_state *state, double seconds, size_t m)
-{
-    return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
-}
-
-static double switch_cost(const struct steer_state *state)
-{
-    return isnan(state->task->switch_s) ? state->startup_s : state->task->switch_s;
-}
-
-static bool line_goes_on(const struct steer_line *line)
-{
-    return line->state == STEER_RUNNING || line->state == STEER_PAUSED;
-}
-
-/* Cost of continuing a line: none if it runs at present. */
-static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
-{
-    return line->state == STEER_RUNNING ? 0 : switch_cost(state);
-}
-
-/* The line with the smallest loss at this time, whose checkpoint a new line starts from. */
-static long find_parent(const struct steer_state *state)
+long steer_plan_best_state(const struct steer_state *state)
 {
     double least = INFINITY;
     long best = -1;
@@ -163,6 +154,27 @@ static long find_parent(const struct steer_state *state)
         }
     }
     return best;
+}
+
+/* ---- later frames ---------------------------------------------------------------------------- */
+
+static double choice_score(const struct steer_state *state, double seconds, size_t m)
+{
+    return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
+}
+
+double steer_plan_switch_s(const struct steer_state *state, size_t m)
+{
+    if (isnan(state->task->switch_s))
+        return state->startup_s;
+    /* In a simulation, another algorithm on the same workers finds the state in their memory. */
+    return state->task->moves_only && state->last_m == (long)m ? 0 : state->task->switch_s;
+}
+
+/* Cost of continuing a line: none if it runs at present. */
+static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
+{
+    return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, line->m);
 }
 
 /* Keep the best choice, and the best among the others as its rival. */
@@ -221,7 +233,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                             struct steer_choice *best, double *best_score, double *rival_score)
 {
     const struct steer_task *task = state->task;
-    long parent = find_parent(state);
+    long parent = steer_plan_best_state(state);
 
     for (size_t a = 0; parent >= 0 && a < task->algorithm_count; a++)
         for (size_t m = 0; m < task->m_count; m++) {
@@ -230,14 +242,15 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                 continue;
             double loss = from->points[from->count - 1].loss;
             /* The checkpoint exists when the line has finished its present iteration. */
-            double cost = switch_cost(state) + fmax(0, from->clock_s - state->now_s);
+            double change = steer_plan_switch_s(state, m);
+            double cost = change + fmax(0, from->clock_s - state->now_s);
             struct steer_estimate e = steer_model_choice(model, a, m, loss);
             struct steer_choice offer = {.line = -1,
                                          .parent = parent,
                                          .algorithm = a,
                                          .m = m,
                                          .why = STEER_WHY_MODEL,
-                                         .switch_s = switch_cost(state),
+                                         .switch_s = change,
                                          .expected_s = e.time_s + cost,
                                          .rival_s = NAN};
             /* The comparison is false for an unknown interval. */

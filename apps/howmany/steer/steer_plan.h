@@ -43,10 +43,15 @@ size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
 /*
  * Choose the next trial of frame 0 for lines that run one after another: every algorithm on the
- * middle m, then the two best algorithms on the largest and the smallest m. Returns false after the
- * last.
+ * middle m, then the best algorithm on a larger and on a smaller m. Returns false after the last,
+ * or when a trial would cost too much of the time that is left.
  */
-bool steer_plan_next(const struct steer_state *state, struct steer_trial *ret_trial);
+bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
+                     struct steer_trial *ret_trial);
+/* The line with the smallest loss, whose checkpoint a new line starts from; -1: none. */
+long steer_plan_best_state(const struct steer_state *state);
+/* Time of a switch to a line on the m with this index. */
+double steer_plan_switch_s(const struct steer_state *state, size_t m);
 
 /* Choose what runs in the next frame. Returns false if no line has a result. */
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,

@@ -19,11 +19,14 @@
 #include "child.h"
 #include "steer_output.h"
 
-enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 3, FRAME_ITERATIONS = 2 };
+enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 2, FRAME_ITERATIONS = 2 };
 
 /* FRAME_SHARE: length of a frame as a share of the expected time to the target. STARTUPS: least
  * length of a frame of real ranks, as a multiple of the time that their start takes. */
 static const double FRAME_SHARE = 1.0 / 3, STARTUPS = 20;
+
+/* Largest time of a trial that runs alone, as a multiple of the time of the first one. */
+static const double TRIAL_LIMIT = 2;
 
 void steer_session_release(struct steer_session *s)
 {
@@ -94,8 +97,9 @@ static double limit_s(const struct steer_state *state, double from_s, double m)
  */
 static void session_price_switch(struct steer_session *s)
 {
-    if (!s->task.virtual_time || !isnan(s->task.switch_s) || isnan(s->folder.bytes))
+    if (!s->task.virtual_time || s->switch_given || isnan(s->folder.bytes))
         return;
+    s->task.moves_only = true;
     s->task.switch_s = 2 * (s->latency_s + s->folder.bytes / s->bandwidth_bytes_per_s);
     if (isnan(s->task.switch_s))
         s->task.switch_s = 0;
@@ -187,20 +191,71 @@ static int session_try_together(struct steer_session *s)
     return rc;
 }
 
-static int session_try_alone(struct steer_session *s)
+/* Add the line of a trial. It continues from the best state so far, so that its iterations count.
+ */
+static size_t session_add_trial(struct steer_session *s, const struct steer_trial *trial)
 {
     struct steer_state *state = s->state;
+    long parent = steer_plan_best_state(state);
+    size_t number = (size_t)steer_line_add(state, trial->algorithm, trial->m, parent);
+    struct steer_line *line = &state->lines[number];
+
+    if (parent >= 0) {
+        session_price_switch(s);
+        line->from_loss = steer_line_loss(&state->lines[parent], INFINITY);
+        line->clock_s = line->started_s = state->now_s + steer_plan_switch_s(state, trial->m);
+    }
+    return number;
+}
+
+/*
+ * A simulated trial is ended when its time is over. If it has made no iteration by then, its state
+ * is given up, and it is not continued.
+ */
+static void trial_cut(const struct steer_task *task, struct steer_line *line, double end_s)
+{
+    if (!task->virtual_time || line->count == 0 || line->points[0].clock_s <= end_s)
+        return;
+    line->count = 0;
+    line->clock_s = end_s;
+    line->state = STEER_FAILED;
+}
+
+static int session_try_next(struct steer_session *s, bool *ret_more)
+{
+    struct steer_state *state = s->state;
+    struct steer_model model = {0};
     struct steer_trial trial;
+    struct hm_err err = {0};
+
+    int rc = steer_model_fit(&model, state, state->now_s, &err) ? cli_report(&err) : 0;
+    *ret_more = rc == 0 && steer_plan_next(state, &model, &trial);
+    steer_model_release(&model);
+    if (!*ret_more)
+        return rc;
+    double most = s->task.explore_s - state->now_s;
+    if (state->line_count > 0)
+        most = fmin(most, TRIAL_LIMIT * (state->lines[0].clock_s - state->lines[0].started_s));
+    size_t number = session_add_trial(s, &trial);
+    struct steer_line *line = &state->lines[number];
+    double end_s = line->clock_s + most;
+    rc = trial_piece(s, number, TRIAL_ALONE, most);
+    if (number > 0)
+        trial_cut(&s->task, line, end_s);
+    state->now_s = fmax(state->now_s, line->clock_s);
+    for (size_t i = 0; i < number; i++)
+        if (state->lines[i].state == STEER_RUNNING)
+            state->lines[i].state = STEER_PAUSED;
+    return rc;
+}
+
+static int session_try_alone(struct steer_session *s)
+{
+    bool more = true;
     int rc = 0;
 
-    while (rc == 0 && state->now_s < s->task.explore_s && !session_stops(state) &&
-           steer_plan_next(state, &trial)) {
-        long line = steer_line_add(state, trial.algorithm, trial.m, -1);
-        rc = trial_piece(s, (size_t)line, TRIAL_ALONE, s->task.explore_s - state->now_s);
-        state->now_s = fmax(state->now_s, state->lines[line].clock_s);
-        if (line > 0 && state->lines[line - 1].state == STEER_RUNNING)
-            state->lines[line - 1].state = STEER_PAUSED;
-    }
+    while (rc == 0 && more && s->state->now_s < s->task.explore_s && !session_stops(s->state))
+        rc = session_try_next(s, &more);
     return rc;
 }
 
@@ -341,7 +396,8 @@ int steer_session_run(struct steer_session *s)
     if (!s->state)
         return cli_complain("out of memory");
     s->state->task = &s->task;
-    s->state->leader = s->state->reached = -1;
+    s->state->leader = s->state->reached = s->state->last_m = -1;
+    s->switch_given = !isnan(s->task.switch_s);
     rc = rc ? rc : s->task.together ? session_try_together(s) : session_try_alone(s);
     s->state->explore_s = s->state->now_s;
     session_price_switch(s);

@@ -13,6 +13,7 @@ struct steer_session {
     struct steer_state *state; /* Owned. */
     /* Fabric over which the state moves in a simulated switch; NaN: unknown. */
     double bandwidth_bytes_per_s, latency_s;
+    bool switch_given; /* The time of a switch was given. */
 };
 
 /* Train until a limit. The log of decisions is written after each frame. Returns 0 or an exit

@@ -32,6 +32,7 @@ struct steer_task {
     bool together;      /* Lines may run at the same time, on different nodes. */
     bool virtual_time;  /* The times are those of a simulation. */
     double switch_s;    /* Time of a change of algorithm or m; NaN: measured. */
+    bool moves_only;    /* Only a change of m takes that time. */
 };
 
 /* A point of a line. */
@@ -103,6 +104,7 @@ struct steer_state {
     double worker_s;     /* Seconds of all workers together. */
     double explore_s;    /* Time at the end of frame 0. */
     double startup_s;    /* Median time to start a program; 0 in a simulation. */
+    long last_m;         /* Index of the number of workers that ran last; -1: none. */
     long leader;         /* Line that was chosen last; -1: none. */
     long reached;        /* Line that reached the target; -1: none. */
     const char *stopped; /* Why the training ended; NULL: it goes on. */
