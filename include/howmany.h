@@ -140,13 +140,16 @@ struct hm_question {
                                   Borrowed. */
     size_t way_count;
     double slack;    /* The smallest number of workers is recommended whose value is at most
-                        1 + slack times the best value, 0 to 1e6; NaN: 0.05. */
+                        1 + slack times the best value, 0 to 1e6; NaN: HM_DEFAULT_SLACK. */
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
                         max_n. Borrowed. */
     size_t n_count;
     double certainty; /* Probability with which deadline and budget must be met, > 0 and at most
                          0.99; NaN or 0: 0.9. */
 };
+
+/* Slack of a recommendation if the question gives none. */
+#define HM_DEFAULT_SLACK 0.05
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \

@@ -397,6 +397,8 @@ struct hm_recommend_question {
     double seed;      /* Seed of the random draws that give the intervals. */
     double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
                          means 0.9. */
+    double slack;     /* Share by which the recommended candidate may be worse than the best, if it
+                         has fewer workers; 0: the best itself is recommended. */
 };
 
 /* One number of workers that was considered. */
@@ -425,13 +427,17 @@ struct hm_recommendation {
     struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
                                           last. */
     size_t candidate_count;
-    size_t best;      /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
-                         limits. */
-    double sure;      /* Probability that the first candidate is exactly the best; NaN:
-                         unknown. */
-    double sure_near; /* Probability that the first candidate is within `slack` of the best; NaN:
-                         unknown. */
-    double slack;     /* Share by which a candidate near the best may be worse: 0.05. */
+    size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
+                           limits. */
+    size_t recommended; /* Index of the recommended candidate: the fewest workers within `slack` of
+                           the best; HM_NONE if there is no best candidate. */
+    double sure;        /* Probability that the recommended candidate is exactly the best; NaN:
+                           unknown. */
+    double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
+                           best; NaN: unknown. */
+    double slack;       /* The slack of the question. */
+    double one_node;    /* All runs are inside one node of this many workers, and the recommended
+                           candidate has more; NaN: not so. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
                              unknown. */
     double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither

@@ -792,9 +792,10 @@ class Recommend(Answer):
     goal: time, cost or balance
     level: probability of the intervals
     best: the best candidate
-    sure: probability that it is exactly the best
-    sure_near: probability that it is within `slack` of the best
-    slack: share by which a candidate near the best may be worse
+    recommended: the fewest workers within `slack` of the best
+    sure: probability that the recommended candidate is exactly the best
+    sure_near: probability that the recommended candidate is within `slack` of the best
+    slack: share by which the recommended candidate may be worse than the best
     n_low: least n that may be the best
     n_high: largest n that may be the best
     certainty: probability with which deadline and budget must be met
@@ -813,6 +814,7 @@ class Recommend(Answer):
     goal: str
     level: float
     best: Optional[Recommended]
+    recommended: Optional[Recommended]
     sure: Optional[float]
     sure_near: Optional[float]
     slack: float
@@ -827,6 +829,7 @@ class Recommend(Answer):
     notes: List[str]
     _parts: ClassVar[Dict[str, str]] = {
         "best": "Recommended",
+        "recommended": "Recommended",
         "candidates": "Recommended",
         "next": "NextPoint",}
 
@@ -2044,6 +2047,7 @@ def recommend(
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
     certainty: Optional[Quantity] = None,
+    slack: Optional[Quantity] = None,
     price: Optional[Quantity] = None,
     job: Optional[Document] = None,
     on: Optional[Machines] = None,
@@ -2077,6 +2081,7 @@ def recommend(
         budget: spend at most this, such as 0.5
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
+        slack: recommend the fewest workers within this share of the best, such as 10% (default 5%)
         price: price of a worker, such as '$1/h'; without it the column cost of the runs
         job: a specification sheet whose model answers when the runs do not suffice
         on: with a job: the machine it runs on

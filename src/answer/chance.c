@@ -75,6 +75,16 @@ double hm__span_bound(const struct hm_span *s, double probability)
     return s->middle * exp(normal_quantile(probability) * span_spread(s, probability >= 0.5));
 }
 
+void hm__span_draw(const struct hm_span *s, struct hm_random *random, double *times, size_t count)
+{
+    double below = span_spread(s, false), above = span_spread(s, true);
+
+    for (size_t i = 0; i < count; i++) {
+        double z = hm__random_normal(random);
+        times[i] = s->middle * exp(z * (z < 0 ? below : above));
+    }
+}
+
 /* The largest stated probability for a number of workers that is above those of all runs. */
 static const double MOST_BEYOND = 0.9;
 

@@ -2,6 +2,7 @@
 #ifndef HM_CHANCE_H
 #define HM_CHANCE_H
 
+#include "random.h"
 #include "search.h"
 
 /*
@@ -30,6 +31,10 @@ double hm__span_chance(const struct hm_span *span, double limit);
  * Returns the time that is not exceeded with a probability; the median if the interval is unknown.
  */
 double hm__span_bound(const struct hm_span *span, double probability);
+
+/* Fills `times` with random times that have the distribution of the span. */
+void hm__span_draw(const struct hm_span *span, struct hm_random *random, double *times,
+                   size_t count);
 
 /*
  * Returns the largest probability of being near the best that an answer states from this number of

@@ -33,7 +33,8 @@ static int recommend_question_check(const struct hm_runs *runs,
         const char *name;
         double value;
     } numbers[] = {{"alpha", q->alpha},         {"beta", q->beta},         {"budget", q->budget},
-                   {"deadline", q->deadline_s}, {"price", q->price_per_s}, {"seed", q->seed}};
+                   {"deadline", q->deadline_s}, {"price", q->price_per_s}, {"seed", q->seed},
+                   {"slack", q->slack}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -130,13 +131,10 @@ static bool candidates_lack_times(const struct hm_recommending *w)
     return false;
 }
 
-/*
- * Whether a deadline or a budget is compared with a time that was measured once: only a fit shows
- * the error of such a time.
- */
+/* Whether a candidate was measured once: only a fit shows the error of such a time. */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {
-    for (size_t i = 0; !isnan(w->out->certainty) && i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++)
         if (w->candidates[i].known && isnan(w->candidates[i].r.low_s))
             return true;
     return false;
@@ -207,11 +205,13 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; i < w->picked_count; i++)
         if (!isnan(w->seconds[w->picked[i]]))
             most = fmax(most, w->n[w->picked[i]]);
-    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->candidates[0].r.n <= most)
+    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE)
+        return 0;
+    double n = w->candidates[w->out->recommended].r.n;
+    if (n <= most)
         return 0;
     return hm__notes_add(hm__recommend_notes(w), err, "%s are %.3g times as many as in any run",
-                         hm__recommend_workers(w->candidates[0].r.n, workers),
-                         w->candidates[0].r.n / most);
+                         hm__recommend_workers(n, workers), n / most);
 }
 
 static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
@@ -228,9 +228,9 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
-    /* The source of the answer is that of the best candidate. */
+    /* The source of the answer is that of the recommended candidate. */
     if (rc == 0 && w->out->way == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
-        w->candidates[0].r.rows == 0)
+        w->candidates[w->out->recommended].r.rows == 0)
         w->out->way = HM_RECOMMEND_FIT;
     if (rc == 0)
         rc = note_not_run(w, err);
@@ -271,6 +271,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                     .q = question,
                                     .out = out,
                                     .arena = arena,
+                                    .node_workers = NAN,
                                     .rate = NAN};
         *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
                                           .goal = recommend_goal(question),
@@ -278,7 +279,9 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                           .best = HM_NONE,
                                           .sure = NAN,
                                           .sure_near = NAN,
-                                          .slack = HM_DEFAULT_SLACK,
+                                          .recommended = HM_NONE,
+                                          .slack = question->slack,
+                                          .one_node = NAN,
                                           .n_low = NAN,
                                           .n_high = NAN,
                                           .certainty = recommend_certainty(question),

@@ -46,7 +46,8 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
+    double node_workers; /* All runs are inside one node of this many workers; NaN: not so. */
+    size_t fitted;       /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "chance.h"
 #include "checks.h"
 #include "err.h"
 #include "random.h"
@@ -26,7 +27,7 @@
 
 static const double OFF_TOO_FAR = 0.25;
 
-enum { TERM_TEXT = 80 };
+enum { TERM_TEXT = 80, MEASURED_DRAWS = 2000 };
 
 /* Copies some of the rows into new runs; released with hm__arena_free(runs->memory). */
 static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
@@ -324,8 +325,9 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Computes one random time of the candidate for each draw of the fit. The draws of a fit assume
- * that its terms are right. Therefore a normal error is added to each time, with the spread of the
+ * Computes one random time of the candidate for each draw of the fit. The draws of chosen terms
+ * contain the error of the terms, as those of a plan do. Those of given terms assume that the terms
+ * are right: therefore a normal error is added to each time, with the spread of the
  * runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
@@ -345,7 +347,9 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
         double mean = hm__fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
         if (fit->errors == HM_ERRORS_RELATIVE)
             spread *= mean;
-        t->draws[d] = mean + fmin(spread, off->usual * mean) * hm__random_normal(&random);
+        t->draws[d] = fit->chosen
+                          ? mean
+                          : mean + fmin(spread, off->usual * mean) * hm__random_normal(&random);
     }
     hm__free(x);
     w->draw_count = w->draw_count == 0 || draws < w->draw_count ? draws : w->draw_count;
@@ -554,24 +558,23 @@ static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 }
 
 /*
- * Gives candidates that were run, but not often enough to show their spread, the error of a run
- * that is left out of the fits, so that they can be compared with the others.
+ * Draws times of the candidates that were run, from their intervals, so that they can be compared
+ * with the others.
  */
-static int candidates_spread(struct recommend_fits *f, struct hm_err *err)
+static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *err)
 {
-    struct hm_recommending *w = f->w;
-    double off = f->off_rows > 0 ? sqrt(f->off / f->off_rows) : NAN;
-
-    for (size_t i = 0; isfinite(off) && i < w->count; i++) {
+    if (w->draw_count == 0)
+        w->draw_count = MEASURED_DRAWS;
+    for (size_t i = 0; i < w->count; i++) {
         struct hm_recommend_candidate *t = &w->candidates[i];
         struct hm_random random;
-        if (!t->known || t->draws || w->draw_count == 0)
+        if (!t->known || t->draws || !(t->r.low_s > 0 && t->r.high_s >= t->r.low_s))
             continue;
         if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
             return hm__fail_nomem(err);
+        const struct hm_span span = {t->r.low_s, t->r.time_s, t->r.high_s, w->out->level};
         hm__random_init(&random, (uint64_t)w->q->seed, 50000 + i);
-        for (size_t d = 0; d < w->draw_count; d++)
-            t->draws[d] = t->r.time_s * fmax(1 + off * hm__random_normal(&random), 0.01);
+        hm__span_draw(&span, &random, t->draws, w->draw_count);
     }
     return 0;
 }
@@ -647,21 +650,22 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
             rc = fits_evaluate(f, i, err);
         known += w->candidates[i].known && !before;
     }
-    if (rc == 0 && !isnan(w->out->certainty))
+    if (rc == 0)
         rc = candidates_take_intervals(f, err);
     if (rc)
         return rc;
+    w->node_workers = f->all ? f->all->one_node : NAN;
     w->fitted = known > 0 ? f->count : 0;
-    if (known == 0)
-        return measured ? 0 : reason_no_fit(f, err);
+    if (measured)
+        rc = candidates_draw_measured(w, err);
+    if (rc || known == 0)
+        return rc || measured ? rc : reason_no_fit(f, err);
     if (!measured) {
         w->out->way = HM_RECOMMEND_FIT;
         w->out->rows = f->rows;
         w->out->row_count = f->count;
     }
     rc = measured ? reason_mixed(f, err) : reason_fit(f, known, err);
-    if (rc == 0 && measured)
-        rc = candidates_spread(f, err);
     if (rc == 0)
         rc = note_beyond(f, err);
     return rc ? rc : note_unknown(w, err);

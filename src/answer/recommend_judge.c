@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "chance.h"
 #include "err.h"
@@ -181,10 +182,73 @@ static bool judge_can_compare(const struct hm_recommending *w)
     return w->count > 1 && w->candidates[1].known && w->draw_count > 0;
 }
 
-/* Whether the first candidate has more or fewer workers than all runs. */
+/*
+ * Adds up the loss of every candidate over the draws: the share by which its value exceeds that of
+ * the best candidate of the draw, at most 1.
+ */
+static void judge_losses(const struct hm_recommending *w, size_t count, double *losses)
+{
+    for (size_t d = 0; d < w->draw_count; d++) {
+        double least = INFINITY;
+        for (size_t i = 0; i < count; i++)
+            least =
+                fmin(least, hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]));
+        for (size_t i = 0; i < count; i++) {
+            double value = hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
+            losses[i] += fmin(value / fmax(least, 1e-300) - 1, 1);
+        }
+    }
+}
+
+/*
+ * Makes the candidate with the least mean loss over the draws the first one, as a plan does, if the
+ * first candidate was not run: the curve beyond the runs is uncertain, and the most likely curve
+ * alone would hide it. A measured time is compared as it is.
+ */
+static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
+{
+    size_t count = 0, best = 0;
+
+    if (w->candidates[0].r.rows > 0 || !judge_can_compare(w))
+        return 0;
+    while (count < w->count && w->candidates[count].known && w->candidates[count].r.fits)
+        count++;
+    double *losses = hm__calloc(count, sizeof(*losses));
+    if (!losses)
+        return hm__fail_nomem(err);
+    judge_losses(w, count, losses);
+    for (size_t i = 1; i < count; i++)
+        if (losses[i] < losses[best] * (1 - 1e-9))
+            best = i;
+    struct hm_recommend_candidate chosen = w->candidates[best];
+    memmove(w->candidates + 1, w->candidates, best * sizeof(*w->candidates));
+    w->candidates[0] = chosen;
+    hm__free(losses);
+    return 0;
+}
+
+/*
+ * Sets the recommended candidate: the fewest workers within the limits whose value is within the
+ * slack of the best.
+ */
+static void judge_recommend(struct hm_recommending *w)
+{
+    struct hm_recommendation *out = w->out;
+    const struct hm_recommend_candidate *all = w->candidates;
+    double limit = (1 + out->slack) * all[0].r.value * (1 + 1e-12);
+
+    out->recommended = 0;
+    for (size_t i = 1; i < w->count && all[i].known && all[i].r.fits; i++)
+        if (all[i].r.value <= limit && all[i].r.n < all[out->recommended].r.n)
+            out->recommended = i;
+    if (all[out->recommended].r.n > w->node_workers)
+        out->one_node = w->node_workers;
+}
+
+/* Whether the recommended candidate has more or fewer workers than all runs. */
 static bool judge_is_beyond(const struct hm_recommending *w)
 {
-    double low = INFINITY, high = 0, n = w->candidates[0].r.n;
+    double low = INFINITY, high = 0, n = w->candidates[w->out->recommended].r.n;
 
     for (size_t i = 0; i < w->picked_count; i++) {
         low = fmin(low, w->n[w->picked[i]]);
@@ -194,13 +258,14 @@ static bool judge_is_beyond(const struct hm_recommending *w)
 }
 
 /*
- * Counts the draws in which the first candidate is the best, and those in which it is within the
- * slack of the best, and sets the interval of the best n. Candidates that do not meet the limits
- * with the asked probability are never the best.
+ * Counts the draws in which the recommended candidate is the best, and those in which it is within
+ * the slack of the best, and sets the interval of the best n. Candidates that do not meet the
+ * limits with the asked probability are never the best.
  */
 static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommendation *out = w->out;
+    const struct hm_recommend_candidate *choice = &w->candidates[out->recommended];
     double wins = 0, near = 0, draws = (double)w->draw_count;
 
     if (!judge_can_compare(w))
@@ -210,8 +275,7 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
         return hm__fail_nomem(err);
     for (size_t d = 0; d < w->draw_count; d++) {
         size_t best = 0;
-        double first = hm__recommend_value(w, w->candidates, w->candidates[0].draws[d]);
-        double least = first;
+        double least = hm__recommend_value(w, w->candidates, w->candidates[0].draws[d]);
         for (size_t i = 1; i < w->count && w->candidates[i].known && w->candidates[i].r.fits; i++) {
             double value = hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
             if (value < least) {
@@ -219,8 +283,8 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
                 best = i;
             }
         }
-        wins += best == 0;
-        near += first <= (1 + out->slack) * least;
+        wins += best == out->recommended;
+        near += hm__recommend_value(w, choice, choice->draws[d]) <= (1 + out->slack) * least;
         chosen[d] = w->candidates[best].r.n;
     }
     size_t runs = w->fitted > out->row_count ? w->fitted : out->row_count;
@@ -300,8 +364,12 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
     w->out->best = any && w->candidates[0].r.fits ? 0 : HM_NONE;
     if (any && w->out->best == HM_NONE)
         w->out->missed = judge_missed_limit(w);
-    if (w->out->best != HM_NONE)
-        rc = judge_certainty(w, err);
+    if (w->out->best != HM_NONE) {
+        rc = judge_least_loss(w, err);
+        judge_recommend(w);
+        if (rc == 0)
+            rc = judge_certainty(w, err);
+    }
     if (rc == 0 && any)
         rc = note_limits(w, err);
     if (rc == 0 && any)

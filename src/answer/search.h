@@ -9,9 +9,6 @@
 
 enum { HM_DEFAULT_MAX_N = 1024, HM_BEYOND_RUNS = 8 };
 
-/* Slack of the recommendation if the question gives none. */
-#define HM_DEFAULT_SLACK 0.05
-
 /* One combination of job, machine, scheme and platform, and how its points are compared. */
 struct hm_search {
     const struct hm_job *job;

@@ -17,7 +17,7 @@ enum {
     /* Number of overhead terms that are added to the parts of a specification sheet. */
     HM_SHEET_EXTRAS = 3,
     /* Number of rows with times of overlapped communication; see struct hm_basis. */
-    HM_OVERLAP_KNOTS = 12
+    HM_OVERLAP_KNOTS = 15
 };
 
 /* The role of a term when terms are chosen automatically. */

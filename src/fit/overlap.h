@@ -13,7 +13,7 @@
 #include "basis.h"
 
 /* The ratio m / c at a knot; the knot HM_OVERLAP_ONE is 1, the sheet itself. */
-enum { HM_OVERLAP_ONE = 4 };
+enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 
 /* Seconds at place i with the factors c and m; x has the rows of hm__basis_eval. */

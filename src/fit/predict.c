@@ -71,12 +71,15 @@ double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t cou
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
 {
     const struct hm__fit *f = fit->inside;
-    double sum = 0;
+    /* Communication that overlaps with computing counts only as far as it is not hidden. */
+    double sum =
+        f->basis.overlaps ? hm__overlap_seconds(&f->basis, x, count, i, f->theta[0], 0) : 0;
 
     for (size_t k = 0, used = 0; k < f->basis.count; k++) {
         if (!f->in[k])
             continue;
-        if (fit->terms[used++].falls)
+        bool falls = fit->terms[used++].falls;
+        if (falls && !(f->basis.overlaps && k < 2))
             sum += f->theta[k] * x[k * count + i];
     }
     return sum;

@@ -466,11 +466,7 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
     answer_say_headline(out, a, style);
     if (!isnan(a->one_node)) {
         struct hm_text line = {0};
-        hm__text_addf(
-            &line,
-            "No run left its node of %g workers: the cost of the fabric between nodes is a "
-            "guess.",
-            a->one_node);
+        hm__say_one_node(&line, a->one_node);
         hm__render_taken(out, style, &line, 2);
     }
     answer_say_subject(out, a, style);

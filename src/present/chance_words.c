@@ -63,3 +63,11 @@ void hm__say_near_best(struct hm_text *out, const struct hm_near_best *s)
                   100 * s->slack);
     say_exact_best(out, s);
 }
+
+void hm__say_one_node(struct hm_text *out, double workers)
+{
+    hm__text_addf(out,
+                  "No run left its node of %g workers: the cost of the fabric between nodes is a "
+                  "guess.",
+                  workers);
+}

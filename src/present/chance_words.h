@@ -38,4 +38,7 @@ struct hm_near_best {
  */
 void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
 
+/* Adds a sentence that no run left its node of this many workers. */
+void hm__say_one_node(struct hm_text *out, double workers);
+
 #endif

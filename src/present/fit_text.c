@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "chance_words.h"
 #include "fit_render.h"
 
 /*
@@ -186,10 +187,7 @@ static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
     hm__text_add(&line, ".");
     hm__render_taken(out, style, &line, 2);
     if (p->n > fit->one_node && !fit->from_sheet) {
-        hm__text_addf(&line,
-                      "No run left its node of %g workers: the cost of the fabric between "
-                      "nodes is a guess.",
-                      fit->one_node);
+        hm__say_one_node(&line, fit->one_node);
         hm__render_taken(out, style, &line, 2);
     }
 }

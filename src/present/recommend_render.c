@@ -78,6 +78,10 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
         hm__json_put_null(&json, "best");
     else
         json_candidate(&json, "best", &r->candidates[r->best]);
+    if (r->recommended >= r->candidate_count)
+        hm__json_put_null(&json, "recommended");
+    else
+        json_candidate(&json, "recommended", &r->candidates[r->recommended]);
     hm__json_put_number(&json, "sure", r->sure);
     hm__json_put_number(&json, "sure_near", r->sure_near);
     hm__json_put_number(&json, "slack", r->slack);

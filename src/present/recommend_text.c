@@ -40,7 +40,7 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
                      r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
     if (r->best >= r->candidate_count)
         return;
-    c = &r->candidates[r->best];
+    c = &r->candidates[r->recommended];
     hm__text_add(out, "Use ");
     recommendation_say_workers(out, c->n);
     hm__text_addf(out, ": %s", hm__show_time(c->time_s, shown));
@@ -55,17 +55,39 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
 enum { OTHERS_SHOWN = 5 };
 
+/* Adds the best candidate if it is not the recommended one, such as "4 workers 8.21 min". */
+static void recommendation_say_best(struct hm_text *out, const struct hm_recommendation *r)
+{
+    if (r->best >= r->candidate_count || r->best == r->recommended)
+        return;
+    recommendation_say_workers(out, r->candidates[r->best].n);
+    hm__text_add(out, " ");
+    recommendation_say_outcome(out, &r->candidates[r->best]);
+}
+
+/* Adds a line that warns if no run shows what the fabric between nodes costs. */
+static void recommendation_say_one_node(struct hm_text *out, const struct hm_recommendation *r,
+                                        const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (isnan(r->one_node))
+        return;
+    hm__say_one_node(&line, r->one_node);
+    hm__render_taken(out, style, &line, 2);
+}
+
 /*
- * Adds the candidates other than the best that do not fail, such as "3 workers 8.38 min; 2 workers
- * 12.8 min".
+ * Adds the candidates other than the recommended and the best that do not fail, such as "3
+ * workers 8.38 min; 2 workers 12.8 min".
  */
 static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
     size_t said = 0, more = 0;
 
-    for (size_t i = r->best >= r->candidate_count ? 0 : 1; i < r->candidate_count; i++) {
+    for (size_t i = 0; i < r->candidate_count; i++) {
         const struct hm_recommended *c = &r->candidates[i];
-        if (c->failed)
+        if (c->failed || i == r->recommended || i == r->best)
             continue;
         if (said == OTHERS_SHOWN) {
             more++;
@@ -140,16 +162,20 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
     hm__say_near_best(out, &sure);
 }
 
-/* Adds the probability with which the first candidate meets the limits. */
+/*
+ * Adds the probability with which the recommended candidate, or the nearest one if there is none,
+ * meets the limits.
+ */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {
     struct hm_text phrase = {0};
 
     if (r->candidate_count == 0)
         return;
+    size_t shown = r->recommended < r->candidate_count ? r->recommended : 0;
     const struct hm_limits_met limits = {.deadline_s = r->deadline_s,
                                          .budget = r->budget,
-                                         .meets = r->candidates[0].meets,
+                                         .meets = r->candidates[shown].meets,
                                          .certainty = r->certainty};
     hm__say_limits_met(&phrase, &limits);
     if (phrase.length && r->missed) {
@@ -218,9 +244,11 @@ void hm__render_recommendation_text(struct hm_text *out, const struct hm_recomme
 
     recommendation_say_headline(&line, r);
     hm__render_headline(out, style, &line);
+    recommendation_say_one_node(out, r, style);
     if (r->reason)
         hm__render_line(out, style, "from", r->reason);
     recommendation_add_line(out, r, style, "how sure", recommendation_say_sure);
+    recommendation_add_line(out, r, style, "optimum", recommendation_say_best);
     recommendation_add_line(out, r, style, r->missed ? "nearest" : "others",
                             recommendation_say_others);
     recommendation_add_line(out, r, style, "limits", recommendation_say_limits);

@@ -103,13 +103,7 @@ static const struct hm_request_field fields[] = {
      .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
              "exactly this "
              "many, also if memory does not suffice"},
-    {.name = "slack",
-     .kind = HM_REQUEST_NUMBER,
-     .offset = offsetof(T, slack),
-     .group = "question",
-     .argument = "SHARE",
-     .help = "recommend the fewest workers within this share of the best, such as 10% (default "
-             "5%)"},
+    HM_ROW_SLACK(T, slack),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),

@@ -7,9 +7,6 @@
 #include "large_render.h"
 #include "plan.h"
 
-/* Share by which the time of the recommended number of workers may exceed the best time. */
-static const double SLACK = .05;
-
 /* Returns the first given field that plans of transformers do not support; NULL: none is given. */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {
@@ -65,7 +62,7 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         .budget = r->budget,
         .certainty = r->certainty,
         .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
-        .slack = isnan(r->slack) ? SLACK : r->slack};
+        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;

@@ -12,7 +12,7 @@ struct hm_recommend_request {
     const char *algorithm, *machine;
     struct hm_numbers n;
     int goal;
-    double alpha, beta, deadline, budget, certainty, price, level, seed;
+    double alpha, beta, deadline, budget, certainty, price, slack, level, seed;
     struct hm_job_fields job;
     bool all, json, csv;
 };
@@ -58,6 +58,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_POSITIVE(T, budget, "budget", 'b', HM_DIM_MONEY, "question", "MONEY",
                     "spend at most this, such as 0.5"),
     HM_ROW_CERTAINTY(T, certainty),
+    HM_ROW_SLACK(T, slack),
     HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
                     "price of a worker, such as '$1/h'; without it the column cost of the runs"),
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
@@ -210,6 +211,7 @@ static int recommend_run(const void *values, struct hm_call *call, struct hm_err
         .level = isnan(r->level) ? 0 : r->level,
         .seed = r->seed,
         .certainty = isnan(r->certainty) ? 0 : r->certainty,
+        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack,
     };
     if (rc == 0)
         rc = hm_recommend(runs, &question, &recommendation, err);

@@ -91,6 +91,13 @@ static const double HM_SEED_MAX = 9007199254740991;
         .help = "probability with which limits of time and money must be met, such as 80% "        \
                 "(default 90%)"                                                                    \
     }
+#define HM_ROW_SLACK(type, member)                                                                 \
+    {                                                                                              \
+        .name = "slack", .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),              \
+        .group = "question", .argument = "SHARE",                                                  \
+        .help = "recommend the fewest workers within this share of the best, such as 10% "         \
+                "(default 5%)"                                                                     \
+    }
 #define HM_ROW_SEED(type, member, FALLBACK)                                                        \
     {                                                                                              \
         .name = "seed", .kind = HM_REQUEST_WHOLE, .offset = offsetof(type, member),                \

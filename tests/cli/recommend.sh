@@ -28,7 +28,7 @@ r() { howmany recommend "$@"; }
 # rows: the published answers
 for case in "64000 0 4 1..4" "192 0 1 1..4" "64000 60 3 1..4" "1280 60 2 2..4"; do
   set -- $case
-  json "batch $1, $2 ms: $3 workers" ".provenance == \"rows\" and .status == \"ok\" and .best == .candidates[0] and .best.n == $3 and .sure == null" \
+  json "batch $1, $2 ms: $3 workers" ".provenance == \"rows\" and .status == \"ok\" and .best == .candidates[0] and .best.n == $3 and .sure < 1 and .best.low_s < .best.time_s and .best.time_s < .best.high_s" \
     r $anwar --batch "$1" --latency "$2ms" --n "$4" --json
 done
 json "one worker has no network" '.best.n == 1 and .best.time_s == 4' r $anwar --batch 192 --latency 20ms --json
@@ -63,7 +63,7 @@ json "a larger batch than a failed one counts as failed" '[.candidates[] | selec
 json "--n limits the candidates" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json
 json "n without any run are predicted" '.provenance == "fit" and ([.candidates[].n] | length) == 29' \
   r examples/runs.csv --at size=0.3 --n 12..40 --json
-expect "n beyond the runs are noted" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20
+expect "n beyond the runs are noted" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20 --slack 0
 json "a table of JSON lines is read" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
 expect "an n with failed and successful runs is noted" 0 "4 workers: 1 run failed, although others succeeded: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
 expect "machines that differ are noted" 0 "runs of different machines are combined: machine selects one" r examples/runs.jsonl
@@ -96,6 +96,21 @@ expect "nothing meets the budget" 1 "Nothing meets the budget with a probability
 expect "nothing meets both" 1 "Nothing meets the deadline and budget with a probability of 90 %." r "$two" --algorithm gd --budget 0.11 --deadline 7s
 expect "without a price the cost is in worker-seconds" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
 
+# One table gives one answer: plan and recommend use the same fit, intervals and rule.
+printf 'n,seconds\n1,16\n2,8.3\n4,4.5\n8,2.7\n' >"$work/curve.csv"
+same_answer() {
+  howmany plan "$work/curve.csv" --n 1..32 --json >"$work/plan.json" && r "$work/curve.csv" --n 1..32 --json >"$work/recommend.json" &&
+    jq -es '.[0] as $p | .[1] as $r | def near($a; $b): ($a - $b | fabs) < 1e-9;
+      all("n", "time_s", "low_s", "high_s"; . as $key | near($p.recommended[$key]; $r.recommended[$key]) and near($p.best[$key]; $r.best[$key])) and
+      ($p.sure_near - $r.sure_near | fabs) < 0.01 and $p.n_low == $r.n_low and $p.n_high == $r.n_high and $r.recommended.n < $r.best.n' "$work/plan.json" "$work/recommend.json"
+}
+check "plan and recommend give one answer" same_answer
+json "a measured n has the interval of the fit" '.recommended.n == 8 and .recommended.time_s == 2.7 and .recommended.low_s < 2.6 and .recommended.high_s > 2.8' r "$work/curve.csv" --json
+json "--slack 0 recommends no n that is worse than the best" '.recommended.time_s <= .best.time_s and .slack == 0' r "$work/curve.csv" --n 1..32 --slack 0 --json
+expect "the optimum is reported beside the recommendation" 0 "optimum      4 workers 57.0 s" r $anwar --batch 6400 --latency 0
+printf 'n,workers_per_node,seconds\n1,8,16\n2,8,8.3\n4,8,4.5\n8,8,2.7\n' >"$work/node.csv"
+expect "runs inside one node are noted" 0 "No run left its node of 8 workers" r "$work/node.csv" --n 1..64
+
 # model
 json "without runs the model answers" '.provenance == "model" and .candidates[0].n == 9 and .source == "examples/fig2-spark-ann.yaml" and .sure == null' \
   r --job examples/fig2-spark-ann.yaml --json
@@ -121,10 +136,10 @@ expect "--n with only failing n gives no answer" 1 "the only candidate is known 
 json "an n without information gives no answer" '.provenance == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
 
 # formats
-check "csv" sh -c "howmany recommend $anwar --batch 64000 --latency 0 --csv | diff - $work/wanted.csv" <<END
-$(printf 'n,time_s,low_s,high_s,cost,value,row_count,meets,feasible,failed,why\n4,419,,,,419,1,,true,false,\n3,503,,,,503,1,,true,false,\n2,769,,,,769,1,,true,false,\n1,,,,,,0,,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
+check "csv" sh -c "howmany recommend $anwar --batch 64000 --latency 0 --csv | sed -E 's/^([0-9]+,[0-9]+),[0-9.]+,[0-9.]+,/\\1,low,high,/' | diff - $work/wanted.csv" <<END
+$(printf 'n,time_s,low_s,high_s,cost,value,row_count,meets,feasible,failed,why\n4,419,low,high,,419,1,,true,false,\n3,503,low,high,,503,1,,true,false,\n2,769,low,high,,769,1,,true,false,\n1,,,,,,0,,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
 END
-json "the JSON keys are the names of the struct's fields" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","sure_near","slack","n_low","n_high","certainty","missed","candidates","rows","next","next_why","notes"] and
+json "the JSON keys are the names of the struct's fields" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","recommended","sure","sure_near","slack","n_low","n_high","certainty","missed","candidates","rows","next","next_why","notes"] and
   (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","row_count","meets","feasible","failed","why"]' r $anwar --batch 64000 --latency 0 --json
 narrow() {
   COLUMNS=50 script -qec "howmany recommend $anwar --batch 12800 --latency 30ms --all" /dev/null </dev/null | tr -d '\r' >"$work/narrow"

@@ -62,6 +62,33 @@ static void hidden_communication_stays_hidden(void **state)
     }
 }
 
+/* A plan from such runs names computing as the limit, and does not propose a faster fabric. */
+static void hidden_communication_is_no_limit(void **state)
+{
+    struct hm_job *job = parse_job("network: resnet-50\nbatch: 64\nscaling: weak\noverlap: layers\n"
+                                   "cluster: {machine: v100, fabric: 10gbe, max_nodes: 16}\n");
+    static const double n[] = {1, 2, 4}, seconds[] = {0.158, 0.158, 0.158};
+    const struct hm_fit_settings settings = {.job = job};
+    struct hm_question question = HM_QUESTION_INIT;
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+    struct hm_answer *answer = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_new(n, seconds, 3, NULL, 0, &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
+    question.fit = fit;
+    assert_int_equal(hm_plan(job, NULL, 0, NULL, 0, &question, &answer, NULL), 0);
+    const struct hm_point *p = &answer->points[answer->recommended];
+    assert_int_equal(answer->limit, HM_LIMIT_COMPUTE);
+    assert_true(p->compute_s > 0.9 * p->time_s);
+    assert_near(p->compute_s + p->communicate_s, p->time_s, 1e-12);
+    hm_answer_free(answer);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    hm_job_free(job);
+}
+
 /* The closed form (a^2 + b^2)^(1/2) with both parts wrong by known factors. */
 static void corrected_parts_are_combined(void **state)
 {
@@ -84,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hidden_communication_stays_hidden),
+        cmocka_unit_test(hidden_communication_is_no_limit),
         cmocka_unit_test(corrected_parts_are_combined),
     };
 

@@ -58,7 +58,9 @@ function Recommended({ r }: { r: Recommend }) {
   const facts: [string, string][] = [['From', provenances[r.provenance] ?? r.provenance]];
   if (r.reason) facts.push(['Why', r.reason]);
   if (r.sure_near !== null) facts.push(['How sure', `${percent(r.sure_near)} sure to be within ${percent(r.slack)} of the best; the exact best lies between ${r.n_low} and ${r.n_high}`]);
-  if (r.candidates[0] && r.candidates[0].meets !== null) facts.push(['Deadline and budget', `met with a probability of ${percent(r.candidates[0].meets)} (asked ${percent(r.certainty)})`]);
+  if (r.best && r.recommended && r.best.n !== r.recommended.n) facts.push(['Optimum', `${workers(r.best.n)}: ${time(r.best.time_s)}`]);
+  const chosen = r.recommended ?? r.candidates[0];
+  if (chosen && chosen.meets !== null) facts.push(['Deadline and budget', `met with a probability of ${percent(chosen.meets)} (asked ${percent(r.certainty)})`]);
   for (const c of r.candidates.filter((c) => c.failed)) facts.push(['Fails', `${workers(c.n)}: ${c.why ?? 'failed before'}`]);
   if (r.next) {
     const at = Object.entries(r.next).filter(([key]) => key !== 'n').map(([key, v]) => `${key} ${key === 'latency' ? time(Number(v)) : plain(Number(v), 6)}`).join(', ');

@@ -29,7 +29,7 @@ export function runsLike(values: Values, by: 'batch' | 'latency' | 'both' | 'non
 
 /** The recommendation in one sentence. */
 export function recommendLine(r: Recommend): string {
-  const best = r.best;
+  const best = r.recommended;
   if (!best) return r.missed ? `No number of workers meets the ${r.missed}.` : 'There are not enough runs for a recommendation.';
   const interval = best.low_s === null ? '' : ` (${time(best.low_s)} to ${time(best.high_s)})`;
   return `Use ${workers(best.n)}: ${time(best.time_s)}${interval}` + (best.cost === null ? '.' : `, for ${money(best.cost)}.`);

@@ -303,6 +303,8 @@ export interface RecommendRequest {
   budget?: Quantity;
   /** probability with which limits of time and money must be met, such as 80% (default 90%) */
   certainty?: Quantity;
+  /** recommend the fewest workers within this share of the best, such as 10% (default 5%) */
+  slack?: Quantity;
   /** price of a worker, such as '$1/h'; without it the column cost of the runs */
   price?: Quantity;
   /** a specification sheet whose model answers when the runs do not suffice */
@@ -934,11 +936,13 @@ export interface Recommend {
   level: number;
   /** the best candidate */
   best: Recommended | null;
-  /** probability that it is exactly the best */
+  /** the fewest workers within `slack` of the best */
+  recommended: Recommended | null;
+  /** probability that the recommended candidate is exactly the best */
   sure: number | null;
-  /** probability that it is within `slack` of the best */
+  /** probability that the recommended candidate is within `slack` of the best */
   sure_near: number | null;
-  /** share by which a candidate near the best may be worse */
+  /** share by which the recommended candidate may be worse than the best */
   slack: number;
   /** least n that may be the best */
   n_low: number | null;
