@@ -136,34 +136,20 @@ struct piece_run {
     double last_s;               /* Seconds since the start of the process at the last point. */
     double raw_count, raw_s;     /* Iterations and seconds at the last point. */
     double begin_count, begin_s; /* The same at the start of the piece. */
+    double most;                 /* Limit of iterations of this piece. */
     double offset;               /* Iterations of the line before this piece. */
     double earlier_s;            /* Seconds of processes of this piece that died. */
     double shift;                /* Added to the iterations that the program reports. */
     size_t points;
-    const char *ended; /* Why the run ended; NULL: it did not say. */
-    bool failed;       /* Memory ran out. */
+    const char *ended;   /* Why the run ended; NULL: it did not say. */
+    bool times_reported; /* The program reports the seconds of its iterations. */
+    bool failed;         /* Memory ran out. */
 };
 
 static const char *const END_REACHED = "reached";
 static const char *const END_LIMIT = "limit";
 static const char *const END_FINISHED = "finished";
 static const char *const END_FAILED = "failed";
-
-static void piece_point(struct piece_run *r, const struct steer_point *point)
-{
-    struct hm_json json = {.out = &r->lines};
-
-    hm__json_open(&json, NULL, HM_JSON_OBJECT);
-    hm__json_put_number(&json, "iteration", point->iteration);
-    hm__json_put_number(&json, "loss", point->loss);
-    hm__json_put_number(&json, "seconds", point->seconds);
-    hm__json_put_number(&json, "clock_s", point->clock_s);
-    hm__json_close(&json);
-    hm__text_add(&r->lines, "\n");
-    r->points++;
-    if (!steer_line_point(r->line, point))
-        r->failed = true;
-}
 
 /* A point as the program reports it; an unknown number is NaN. */
 struct raw_point {
@@ -184,6 +170,7 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
         return;
     double elapsed = isnan(raw->elapsed_s) ? r->begin_s + wall : raw->elapsed_s;
     double seconds = !isnan(raw->seconds) ? raw->seconds : (elapsed - r->raw_s) / steps;
+    r->times_reported = r->times_reported || !isnan(raw->seconds);
     double since = r->task->virtual_time ? elapsed - r->begin_s : wall;
     struct steer_point point = {.iteration = r->offset + iteration - r->begin_count,
                                 .loss = raw->loss,
@@ -192,11 +179,14 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
     r->raw_count = iteration;
     r->raw_s = elapsed;
     r->last_s = wall;
-    piece_point(r, &point);
+    r->points++;
+    if (!steer_line_point(r->line, &point))
+        r->failed = true;
     if (raw->loss <= r->task->target)
         r->ended = END_REACHED;
-    /* A program of the user does not know the target, so it is ended here. */
-    if (r->ended == END_REACHED && !steer_source_is_train(r->folder->source))
+    /* A program of the user may not know the target and its limit, so it is ended here. */
+    bool done = r->ended == END_REACHED || iteration - r->begin_count >= r->most;
+    if (done && !steer_source_is_train(r->folder->source))
         r->child->timeout_s = 1e-9;
     snprintf(progress, sizeof(progress), "%s on %.0f, iteration %.0f, loss %.4g",
              r->task->algorithms[r->line->algorithm], r->task->m[r->line->m], point.iteration,
@@ -277,6 +267,36 @@ static void write_head(struct piece_run *r, long piece, bool resume,
     hm__json_close(&json);
     hm__text_add(&r->lines, "\n");
     hm__text_release(&words);
+}
+
+static void write_points(struct piece_run *r)
+{
+    for (size_t i = r->line->count - r->points; i < r->line->count; i++) {
+        const struct steer_point *point = &r->line->points[i];
+        struct hm_json json = {.out = &r->lines};
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(&json, "iteration", point->iteration);
+        hm__json_put_number(&json, "loss", point->loss);
+        hm__json_put_number(&json, "seconds", point->seconds);
+        hm__json_put_number(&json, "clock_s", point->clock_s);
+        hm__json_close(&json);
+        hm__text_add(&r->lines, "\n");
+    }
+}
+
+/*
+ * Separate the start of a program from its first iteration, whose time it did not report: the
+ * iteration takes as long as the next one. Returns the time of the start; NaN: unknown.
+ */
+static double separate_startup(struct piece_run *r)
+{
+    struct steer_point *first = &r->line->points[r->line->count - r->points];
+
+    if (r->points < 2 || r->times_reported)
+        return NAN;
+    double longer = first[0].seconds - first[1].seconds;
+    first[0].seconds = fmin(first[0].seconds, first[1].seconds);
+    return fmax(longer, 0);
 }
 
 static void write_end(struct piece_run *r, const char *ended, double end_s, double startup_s,
@@ -443,7 +463,10 @@ static int piece_make(struct piece_run *r, const struct steer_state *state,
     }
     double busy = r->raw_s - r->begin_s;
     double end_s = r->start_s + (r->task->virtual_time ? busy : wall_s);
-    double startup = r->task->virtual_time ? 0 : train ? fmax(0, wall_s - busy) : NAN;
+    double startup = r->task->virtual_time ? 0
+                     : train               ? fmax(0, wall_s - busy)
+                                           : separate_startup(r);
+    write_points(r);
     write_end(r, ended, end_s, startup, bytes);
     return r->lines.failed ? cli_complain("out of memory")
                            : cli_write_file(path, r->lines.data, r->lines.length);
@@ -541,6 +564,7 @@ int steer_folder_piece(struct steer_folder *f, struct steer_state *state, size_t
                           .raw_s = from->raw_s,
                           .begin_count = from->raw_count,
                           .begin_s = from->raw_s,
+                          .most = limits->iterations,
                           .offset = line->count ? line->points[line->count - 1].iteration : 0};
     char path[PATH_MAX];
     long before = line->piece;

@@ -22,6 +22,9 @@
  * used. */
 enum { FIT_POINTS = 5, BISECTIONS = 60 };
 
+/* A rate is used for losses that are smaller by at most this factor. */
+static const double NEAR = 10;
+
 /* Largest factor by which a choice may lie outside the numbers of workers that have points. */
 static const double BEYOND_M = 2;
 
@@ -230,13 +233,12 @@ static double line_active_s(const struct steer_line *line, size_t count)
     return sum;
 }
 
-/* Time to the target at the rate of the later half of the line's time. */
-static double line_local_s(const struct steer_model *model, const struct steer_line *line,
-                           size_t count)
+/* Rate at which ln(P - P*) falls, in 1/s, over the later half of the line's time; NaN: unknown. */
+static double line_rate(const struct steer_model *model, const struct steer_line *line,
+                        size_t count)
 {
-    double target = model->state->task->target - model->best, all = line_active_s(line, count);
-    double last = line->points[count - 1].loss - model->best;
-    double first = line->from_loss - model->best, since = 0;
+    double all = line_active_s(line, count), since = 0;
+    double first = line->from_loss - model->best;
     size_t from = 0;
 
     /* Find the last point in the first half of the time; without one, the line's start. */
@@ -245,12 +247,22 @@ static double line_local_s(const struct steer_model *model, const struct steer_l
             from = i;
             since = line_active_s(line, i);
         }
+    if (count == 0)
+        return NAN;
     if (from > 0)
         first = line->points[from - 1].loss - model->best;
-    if (!(first > 0 && last > 0 && target > 0 && all > since))
+    double last = line->points[count - 1].loss - model->best;
+    return first > 0 && last > 0 && all > since ? log(first / last) / (all - since) : NAN;
+}
+
+/* Time from an excess loss to the target at a rate. */
+static double rate_time(const struct steer_model *model, double from, double rate)
+{
+    double target = model->state->task->target - model->best;
+
+    if (isnan(rate) || !(from > 0 && target > 0))
         return NAN;
-    double rate = log(first / last) / (all - since);
-    return last <= target ? 0 : rate > 0 ? log(last / target) / rate : INFINITY;
+    return from <= target ? 0 : rate > 0 ? log(from / target) / rate : INFINITY;
 }
 
 struct steer_estimate steer_model_line(const struct steer_model *model,
@@ -267,19 +279,31 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
     if (count >= FIT_POINTS)
         fitted = model_between(model, line->algorithm, line->m, last->loss);
     if (!isfinite(fitted.time_s))
-        fitted.time_s = line_local_s(model, line, count);
+        fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
     /* At least one more iteration is needed. */
     if (isfinite(fitted.time_s))
         fitted.time_s = fmax(fitted.time_s, last->seconds);
     return fitted;
 }
 
-struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
-                                         size_t m, double from_loss)
+/* The last line of an algorithm on m workers whose loss is near a given one; NULL: none. */
+static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
+                                               size_t m, double excess)
 {
-    struct steer_estimate none = {NAN, NAN};
-    size_t index = 0, most = 0;
-    const struct hm_g *g = model_g(model, algorithm, &index);
+    for (size_t i = model->state->line_count; i-- > 0;) {
+        const struct steer_line *line = &model->state->lines[i];
+        double loss = steer_line_loss(line, model->until_s);
+        if (line->algorithm == algorithm && line->m == m && line->count > 0 &&
+            loss - model->best <= NEAR * excess)
+            return line;
+    }
+    return NULL;
+}
+
+/* The largest number of points of a line of an algorithm. */
+static size_t most_points(const struct steer_model *model, size_t algorithm)
+{
+    size_t most = 0;
 
     for (size_t i = 0; i < model->state->line_count; i++) {
         const struct steer_line *line = &model->state->lines[i];
@@ -287,7 +311,21 @@ struct steer_estimate steer_model_choice(const struct steer_model *model, size_t
         if (line->algorithm == algorithm && count > most)
             most = count;
     }
-    if (!g || most < FIT_POINTS)
-        return none;
-    return model_between(model, algorithm, m, from_loss);
+    return most;
+}
+
+struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
+                                         size_t m, double from_loss)
+{
+    struct steer_estimate e = {NAN, NAN};
+    size_t index = 0;
+
+    if (model_g(model, algorithm, &index) && most_points(model, algorithm) >= FIT_POINTS)
+        e = model_between(model, algorithm, m, from_loss);
+    const struct steer_line *line = find_near_line(model, algorithm, m, from_loss - model->best);
+    if (isnan(e.time_s) && line) {
+        double rate = line_rate(model, line, steer_line_known(line, model->until_s));
+        e.time_s = e.high_s = rate_time(model, from_loss - model->best, rate);
+    }
+    return e;
 }

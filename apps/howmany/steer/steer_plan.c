@@ -202,12 +202,20 @@ static void choice_offer(const struct steer_state *state, struct steer_choice *b
     }
 }
 
+/*
+ * Offer the lines that can go on: those that run side by side, the present one, and the one with
+ * the smallest loss. A line that was left behind would repeat work that another one has done.
+ */
 static void offer_lines(const struct steer_state *state, const struct steer_model *model,
                         struct steer_choice *best, double *best_score, double *rival_score)
 {
+    long ahead = steer_plan_best_state(state);
+
     for (size_t i = 0; i < state->line_count; i++) {
         const struct steer_line *line = &state->lines[i];
-        if (!line_goes_on(line) || line->count == 0)
+        bool kept = (long)i == ahead || (long)i == state->leader ||
+                    (state->task->together && line->state == STEER_RUNNING);
+        if (!kept || !line_goes_on(line) || line->count == 0)
             continue;
         double cost = line_switch_s(state, line);
         size_t known = steer_line_known(line, state->now_s);
@@ -229,6 +237,20 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
     }
 }
 
+/* Whether an algorithm on m workers was tried from this very state. */
+static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
+{
+    const struct steer_line *from = &state->lines[parent];
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        if (line->algorithm == algorithm && line->m == m && line->parent == parent &&
+            line->from_loss == from->points[from->count - 1].loss)
+            return true;
+    }
+    return from->algorithm == algorithm && from->m == m;
+}
+
 static void offer_new_lines(const struct steer_state *state, const struct steer_model *model,
                             struct steer_choice *best, double *best_score, double *rival_score)
 {
@@ -238,7 +260,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
     for (size_t a = 0; parent >= 0 && a < task->algorithm_count; a++)
         for (size_t m = 0; m < task->m_count; m++) {
             const struct steer_line *from = &state->lines[parent];
-            if (from->algorithm == a && from->m == m)
+            if (was_tried(state, a, m, parent))
                 continue;
             double loss = from->points[from->count - 1].loss;
             /* The checkpoint exists when the line has finished its present iteration. */
