@@ -300,6 +300,11 @@ static const struct steer_line *find_near_line(const struct steer_model *model, 
     return NULL;
 }
 
+bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t m, double from_loss)
+{
+    return find_near_line(model, algorithm, m, from_loss - model->best) != NULL;
+}
+
 /* The largest number of points of a line of an algorithm. */
 static size_t most_points(const struct steer_model *model, size_t algorithm)
 {

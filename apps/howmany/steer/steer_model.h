@@ -32,6 +32,9 @@ void steer_model_release(struct steer_model *model);
 /* Time that a line needs from its last known point to the target. */
 struct steer_estimate steer_model_line(const struct steer_model *model,
                                        const struct steer_line *line);
+/* Whether an algorithm on m workers has a line near a loss, which tells its present rate. */
+bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t m,
+                      double from_loss);
 /* Time that an algorithm on m workers needs from a loss to the target, without the switch. */
 struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
                                          size_t m, double from_loss);

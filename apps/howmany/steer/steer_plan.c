@@ -15,6 +15,11 @@ static const double MARGIN = 0.1;
  * whose iterations are mostly not lost, and of another number of workers. */
 static const double TRIAL_SHARE = 0.5, MOVE_SHARE = 0.25;
 
+/* A trial after frame 0: its largest time as a share of the expected time to the target, and the
+ * iterations of the present line that must fit into it. */
+static const double RETRY_SHARE = 0.1;
+enum { RETRY_ITERATIONS = 3 };
+
 /* A challenger goes on while it has fewer points than this, or is expected to need at most SLOWER
  * times as long as the leader. */
 enum { CHALLENGER_POINTS = 12 };
@@ -23,6 +28,14 @@ static const double SLOWER = 3;
 static bool line_goes_on(const struct steer_line *line)
 {
     return line->state == STEER_RUNNING || line->state == STEER_PAUSED;
+}
+
+double steer_plan_switch_s(const struct steer_state *state, size_t m)
+{
+    if (isnan(state->task->switch_s))
+        return state->startup_s;
+    /* In a simulation, another algorithm on the same workers finds the state in their memory. */
+    return state->task->moves_only && state->last_m == (long)m ? 0 : state->task->switch_s;
 }
 
 /* ---- frame 0 --------------------------------------------------------------------------------- */
@@ -138,6 +151,34 @@ bool steer_plan_next(const struct steer_state *state, const struct steer_model *
            next_workers(state, state->lines[first].algorithm, ret_trial);
 }
 
+bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
+                      const struct steer_choice *leader, struct steer_trial *ret_trial,
+                      double *ret_seconds)
+{
+    const struct steer_task *task = state->task;
+    long ahead = steer_plan_best_state(state);
+    /* The time so far is a second guess of the time that is left. */
+    double seconds = RETRY_SHARE * fmax(leader->expected_s, state->now_s);
+
+    if (task->together || ahead < 0 || !isfinite(seconds))
+        return false;
+    const struct steer_line *best = &state->lines[ahead];
+    const struct steer_point *last = &best->points[best->count - 1];
+    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, task->m_count) > seconds)
+        return false;
+    for (size_t a = 0; a < task->algorithm_count; a++)
+        for (size_t m = 0; m < task->m_count; m++) {
+            size_t steps = m > leader->m ? m - leader->m : leader->m - m;
+            bool beside = m == leader->m || (a == leader->algorithm && steps <= 2);
+            if (beside && !steer_model_near(model, a, m, last->loss)) {
+                *ret_trial = (struct steer_trial){a, m};
+                *ret_seconds = seconds;
+                return true;
+            }
+        }
+    return false;
+}
+
 long steer_plan_best_state(const struct steer_state *state)
 {
     double least = INFINITY;
@@ -161,14 +202,6 @@ long steer_plan_best_state(const struct steer_state *state)
 static double choice_score(const struct steer_state *state, double seconds, size_t m)
 {
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
-}
-
-double steer_plan_switch_s(const struct steer_state *state, size_t m)
-{
-    if (isnan(state->task->switch_s))
-        return state->startup_s;
-    /* In a simulation, another algorithm on the same workers finds the state in their memory. */
-    return state->task->moves_only && state->last_m == (long)m ? 0 : state->task->switch_s;
 }
 
 /* Cost of continuing a line: none if it runs at present. */

@@ -48,6 +48,14 @@ size_t steer_plan_together(const struct steer_task *task,
  */
 bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
                      struct steer_trial *ret_trial);
+/*
+ * After frame 0, with lines that run one after another: choose a trial from the best state, of
+ * another algorithm or another number of workers that has no line near the present loss. A trial
+ * may take RETRY_SHARE of the time that is left. Returns false if there is none.
+ */
+bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
+                      const struct steer_choice *leader, struct steer_trial *ret_trial,
+                      double *ret_seconds);
 /* The line with the smallest loss, whose checkpoint a new line starts from; -1: none. */
 long steer_plan_best_state(const struct steer_state *state);
 /* Time of a switch to a line on the m with this index. */

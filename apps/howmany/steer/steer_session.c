@@ -361,6 +361,22 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
     }
 }
 
+/* Make a trial after frame 0. */
+static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)
+{
+    struct steer_state *state = s->state;
+    size_t number = session_add_trial(s, trial);
+    struct steer_line *line = &state->lines[number];
+    double end_s = line->clock_s + seconds;
+    int rc = trial_piece(s, number, INFINITY, seconds);
+
+    trial_cut(&s->task, line, end_s);
+    if (line->state == STEER_RUNNING)
+        line->state = STEER_PAUSED;
+    state->now_s = fmax(state->now_s, line->clock_s);
+    return rc;
+}
+
 static int session_frame(struct steer_session *s)
 {
     struct steer_state *state = s->state;
@@ -375,6 +391,13 @@ static int session_frame(struct steer_session *s)
     if (rc == 0 && !steer_plan_choose(state, &model, &choice))
         state->stopped = "no line can go on";
     if (rc || state->stopped) {
+        steer_model_release(&model);
+        return rc;
+    }
+    struct steer_trial trial;
+    double seconds = 0;
+    if (steer_plan_retry(state, &model, &choice, &trial, &seconds)) {
+        rc = session_retry(s, &trial, seconds);
         steer_model_release(&model);
         return rc;
     }
