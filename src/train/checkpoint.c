@@ -36,6 +36,8 @@ enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
 /* Iteration numbers are below this limit, since hm__run_random reserves 40 bits for them. */
 #define ITERATIONS 0x1p40
+/* Arrays have at most this many values together, so that positions in the file fit a long. */
+#define VALUES_MOST 0x1p50
 
 static const char magic[] = "howmany checkpoint 1";
 
@@ -424,7 +426,8 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
         if (text[strspn(text, " ")] == '\n')
             break;
         if (sscanf(text, "part %63s %n", name, &used) != 1 || used == 0 ||
-            hm__number_read(text + used, &total) == 0 || !(total >= 0))
+            hm__number_read(text + used, &total) == 0 || !(total >= 0 && total <= VALUES_MOST) ||
+            floor(total) != total || before > VALUES_MOST)
             return checkpoint_refuse(err, reader->path, reader->line,
                                      "the checkpoint contains an invalid number");
         for (size_t i = 0; i < c->count; i++)

@@ -92,22 +92,6 @@ static int make_train_command(const struct steer_source *source, const struct st
 
 /* ---- a command of the user ------------------------------------------------------------------- */
 
-int steer_source_check(const struct steer_source *source, const struct steer_task *task)
-{
-    if (steer_source_is_train(source))
-        return 0;
-    if (!launch_command_uses(&source->program, "n"))
-        return cli_complain("--command: it has no {n}, the number of workers");
-    if (!launch_command_uses(&source->program, "checkpoint"))
-        return cli_complain("--command: it has no {checkpoint}, the file that keeps its state");
-    if (!launch_command_uses(&source->program, "resume"))
-        return cli_complain("--command: it has no {resume}, which becomes the option that makes it "
-                            "continue from the checkpoint");
-    if (task->algorithm_count > 1 && !launch_command_uses(&source->program, "algorithm"))
-        return cli_complain("--command: it has no {algorithm}, but --algorithms names several");
-    return 0;
-}
-
 /* Copy the command; {resume} becomes the arguments of `resume`, or nothing. */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)
@@ -152,6 +136,28 @@ static int make_program_command(const struct steer_source *source, const struct 
                                   &err);
     launch_command_release(&expanded);
     return rc ? cli_report(&err) : 0;
+}
+
+int steer_source_check(const struct steer_source *source, const struct steer_task *task)
+{
+    if (steer_source_is_train(source))
+        return 0;
+    if (!launch_command_uses(&source->program, "n"))
+        return cli_complain("--command: it has no {n}, the number of workers");
+    if (!launch_command_uses(&source->program, "checkpoint"))
+        return cli_complain("--command: it has no {checkpoint}, the file that keeps its state");
+    if (!launch_command_uses(&source->program, "resume"))
+        return cli_complain("--command: it has no {resume}, which becomes the option that makes it "
+                            "continue from the checkpoint");
+    if (task->algorithm_count > 1 && !launch_command_uses(&source->program, "algorithm"))
+        return cli_complain("--command: it has no {algorithm}, but --algorithms names several");
+    /* Other names in braces are reported before anything runs. */
+    const struct steer_line line = {0};
+    const struct steer_piece piece = {.line = &line, .checkpoint = "", .resume = true};
+    struct launch_command command = {0};
+    int rc = make_program_command(source, task, &piece, &command);
+    launch_command_release(&command);
+    return rc;
 }
 
 int steer_command_make(const struct steer_source *source, const struct steer_task *task,

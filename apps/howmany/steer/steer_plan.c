@@ -72,17 +72,14 @@ size_t steer_plan_together(const struct steer_task *task,
     size_t centre = steer_plan_centre(task), count = 0;
     double used = 0;
 
-    for (size_t distance = 0; distance < task->m_count; distance++)
-        for (int side = 0; side < (distance > 0 ? 2 : 1); side++) {
-            size_t m = side == 0 ? centre - distance : centre + distance;
-            if (m >= task->m_count) /* This includes a difference below 0, which wraps around. */
-                continue;
-            for (size_t a = 0; a < task->algorithm_count; a++)
-                if (count == 0 || used + task->m[m] <= task->nodes) {
-                    trials[count++] = (struct steer_trial){a, m};
-                    used += task->m[m];
-                }
-        }
+    for (size_t i = 0; i < task->m_count; i++) {
+        size_t m = i <= centre ? centre - i : i;
+        for (size_t a = 0; a < task->algorithm_count; a++)
+            if (count == 0 || used + task->m[m] <= task->nodes) {
+                trials[count++] = (struct steer_trial){a, m};
+                used += task->m[m];
+            }
+    }
     return count;
 }
 

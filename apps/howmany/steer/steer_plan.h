@@ -37,7 +37,7 @@ size_t steer_plan_middle(const struct steer_task *task);
 size_t steer_plan_centre(const struct steer_task *task);
 /*
  * List the trials of frame 0 for lines that run at the same time: every algorithm on the centre,
- * then on the numbers of workers next to it, as long as the nodes suffice. Returns their number.
+ * then on fewer and then on more workers, as long as the nodes suffice. Returns their number.
  */
 size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
