@@ -148,6 +148,11 @@ alone() {
     jq -se '[.[] | select(.why == "trial") | .at_s] | . == sort and (unique | length) == length' alone.steer/decisions.jsonl
 }
 check "--one-at-a-time makes trials one after another" alone
+unreachable() { # no line may have more iterations than the file says
+  sim --set iterations=20 --best 0.001 --reach 0.002 --folder unreachable.steer >out
+  is $? 1 && grep -q '^Not reached: no line can go on' out && is "$(cat unreachable.steer/piece-*.jsonl | jq -s '[.[].raw_count // 0] | max')" 20
+}
+check "a loss that cannot be reached ends the training" unreachable
 killed() {
   (exec howmany steer sim.yaml --best 0.2 --reach 0.325 --folder broken.steer --json >out 2>err) &
   local pid=$!

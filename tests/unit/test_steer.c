@@ -23,6 +23,7 @@ static struct steer_task a_task(void)
                               .cost = INFINITY,
                               .price_per_s = NAN,
                               .goal = HM_GOAL_TIME,
+                              .iterations = 1e9,
                               .explore_s = INFINITY,
                               .frame_s = NAN,
                               .nodes = 128,

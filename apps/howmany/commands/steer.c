@@ -350,6 +350,7 @@ static int prepare_file(struct steer_command_state *s)
     task->m_count = s->spec->m_count;
     memcpy(task->m, s->spec->m, task->m_count * sizeof(*task->m));
     task->goal = s->spec->goal;
+    task->iterations = s->spec->iterations;
     task->virtual_time = s->commands.simulate != NULL;
     s->session.source.study = &s->commands;
     rc = find_fabric(s);
@@ -419,6 +420,7 @@ static int prepare_command(struct steer_command_state *s)
         return cli_report(&err);
     s->session.source.resume = s->options.resume_with;
     task->goal = HM_GOAL_TIME;
+    task->iterations = 1e15;
     int rc = s->options.algorithms ? cli_each(s->options.algorithms, take_algorithm, s)
                                    : take_algorithm(s, "");
     rc = rc ? rc : read_workers(s);

@@ -448,13 +448,15 @@ static int piece_make(struct piece_run *r, const struct steer_state *state,
     int rc = prepare_checkpoint(f, state, r->line, checkpoint, &piece.resume);
     bool train = steer_source_is_train(f->source);
     piece.more = limits->iterations;
-    piece.iterations = fmin(r->begin_count + limits->iterations, 1e9);
+    piece.iterations = fmin(r->begin_count + limits->iterations, r->task->iterations);
     piece.within_s = train ? r->begin_s + limits->seconds : limits->seconds;
     f->made++;
     rc = rc ? rc : run_processes(r, &piece, &ended, &wall_s);
     cli_progress_end(&f->progress);
     if (rc)
         return rc;
+    if (ended == END_LIMIT && r->raw_count >= r->task->iterations)
+        ended = END_FINISHED;
     double bytes = file_bytes(checkpoint);
     if (isnan(bytes) && ended != END_REACHED) {
         fprintf(stderr, "howmany: steer: %s was not written, so the line cannot be continued\n",
@@ -504,39 +506,50 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
         state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
 }
 
+/* Read one line of a piece. Returns 0, or EXIT_USAGE with a message. */
+static int piece_read_line(struct steer_folder *f, struct steer_state *state,
+                           struct steer_line *line, const char *text, const char *path, bool points,
+                           bool *ended)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *object = NULL;
+    int rc = arena ? 0 : cli_complain("out of memory");
+
+    if (rc == 0 && (hm__json_parse(arena, text, strlen(text), path, &object, NULL) ||
+                    object->kind != HM_VALUE_MAP))
+        rc = piece_damaged(path);
+    else if (rc == 0 && hm__value_get(object, "ended")) {
+        apply_end(f, state, line, object);
+        *ended = true;
+    } else if (rc == 0 && points && hm__value_get(object, "iteration") &&
+               !steer_line_point(line, &(struct steer_point){hm__value_number(object, "iteration"),
+                                                             hm__value_number(object, "loss"),
+                                                             hm__value_number(object, "seconds"),
+                                                             hm__value_number(object, "clock_s")}))
+        rc = cli_complain("out of memory");
+    hm__arena_free(arena);
+    return rc;
+}
+
 /* Read the file of a piece. With `points`, its points are added to the line. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {
-    struct hm_arena *arena = hm__arena_new();
-    struct hm_err err = {0};
-    size_t length = 0;
-    char *text = cli_read(path, &length, &err), *next = NULL;
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t room = 0;
     bool ended = false;
-    int rc = !arena ? cli_complain("out of memory") : !text ? cli_report(&err) : 0;
+    int rc = file ? 0 : cli_complain("steer: %s cannot be read: %s", path, strerror(errno));
 
-    for (char *at = text; rc == 0 && at && *at; at = next) {
-        struct hm_value *object = NULL;
-        size_t line_length = strcspn(at, "\n");
-        next = at + line_length + (at[line_length] != '\0');
-        if (hm__json_parse(arena, at, line_length, path, &object, NULL) ||
-            object->kind != HM_VALUE_MAP)
-            rc = piece_damaged(path);
-        else if (hm__value_get(object, "ended")) {
-            apply_end(f, state, line, object);
-            ended = true;
-        } else if (points && hm__value_get(object, "iteration") &&
-                   !steer_line_point(line,
-                                     &(struct steer_point){hm__value_number(object, "iteration"),
-                                                           hm__value_number(object, "loss"),
-                                                           hm__value_number(object, "seconds"),
-                                                           hm__value_number(object, "clock_s")}))
-            rc = cli_complain("out of memory");
+    while (rc == 0 && getline(&text, &room, file) > 0) {
+        text[strcspn(text, "\n")] = '\0';
+        rc = piece_read_line(f, state, line, text, path, points, &ended);
     }
     if (rc == 0 && (!ended || !(line->clock_s >= 0)))
         rc = piece_damaged(path);
-    hm_text_free(text);
-    hm__arena_free(arena);
+    free(text);
+    if (file)
+        fclose(file);
     return rc;
 }
 

@@ -193,12 +193,17 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     hm__text_release(&reason);
 }
 
+/* Number of lines that began as trials. */
 static size_t count_trials(const struct steer_state *state)
 {
+    bool tried[STEER_LINES] = {false};
     size_t count = 0;
 
-    for (size_t i = 0; i < state->line_count; i++)
-        count += state->lines[i].parent < 0;
+    for (size_t i = 0; i < state->decision_count; i++) {
+        const struct steer_decision *d = &state->decisions[i];
+        count += d->why == STEER_WHY_TRY && !tried[d->line];
+        tried[d->line] = true;
+    }
     return count;
 }
 

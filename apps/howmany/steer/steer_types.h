@@ -26,6 +26,7 @@ struct steer_task {
     double cost;        /* Money at which the training ends; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
     enum hm_goal goal;  /* HM_GOAL_TIME or HM_GOAL_COST. */
+    double iterations;  /* Largest number of iterations of a line, with those before it. */
     double explore_s;   /* Largest time of frame 0. */
     double frame_s;     /* Length of the later frames; NaN: a share of the time that is left. */
     double nodes;       /* Number of nodes that may be used at once. */
