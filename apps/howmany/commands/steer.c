@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "readers.h"
 #include "steer_output.h"
+#include "steer_session.h"
 #include "study.h"
 
 struct steer_options {
@@ -530,15 +531,15 @@ static int present_result(struct steer_command_state *s)
 {
     struct hm_text out = {0}, report = {0};
 
-    steer_report_html(&s->session, &report);
+    steer_report_html(s->session.state, &report);
     int rc = report.failed ? cli_complain("out of memory")
                            : steer_folder_write(&s->session.folder, "report.html", report.data,
                                                 report.length);
     hm__text_release(&report);
     if (s->options.json)
-        steer_output_json(&s->session, &out);
+        steer_output_json(s->session.state, &out);
     else
-        steer_output_text(&s->session, &out);
+        steer_output_text(&s->session.folder, s->session.state, &out);
     rc = rc ? rc : cli_put_text(&out);
     return rc ? rc : s->session.state->reached >= 0 ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }

@@ -12,9 +12,18 @@ static const char *show_known_time(double seconds, char *text)
     return isfinite(seconds) ? hm__show_time(seconds, text) : "";
 }
 
-static const char *show_known_loss(double loss, char *text)
+/* Show a loss: above the least possible loss if that is known. Nothing for an unknown loss. */
+static const char *show_task_loss(const struct steer_task *task, double loss, char *text)
 {
-    return isfinite(loss) ? hm__show_loss(loss, text) : "";
+    double base = isnan(task->best) ? 0 : task->best;
+
+    return isfinite(loss) ? hm__show_loss(loss - base, text) : "";
+}
+
+/* What losses are relative to, for sentences. */
+static const char *loss_words(const struct steer_task *task)
+{
+    return isnan(task->best) ? "" : " above the least loss";
 }
 
 /* Add "cocoa+ on 8 workers". */
@@ -153,19 +162,21 @@ void steer_output_headline(const struct steer_state *state, struct hm_text *out)
     const char *stopped = state->stopped ? state->stopped : "";
 
     if (state->reached >= 0) {
-        hm__text_addf(out, "Reached %s after %s, with ", hm__show_loss(state->task->target, loss),
-                      hm__show_time(state->now_s, time));
+        hm__text_addf(out, "Reached %s%s after %s, with ",
+                      show_task_loss(state->task, state->task->target, loss),
+                      loss_words(state->task), hm__show_time(state->now_s, time));
         add_line(state, (size_t)state->reached, out);
         hm__text_add(out, ".");
         return;
     }
-    hm__text_addf(out, "Not reached: %s after %s, the least loss is %s, not %s.",
+    hm__text_addf(out, "Not reached: %s after %s; the loss is %s%s, not %s.",
                   strcmp(stopped, "time") == 0     ? "the time is over"
                   : strcmp(stopped, "budget") == 0 ? "the budget is spent"
                   : strcmp(stopped, "frames") == 0 ? "there were too many frames"
                                                    : "no line can go on",
-                  hm__show_time(state->now_s, time), show_known_loss(least_loss(state), least),
-                  hm__show_loss(state->task->target, loss));
+                  hm__show_time(state->now_s, time),
+                  show_task_loss(state->task, least_loss(state), least), loss_words(state->task),
+                  show_task_loss(state->task, state->task->target, loss));
 }
 
 static void text_frames(const struct steer_state *state, struct hm_text *out)
@@ -184,9 +195,9 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
         steer_output_reason(state, d, &reason);
         hm__text_addf(out, "%5zu %10s  %-24s %10s %10s %10s %10s  %s\n", d->frame,
                       hm__show_time(d->at_s, at), choice.data ? choice.data : "",
-                      show_known_loss(d->from_loss, from),
-                      show_known_loss(d->expected_loss, expected),
-                      show_known_loss(d->achieved_loss, achieved),
+                      show_task_loss(state->task, d->from_loss, from),
+                      show_task_loss(state->task, d->expected_loss, expected),
+                      show_task_loss(state->task, d->achieved_loss, achieved),
                       show_known_time(d->expected_s, left), reason.data ? reason.data : "");
     }
     hm__text_release(&choice);
@@ -207,32 +218,33 @@ static size_t count_trials(const struct steer_state *state)
     return count;
 }
 
-void steer_output_text(const struct steer_session *s, struct hm_text *out)
+void steer_output_text(const struct steer_folder *folder, const struct steer_state *state,
+                       struct hm_text *out)
 {
-    const struct steer_state *state = s->state;
+    const struct steer_task *task = state->task;
     char time[HM_SHOWN], share[HM_SHOWN], switching[HM_SHOWN], workers[HM_SHOWN], money[HM_SHOWN];
     size_t trials = count_trials(state), switches = count_switches(state);
 
     steer_output_headline(state, out);
     hm__text_addf(out, "\n  trials       %zu %s, %s of the time\n", trials,
-                  s->task.together ? "side by side" : "one after another",
+                  task->together ? "side by side" : "one after another",
                   hm__show_time(fmin(state->explore_s, state->now_s), time));
     hm__text_addf(
         out, "  switches     %zu, %s each\n", switches,
-        hm__show_time(isnan(s->task.switch_s) ? state->startup_s : s->task.switch_s, switching));
+        hm__show_time(isnan(task->switch_s) ? state->startup_s : task->switch_s, switching));
     hm__text_addf(out, "  workers      %s of worker time, %s on average\n",
                   hm__show_time(state->worker_s, workers),
                   hm__show_number(state->worker_s / fmax(state->now_s, 1e-300), share));
-    if (!isnan(s->task.price_per_s))
+    if (!isnan(task->price_per_s))
         hm__text_addf(out, "  cost         %s\n",
-                      hm__show_money(state->worker_s * s->task.price_per_s, money));
+                      hm__show_money(state->worker_s * task->price_per_s, money));
     text_frames(state, out);
-    hm__text_addf(out, "\nDecisions, points and the report are in %s.\n", s->folder.path);
+    hm__text_addf(out, "\nDecisions, points and the report are in %s.\n", folder->path);
 }
 
-void steer_output_json(const struct steer_session *s, struct hm_text *out)
+void steer_output_json(const struct steer_state *state, struct hm_text *out)
 {
-    const struct steer_state *state = s->state;
+    const struct steer_task *task = state->task;
     struct hm_json json = {.out = out};
 
     hm__json_open_answer(&json);
@@ -245,7 +257,7 @@ void steer_output_json(const struct steer_session *s, struct hm_text *out)
     hm__json_put_number(&json, "target", state->task->target);
     hm__json_put_number(&json, "loss", least_loss(state));
     hm__json_put_number(&json, "switch_s",
-                        isnan(s->task.switch_s) ? state->startup_s : s->task.switch_s);
+                        isnan(task->switch_s) ? state->startup_s : task->switch_s);
     hm__json_put_number(&json, "switches", (double)count_switches(state));
     hm__json_put_number(&json, "trials", (double)count_trials(state));
     if (state->reached >= 0) {

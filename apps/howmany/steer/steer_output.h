@@ -2,15 +2,16 @@
 #ifndef HM_STEER_OUTPUT_H
 #define HM_STEER_OUTPUT_H
 
-#include "steer_session.h"
+#include "steer_folder.h"
 
 /* Write decisions.jsonl, one line for each decision. Returns 0, or EXIT_USAGE with a message. */
 int steer_output_log(const struct steer_folder *folder, const struct steer_state *state);
 /* Write the result as text or as JSON. */
-void steer_output_text(const struct steer_session *session, struct hm_text *out);
-void steer_output_json(const struct steer_session *session, struct hm_text *out);
+void steer_output_text(const struct steer_folder *folder, const struct steer_state *state,
+                       struct hm_text *out);
+void steer_output_json(const struct steer_state *state, struct hm_text *out);
 /* Write the report, one HTML page. */
-void steer_report_html(const struct steer_session *session, struct hm_text *out);
+void steer_report_html(const struct steer_state *state, struct hm_text *out);
 
 /* Describe why a line runs in a frame, in a few words. */
 void steer_output_reason(const struct steer_state *state, const struct steer_decision *decision,

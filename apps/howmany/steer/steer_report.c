@@ -114,11 +114,12 @@ static void cell_time(struct hm_text *out, double seconds)
     hm__text_addf(out, "<td>%s</td>", isfinite(seconds) ? hm__show_time(seconds, text) : "");
 }
 
-static void cell_loss(struct hm_text *out, double loss)
+static void cell_loss(struct hm_text *out, const struct steer_task *task, double loss)
 {
+    double base = isnan(task->best) ? 0 : task->best;
     char text[HM_SHOWN];
 
-    hm__text_addf(out, "<td>%s</td>", isfinite(loss) ? hm__show_loss(loss, text) : "");
+    hm__text_addf(out, "<td>%s</td>", isfinite(loss) ? hm__show_loss(loss - base, text) : "");
 }
 
 static void report_row(const struct steer_state *state, const struct steer_decision *d,
@@ -133,11 +134,11 @@ static void report_row(const struct steer_state *state, const struct steer_decis
     hm__text_add(out, "<td>");
     hm__xml_text(out, state->task->algorithms[line->algorithm]);
     hm__text_addf(out, "</td><td>%.0f</td>", state->task->m[line->m]);
-    cell_loss(out, d->from_loss);
+    cell_loss(out, state->task, d->from_loss);
     cell_time(out, d->switch_s);
     cell_time(out, d->expected_s);
-    cell_loss(out, d->expected_loss);
-    cell_loss(out, d->achieved_loss);
+    cell_loss(out, state->task, d->expected_loss);
+    cell_loss(out, state->task, d->achieved_loss);
     cell_time(out, d->ended_s);
     hm__text_add(out, "<td>");
     hm__xml_text(out, reason.data ? reason.data : "");
@@ -145,18 +146,18 @@ static void report_row(const struct steer_state *state, const struct steer_decis
     hm__text_release(&reason);
 }
 
-void steer_report_html(const struct steer_session *s, struct hm_text *out)
+void steer_report_html(const struct steer_state *state, struct hm_text *out)
 {
-    const struct steer_state *state = s->state;
+    const struct steer_task *task = state->task;
     struct hm_text headline = {0};
 
     steer_output_headline(state, &headline);
     hm__text_add(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    hm__xml_text(out, s->task.title ? s->task.title : "Steered training");
+    hm__xml_text(out, task->title ? task->title : "Steered training");
     hm__text_addf(out, "</title>\n<style>\n%s", page_style);
     hm__svg_style(out);
     hm__text_add(out, "</style></head><body><main>\n<h1>");
-    hm__xml_text(out, s->task.title ? s->task.title : "Steered training");
+    hm__xml_text(out, task->title ? task->title : "Steered training");
     hm__text_add(out, "</h1>\n<p>");
     hm__xml_text(out, headline.data ? headline.data : "");
     hm__text_add(out, "</p>\n");

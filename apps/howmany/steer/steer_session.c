@@ -48,7 +48,8 @@ static double line_reached_s(const struct steer_state *state, const struct steer
     return INFINITY;
 }
 
-double steer_session_reached_s(const struct steer_state *state)
+/* The same for the first line. */
+static double session_reached_s(const struct steer_state *state)
 {
     double first = INFINITY;
 
@@ -65,7 +66,7 @@ static double money_spent(const struct steer_state *state)
 /* Whether the training ends now; sets the reason. */
 static bool session_stops(struct steer_state *state)
 {
-    double reached = steer_session_reached_s(state);
+    double reached = session_reached_s(state);
 
     for (size_t i = 0; isfinite(reached) && i < state->line_count; i++)
         if (line_reached_s(state, &state->lines[i]) == reached)
@@ -185,7 +186,7 @@ static int session_try_together(struct steer_session *s)
             rc = trial_piece(s, i, TRIAL_TOGETHER, s->task.explore_s);
             end_s = fmax(end_s, state->lines[i].clock_s);
         }
-    end_s = fmin(fmin(end_s, s->task.explore_s), steer_session_reached_s(state));
+    end_s = fmin(fmin(end_s, s->task.explore_s), session_reached_s(state));
     rc = rc ? rc : session_extend_trials(s, end_s);
     state->now_s = end_s;
     return rc;
@@ -340,7 +341,7 @@ static int session_run_challengers(struct steer_session *s, const long *lines, s
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct steer_line *line = &state->lines[lines[i]];
-        double seconds = fmin(until_s, steer_session_reached_s(state)) - line->clock_s;
+        double seconds = fmin(until_s, session_reached_s(state)) - line->clock_s;
         if (!(seconds > 0))
             continue;
         struct steer_decision *d = decision_add(state, (size_t)lines[i], STEER_WHY_CHALLENGE);

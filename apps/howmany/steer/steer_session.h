@@ -19,8 +19,6 @@ struct steer_session {
 /* Train until a limit. The log of decisions is written after each frame. Returns 0 or an exit
  * code. */
 int steer_session_run(struct steer_session *session);
-/* Time of the first point at or below the target; INFINITY: none. */
-double steer_session_reached_s(const struct steer_state *state);
 void steer_session_release(struct steer_session *session);
 
 #endif
