@@ -19,7 +19,7 @@
 #include "child.h"
 #include "steer_output.h"
 
-enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 2, FRAME_ITERATIONS = 2 };
+enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 2, FRAME_ITERATIONS = 2, NEW_ITERATIONS = 4 };
 
 /* FRAME_SHARE: length of a frame as a share of the expected time to the target. STARTUPS: least
  * length of a frame of real ranks, as a multiple of the time that their start takes. */
@@ -281,11 +281,27 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
     return (size_t)number;
 }
 
+/* Seconds of an iteration of a new line: those of the last line of its kind, or of its parent. */
+static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
+{
+    const struct steer_line *like = line->parent >= 0 ? &state->lines[line->parent] : line;
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *other = &state->lines[i];
+        if (other->algorithm == line->algorithm && other->m == line->m && other->count > 0)
+            like = other;
+    }
+    return like->count > 0 ? like->points[like->count - 1].seconds : 0;
+}
+
 static double frame_length(const struct steer_session *s, const struct steer_choice *choice,
                            const struct steer_line *line)
 {
     const struct steer_state *state = s->state;
-    double least = line->count ? FRAME_ITERATIONS * line->points[line->count - 1].seconds : 0;
+    /* The loss may rise in the first iterations after a switch, so a new line needs more of them.
+     */
+    double least = line->count > 0 ? FRAME_ITERATIONS * line->points[line->count - 1].seconds
+                                   : NEW_ITERATIONS * new_line_seconds(state, line);
     double left = choice->expected_s - choice->switch_s;
 
     if (!isnan(s->task.frame_s))
