@@ -2,7 +2,7 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture coverage mutants bench dist deb install clean format
+.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture coverage mutants bench dist deb static container install clean format
 
 help:
 	@echo "make demo      install missing packages, build, and answer some first questions"
@@ -21,6 +21,8 @@ help:
 	@echo "make bench     measure against other programs and limits"
 	@echo "make dist      make howmany-VERSION.tar.gz; unpack, build and test it"
 	@echo "make deb       make a Debian package, and try it in a folder of its own"
+	@echo "make static    make one program without shared libraries, and try it in an empty root"
+	@echo "make container make the image of the server (Containerfile), and try it"
 	@echo "make install   install into PREFIX, /usr/local by default"
 	@echo "make format    format the C files"
 	@echo "make clean     remove all builds"
@@ -107,6 +109,13 @@ dist:
 deb: build
 	@tools/setup deb
 	@tools/make-deb
+
+static:
+	@tools/setup static
+	@tools/make-static
+
+container:
+	@tools/make-container
 
 bench:
 	@tools/setup bench

@@ -1,7 +1,7 @@
 /*
  * The speed and the memory of reading files of other tools. bench_import FOLDER MEGABYTES makes a
- * Spark event log of that size and a profiler trace of a quarter of it in the folder, reads both,
- * and writes a table. The files are made once.
+ * Spark event log and a profiler trace of that size in the folder, reads both, and writes a table.
+ * The files are made once. The program fails if a reader takes more than 64 MB of memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +100,10 @@ static void time_import(const char *path, const char *name)
     printf("%-24s %8.0f MB %8.2f s of CPU %8.0f MB/s %8.1f MB of memory\n", name, megabytes,
            seconds, megabytes / seconds, (double)usage.ru_maxrss / 1e3);
     hm__import_free(im);
+    if (usage.ru_maxrss > 64000) {
+        fprintf(stderr, "%s: more than 64 MB of memory\n", path);
+        exit(1);
+    }
 }
 
 int main(int argc, char **argv)
@@ -122,7 +126,7 @@ int main(int argc, char **argv)
             if (i == 0)
                 write_log(file, size);
             else
-                write_trace(file, size / 4);
+                write_trace(file, size);
             fclose(file);
         }
         time_import(path, i == 0 ? "Spark event log" : "profiler trace");

@@ -3,8 +3,9 @@
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
  * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
- * clusters, the catalog). Three more headers go further: howmany_fit.h learns from measured runs,
- * howmany_advise.h from training curves, howmany_store.h keeps runs in a database.
+ * clusters, the catalog). Four more headers go further: howmany_fit.h learns from measured runs,
+ * howmany_advise.h from training curves, howmany_store.h keeps runs in a database, and
+ * howmany_request.h answers requests of a program or a server as the command line does.
  *
  *     struct hm_err err = {0};
  *     struct hm_job *job = NULL;
@@ -14,7 +15,7 @@
  *     if (hm_job_new(&job, &err) == 0 && hm_job_set_compute(job, "10/n", &err) == 0 &&
  *         hm_job_set_communicate(job, "0.5*log2(n)", &err) == 0 &&
  *         hm_plan(job, NULL, 0, NULL, 0, &question, &answer, &err) == 0)
- *             printf("%g workers\n", answer->points[answer->best].n);
+ *             printf("%g workers\n", answer->points[answer->recommended].n);
  *     hm_answer_free(answer);
  *     hm_job_free(job);
  *
@@ -77,11 +78,15 @@ struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
 /* How workers exchange gradients; see docs/platforms.md. */
 enum hm_platform {
-    HM_PLATFORM_JOB,       /* The communication that the job describes. */
-    HM_PLATFORM_ALLREDUCE, /* The fastest all-reduce among the workers. */
-    HM_PLATFORM_DRIVER,    /* A driver broadcasts the model in the manner of BitTorrent and
-                              collects the gradients in two waves. */
-    HM_PLATFORM_SERVER,    /* Parameter servers hold the model. */
+    HM_PLATFORM_JOB,         /* The communication that the job describes. */
+    HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
+    HM_PLATFORM_DRIVER,      /* A driver broadcasts the model in the manner of BitTorrent and
+                                collects the gradients in two waves. */
+    HM_PLATFORM_SERVER,      /* Parameter servers hold the model. */
+    HM_PLATFORM_GOSSIP_RING, /* Every worker has its own copy of the model and averages it with its
+                                two neighbours in a ring. */
+    HM_PLATFORM_GOSSIP_EXP,  /* The same with one neighbour of an exponential graph. */
+    HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
@@ -98,7 +103,10 @@ HM_API int hm_platform_find(const char *name);
 HM_API const char *hm_consistency_name(enum hm_consistency consistency);
 HM_API int hm_consistency_find(const char *name);
 
-/* A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER. */
+/*
+ * A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER, except
+ * `local_steps`.
+ */
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
@@ -114,6 +122,8 @@ struct hm_way {
                            on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
+    double local_steps; /* Not of servers and drivers: iterations of a worker between two averages
+                           of the models, whole, 1 to 1e9; 0: 1. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
@@ -314,8 +324,8 @@ struct hm_answer {
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
     double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
-                    Like sure_near, it is at most 0.99, at most 0.9 beyond the runs, and at most (k
-                    + 1) / (k + 2) with k runs. */
+                    Like sure_near, it is at most 0.99, at most 0.9 beyond the runs, and at most
+                    (k + 1/2) / (k + 1) with k runs. */
     double sure_near;     /* Probability that the recommended point is within `slack` of the true
                              optimum; NaN without a fit. */
     size_t likely;        /* With a fit: index of the best point on the most likely curve. */
@@ -373,6 +383,8 @@ struct hm_answer {
                                time; NaN: unknown. */
     double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
                                question has neither. */
+    const char *unit;       /* Work that the seconds measure, if the runs state it: "sample",
+                               "token" or "epoch"; NULL: one iteration. */
     void *memory;           /* Owns all memory of this struct. */
 };
 

@@ -358,7 +358,8 @@ struct hm_g_holdout {
                        out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of all predictions ahead; NaN: there are none. */
+    double ahead_median; /* Median absolute error of all predictions of later iterations; NaN:
+                            there are none. */
 };
 
 struct hm_holdout {
@@ -445,7 +446,7 @@ struct hm_candidate {
                                                               target loss is reached, or until
                                                               the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
-    double time_s, time_low_s, time_high_s;                /* Expected seconds of the run. */
+    double time_s, low_s, high_s;                          /* Expected seconds of the run. */
     double cost, cost_low, cost_high;                      /* Money for the run. */
     double loss, loss_low, loss_high; /* Excess loss P - P*: the target, or the value that is
                                          reached within the time limit. */

@@ -408,8 +408,8 @@ struct hm_recommended {
                                      unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
-    size_t rows;                  /* Number of runs that match the question exactly. */
-    bool fits;                    /* The candidate meets the budget and the deadline. */
+    size_t row_count;             /* Number of runs that match the question exactly. */
+    bool feasible;                /* The candidate meets the budget and the deadline. */
     bool failed;     /* A run with this number of workers failed, so the number is never
                         recommended. */
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
@@ -419,7 +419,7 @@ struct hm_recommended {
 };
 
 struct hm_recommendation {
-    enum hm_recommend_way way;
+    enum hm_recommend_way provenance;
     enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
     double level;       /* Coverage probability of the intervals. */
     const char *source; /* Name of the runs, or of the job. */

@@ -294,7 +294,9 @@ HM_API int hm_graph_split(const struct hm_graph *graph, enum hm_split split, dou
     X(TORRENT, "torrent", false)                                                                   \
     X(TWO_WAVE, "two-wave", false)                                                                 \
     X(SHUFFLE, "shuffle", false)                                                                   \
-    X(SERIAL, "serial", false)
+    X(SERIAL, "serial", false)                                                                     \
+    X(GOSSIP_RING, "gossip-ring", false)                                                           \
+    X(GOSSIP_EXP, "gossip-exp", false)
 
 enum hm_scheme {
 #define HM_SCHEME_ENUM(name, text, allreduce) HM_SCHEME_##name,

@@ -72,11 +72,21 @@ exported() {
 check "the library exports only what the headers declare" exported
 documented() {
   nm -D --defined-only "$library" | awk '{print $3}' | sort >"$work/exported"
-  sed -n 's/^HM_API .*[ *]\(hm_[a-z_0-9]*\)(.*/\1/p' include/*.h | sort -u >"$work/declared"
+  sed -n 's/^HM_API .*[ *]\(hm_[a-z_0-9]*\)(.*/\1/p' $(ls include/*.h | grep -v howmany_ps) | sort -u >"$work/declared"
   comm -13 "$work/exported" "$work/declared" | grep . && return 1
   [ -s "$work/declared" ]
 }
 check "the library exports everything that the headers declare" documented
+servers=$(find "$HM_BUILD" -maxdepth 1 -name 'libhowmany-ps.so.*.*' | head -n 1)
+exported_ps() {
+  diff <(nm -D --defined-only "$servers" | awk '$2 ~ /[TDBR]/ {print $3}' | grep -v '^__\|^_init\|^_fini\|asan\|ubsan\|sancov' | sort) \
+    <(sed -n 's/^HM_API .*[ *]\(hm_[a-z_0-9]*\)(.*/\1/p' include/howmany_ps.h | sort)
+}
+if [ -n "$servers" ]; then
+  check "the library of parameter servers exports what its header declares" exported_ps
+else
+  skip "the library of parameter servers exports what its header declares" "built without MPI"
+fi
 
 listed() { git ls-files 2>/dev/null | grep . || find . -type f -not -path '*/node_modules/*' -not -path './build*' | sed 's/^\.\///'; }
 private() { ! listed | grep -v '^tests/style.sh$' | tr '\n' '\0' | xargs -0 grep -nIE '/work/|/root/'; }

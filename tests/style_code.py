@@ -23,7 +23,7 @@ import sys
 
 LARGEST = 300_000
 KINDS = set("c h yaml err build md sh csv py json tsx tsv ts mjs jsonl svg lua js html css conf toml ipynb".split())
-NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.txt"}
+NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "Containerfile", "meson_options.txt"}
 # Files of other kinds, and the folders in which every name is allowed.
 EXCEPTIONS = {
     "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",
@@ -44,9 +44,10 @@ CYCLES_ALLOWED = {
     # The messages of the protocol that server.h describes; their fields use its types.
     frozenset({"src/train/platforms/messages", "src/train/platforms/server"}),
 }
-# Functions that only tests call.
+# Functions without a caller in the sources, most of which only tests call.
 HOOKS = {
     "hm__alloc_fail_after": "makes an allocation fail",
+    "hm__no_tls": "the linker puts it in place of functions of GnuTLS (option static)",
     "hm__schema_check": "compares an answer with its schema; it calls itself",
 }
 # Texts of JSON outside the writer.

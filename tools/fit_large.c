@@ -216,8 +216,10 @@ static void put_groups(const struct fit_data *d, const struct hm_large_constants
                                                    1 / sqrt(counts[d->source[i]])};
             }
         qsort(r, count, sizeof(*r), compare_residuals);
-        printf("    {%.3f, %.3f}, /* From %zu rows. */\n", quantile(r, count, .05),
-               quantile(r, count, .95), count);
+        /* The interval includes the rows at its ends. */
+        printf("    {%.3f, %.3f}, /* From %zu rows. */\n",
+               floor(1000 * quantile(r, count, .05)) / 1000,
+               ceil(1000 * quantile(r, count, .95)) / 1000, count);
     }
     free(r);
 }

@@ -35,6 +35,7 @@ enum {
 };
 
 struct mpi_state {
+    MPI_Comm world; /* Communicator of all ranks, for messages. */
     MPI_Comm ranks; /* Communicator for the barrier of real ranks. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
@@ -42,6 +43,11 @@ struct mpi_state {
     MPI_Request *requests; /* Array in which requests are passed to MPI. */
     size_t room;
 };
+
+static MPI_Comm mpi_world(const struct hm_comm *comm)
+{
+    return ((const struct mpi_state *)comm->state)->world;
+}
 
 /*
  * Returns the length of the next chunk of a message: `left` elements remain, and a chunk has at
@@ -56,20 +62,18 @@ static void mpi_send(struct hm_comm *comm, int to, const void *data, size_t byte
 {
     const char *at = data;
 
-    (void)comm;
     for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
         MPI_Send(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, to, TAG,
-                 MPI_COMM_WORLD);
+                 mpi_world(comm));
 }
 
 static void mpi_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
     char *at = data;
 
-    (void)comm;
     for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
         MPI_Recv(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, from, TAG,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                 mpi_world(comm), MPI_STATUS_IGNORE);
 }
 
 static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
@@ -78,22 +82,20 @@ static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t 
     const char *out = data;
     char *in = into;
 
-    (void)comm;
     for (size_t done = 0; done < bytes || done < into_bytes; done += CHUNK_BYTES) {
         bool sends = done < bytes, receives = done < into_bytes;
         MPI_Sendrecv(sends ? out + done : out, sends ? chunk_length(bytes - done, CHUNK_BYTES) : 0,
                      MPI_BYTE, sends ? to : MPI_PROC_NULL, TAG, receives ? in + done : in,
                      receives ? chunk_length(into_bytes - done, CHUNK_BYTES) : 0, MPI_BYTE,
-                     receives ? from : MPI_PROC_NULL, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                     receives ? from : MPI_PROC_NULL, TAG, mpi_world(comm), MPI_STATUS_IGNORE);
     }
 }
 
 static void mpi_sum(struct hm_comm *comm, double *values, size_t count)
 {
-    (void)comm;
     for (size_t done = 0; done < count; done += CHUNK_DOUBLES)
         MPI_Allreduce(MPI_IN_PLACE, values + done, chunk_length(count - done, CHUNK_DOUBLES),
-                      MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+                      MPI_DOUBLE, MPI_SUM, mpi_world(comm));
 }
 
 static int mpi_world_size(void)
@@ -120,10 +122,9 @@ static void *mpi_start_send(struct hm_comm *comm, int to, const void *data, size
 {
     MPI_Request request;
 
-    (void)comm;
     if (bytes > CHUNK_BYTES)
         hm_mpi_abort(2);
-    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, MPI_COMM_WORLD, &request);
+    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, mpi_world(comm), &request);
     return mpi_request_pointer(request);
 }
 
@@ -131,8 +132,7 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
 {
     MPI_Request request;
 
-    (void)comm;
-    MPI_Irecv(into, chunk_length(room, CHUNK_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
+    MPI_Irecv(into, chunk_length(room, CHUNK_BYTES), MPI_BYTE, from, TAG_STARTED, mpi_world(comm),
               &request);
     return mpi_request_pointer(request);
 }
@@ -277,9 +277,9 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
 {
     struct mpi_state *state = comm->state;
 
-    state->ranks = MPI_COMM_WORLD;
+    state->ranks = state->world;
     if (comm->size < mpi_world_size())
-        MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, comm->rank, &state->ranks);
+        MPI_Comm_split(state->world, member ? 0 : MPI_UNDEFINED, comm->rank, &state->ranks);
 }
 
 static void mpi_state_close(struct hm_comm *comm)
@@ -289,7 +289,7 @@ static void mpi_state_close(struct hm_comm *comm)
     if (state->ranks == MPI_COMM_NULL)
         return;
     mpi_barrier(comm);
-    if (state->ranks != MPI_COMM_WORLD)
+    if (state->ranks != state->world)
         MPI_Comm_free(&state->ranks);
 }
 
@@ -318,11 +318,14 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
 }
 
 /* Aborts if the allocation fails, since the rank cannot continue. */
-static void mpi_state_new(struct hm_comm *comm, bool member)
+static void mpi_state_new(struct hm_comm *comm, MPI_Comm world, bool member)
 {
-    comm->state = calloc(1, sizeof(struct mpi_state));
-    if (!comm->state)
+    struct mpi_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
         hm_mpi_abort(2);
+    state->world = world;
+    comm->state = state;
     mpi_state_open(comm, member);
 }
 
@@ -333,34 +336,61 @@ static void mpi_state_free(struct hm_comm *comm)
     free(comm->state);
 }
 
+static const struct hm_comm_ops mpi_ops = {
+    .send = mpi_send,
+    .receive = mpi_receive,
+    .exchange = mpi_exchange,
+    .sum = mpi_sum,
+    .now = mpi_now,
+    .work = mpi_work,
+    .barrier = mpi_barrier,
+    .start_send = mpi_start_send,
+    .start_receive = mpi_start_receive,
+    .wait_any = mpi_wait_any,
+    .test = mpi_test,
+    .pause = mpi_pause,
+    .fail = mpi_fail,
+#ifndef HM_SIMGRID
+    .usage = process_usage,
+#endif
+};
+
+static void mpi_comm_init(struct hm_comm *comm, MPI_Comm world)
+{
+    *comm = (struct hm_comm){.ops = &mpi_ops};
+    MPI_Comm_rank(world, &comm->rank);
+    comm->size = mpi_world_size();
+    mpi_state_new(comm, world, true);
+}
+
 int hm_mpi_begin(struct hm_comm *comm)
 {
-    static const struct hm_comm_ops ops = {
-        .send = mpi_send,
-        .receive = mpi_receive,
-        .exchange = mpi_exchange,
-        .sum = mpi_sum,
-        .now = mpi_now,
-        .work = mpi_work,
-        .barrier = mpi_barrier,
-        .start_send = mpi_start_send,
-        .start_receive = mpi_start_receive,
-        .wait_any = mpi_wait_any,
-        .test = mpi_test,
-        .pause = mpi_pause,
-        .fail = mpi_fail,
-#ifndef HM_SIMGRID
-        .usage = process_usage,
-#endif
-    };
-
-    *comm = (struct hm_comm){.ops = &ops};
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return -1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
-    comm->size = mpi_world_size();
-    mpi_state_new(comm, true);
+    mpi_comm_init(comm, MPI_COMM_WORLD);
     return 0;
+}
+
+int hm_mpi_join(struct hm_comm *comm)
+{
+    int begun = 0, over = 0;
+    MPI_Comm world;
+
+    MPI_Initialized(&begun);
+    MPI_Finalized(&over);
+    if (!begun || over || MPI_Comm_dup(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
+        return -1;
+    mpi_comm_init(comm, world);
+    return 0;
+}
+
+void hm_mpi_leave(struct hm_comm *comm)
+{
+    MPI_Comm world = mpi_world(comm);
+
+    mpi_state_free(comm);
+    MPI_Comm_free(&world);
+    *comm = (struct hm_comm){0};
 }
 
 int hm_mpi_node(struct hm_comm *comm)
@@ -377,7 +407,7 @@ int hm_mpi_node(struct hm_comm *comm)
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
 {
     *ret_part = (struct hm_comm){.ops = comm->ops, .rank = comm->rank, .size = count};
-    mpi_state_new(ret_part, comm->rank < count);
+    mpi_state_new(ret_part, mpi_world(comm), comm->rank < count);
 }
 
 void hm_mpi_part_end(struct hm_comm *part)

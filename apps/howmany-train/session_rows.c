@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agree.h"
+#include "clients.h"
 #include "err.h"
 #include "session.h"
 
@@ -134,6 +135,22 @@ static int rows_check_classes(const struct session *s, struct hm_err *err)
     return hm__agree(s->comm, rc, err);
 }
 
+/* Give each rank the rows of its clients. */
+static int rows_set_clients(struct session *s, struct hm_err *err)
+{
+    const struct hm_train_settings *settings = &s->options->settings;
+    double clients = settings->clients > 0 ? settings->clients : s->comm->size;
+    double *first = hm__arena_alloc(s->arena, (size_t)clients + 1, sizeof(*first));
+    double *before = hm__arena_alloc(s->arena, (size_t)s->comm->size + 1, sizeof(*before));
+
+    if (!first || !before)
+        return hm__fail_nomem(err);
+    hm__clients_divide(s->shape.rows, clients, settings->uneven, first);
+    hm__clients_shares(first, clients, s->comm->size, before);
+    s->comm->shares = before;
+    return 0;
+}
+
 int session_read_rows(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
@@ -142,6 +159,8 @@ int session_read_rows(struct session *s, struct hm_err *err)
 
     if (rc == 0 && s->comm->rank == 0 && train_labels_check(o, &s->shape, err))
         rc = err->code;
+    if (rc == 0 && train_has_clients(o))
+        rc = rows_set_clients(s, err);
     rc = hm__agree(s->comm, rc, err);
     if (rc)
         return rc;

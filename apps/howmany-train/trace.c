@@ -90,6 +90,11 @@ static void trace_put_settings(struct hm_json *line, const struct trace_head *he
     trace_put_positive(line, "memory", settings->memory);
     if (settings->shrink)
         hm__json_put_bool(line, "shrink", true);
+    if (train_has_clients(head->options)) {
+        hm__json_put_number(line, "clients", settings->clients);
+        hm__json_put_number(line, "fraction", settings->fraction);
+        trace_put_positive(line, "uneven", settings->uneven);
+    }
     trace_put_known(line, "best", head->options->limits.best);
 }
 

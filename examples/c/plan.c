@@ -22,9 +22,9 @@ int main(void)
         question.deadline_s = 8 * 3600;
         rc = hm_plan(job, NULL, 0, NULL, 0, &question, &answer, &err);
     }
-    if (rc == 0 && answer->best != HM_NONE) {
-        const struct hm_point *best = &answer->points[answer->best];
-        printf("%g machines, %.1f hours, $%.0f\n", best->n, best->total_s / 3600, best->cost);
+    if (rc == 0 && answer->recommended != HM_NONE) {
+        const struct hm_point *p = &answer->points[answer->recommended];
+        printf("%g machines, %.1f hours, $%.0f\n", p->n, p->total_s / 3600, p->cost);
     } else if (rc) {
         fprintf(stderr, "%s: %s (%s)\n", err.field, err.message, err.hint);
     }

@@ -43,7 +43,8 @@ VERBS: Dict[str, Verb] = {
         "have": "document",}),
     "converge": Verb("converge", json=True, csv=True, plot=True, kinds={
         "traces": "documents",
-        "where": "pairs",}),
+        "where": "pairs",
+        "set": "pairs",}),
     "advise": Verb("advise", json=True, csv=True, plot=False, kinds={
         "traces": "documents",
         "where": "pairs",
@@ -263,13 +264,14 @@ class Rank(Record):
     total_s: seconds of what total_of says
     cost: money of what total_of says
     why: why it loses; null for the winner
-    platform: allreduce, driver or server
+    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
     colocated: servers share nodes with workers
     backups: gradients of a step that are not waited for
     stale_cost: factor on the iterations
+    local_steps: iterations between two averages
     samples_per_s: samples of gradients that count
     saturates_n: workers from which on servers' links limit
     servers_enough: servers that suffice at the best n
@@ -290,6 +292,7 @@ class Rank(Record):
     colocated: Optional[bool]
     backups: Optional[float]
     stale_cost: Optional[float]
+    local_steps: Optional[float]
     samples_per_s: Optional[float]
     saturates_n: Optional[float]
     servers_enough: Optional[float]
@@ -335,6 +338,7 @@ class Plan(Answer):
     level: probability of the intervals
     n_low: least n that may be the best
     n_high: largest n that may be the best
+    unit: work of the seconds of the runs: sample, token or epoch; null: iteration
     sheet_kind: without runs: measurements that the intervals are taken from
     advised_runs: without runs: the runs that would narrow the intervals
     limit: what limits the speedup
@@ -354,13 +358,14 @@ class Plan(Answer):
     candidate_count: layouts that were evaluated
     runners: other layouts within 5 %
     hints: changes that make the layout fit, fastest first
-    platform: allreduce, driver or server
+    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
     colocated: servers share nodes with workers
     backups: gradients of a step that are not waited for
     stale_cost: factor on the iterations
+    local_steps: iterations between two averages
     samples_per_s: samples of gradients that count
     saturates_n: workers from which on servers' links limit
     servers_enough: servers that suffice at the best n
@@ -400,6 +405,7 @@ class Plan(Answer):
     level: Optional[float]
     n_low: Optional[float]
     n_high: Optional[float]
+    unit: Optional[str]
     sheet_kind: Optional[str]
     advised_runs: Advised
     limit: Limit
@@ -426,6 +432,7 @@ class Plan(Answer):
     colocated: Optional[bool]
     backups: Optional[float]
     stale_cost: Optional[float]
+    local_steps: Optional[float]
     samples_per_s: Optional[float]
     saturates_n: Optional[float]
     servers_enough: Optional[float]
@@ -1544,6 +1551,7 @@ def plan(
     servers: Optional[Quantity] = None,
     colocated: bool = False,
     backups: Optional[Quantity] = None,
+    local_steps: Optional[Quantity] = None,
     stale_cost: Optional[Factor] = None,
     runs: Optional[Document] = None,
     where: Optional[Pairs] = None,
@@ -1583,14 +1591,16 @@ def plan(
         epochs: passes over the data set
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
-        platform: allreduce, driver (model at a driver) or server (parameter servers) instead of the
-            job's communication; several are ranked, 'all' ranks them all
+        platform: allreduce, driver (model at a driver), server (parameter servers), gossip-ring,
+            gossip-exp or federated instead of the job's communication; several are ranked, 'all'
+            ranks the first three
         consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
             or all (default bsp; with platform all, all)
         staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)
         servers: number of parameter servers (default: chosen for the goal)
         colocated: servers share the nodes of the workers instead of having their own
         backups: with bsp: a step uses the first n - K gradients of n workers
+        local_steps: allreduce, gossip and federated: iterations between two averages (default 1)
         stale_cost: with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a
             fit saved by `howmany converge --save` (.json)
         runs: take times from runs: they correct the job's sheet, or, without a job or with terms,
@@ -1614,7 +1624,8 @@ def plan(
         weak: weak scaling: every worker has the whole batch
         reference: workers that speedups are relative to (default 1, or the job's)
         explain_layout: for a transformer: which ranks form which groups on which nodes
-        emit: for a transformer: flags or a file that run the layout
+        emit: for a transformer: flags or a file that run the layout; chrome: the step as a trace
+            for Perfetto; simgrid: the cluster as a platform
         plot: speedup and step as a picture: .svg, .png or .pdf
     """
     return ask(Plan, VERBS["plan"], locals())
@@ -1732,6 +1743,7 @@ def converge(
     terms: Optional[Terms] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
+    set: Optional[Pairs] = None,
     leave_out: Optional[str] = None,
     ahead: Optional[Quantity] = None,
     window: Optional[Quantity] = None,
@@ -1759,6 +1771,7 @@ def converge(
             them, and the forms of theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
+        set: a fact that files of other tools do not have, such as n=8
         leave_out: how well the others predict the traces on M workers; each: every M in turn
         ahead: how well a trace is predicted K iterations, or K of time (5s), ahead
         window: with ahead: points that are seen before (default 50)
@@ -1920,6 +1933,7 @@ def runs_export(
     until: Optional[str] = None,
     sort: Optional[str] = None,
     traces: bool = False,
+    format: Optional[str] = None,
 ) -> Answer:
     """runs or traces of the store as a table
 
@@ -1931,6 +1945,7 @@ def runs_export(
         until: made at or before
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         traces: export: the samples, as JSON lines or (with csv) a table that `converge` reads
+        format: export: the format; mllog is a log of MLPerf of one run, osu a table of messages
     """
     return ask(Answer, VERBS["runs export"], locals())
 

@@ -316,8 +316,8 @@ static void price_candidate(const struct hm_advising *a, const struct hm_runner 
     bool priced = a->question->price_per_s > 0;
 
     c->cost = priced ? hm__advising_price(a, r, c->time_s) : NAN;
-    c->cost_low = priced ? hm__advising_price(a, r, c->time_low_s) : NAN;
-    c->cost_high = priced ? hm__advising_price(a, r, c->time_high_s) : NAN;
+    c->cost_low = priced ? hm__advising_price(a, r, c->low_s) : NAN;
+    c->cost_high = priced ? hm__advising_price(a, r, c->high_s) : NAN;
 }
 
 static void candidate_init(const struct hm_advising *a, const struct hm_runner *r,
@@ -337,7 +337,7 @@ static void candidate_init(const struct hm_advising *a, const struct hm_runner *
         c->reaches += draw_in_limits(a, r, d) ? 1.0 / HM_G_DRAWS : 0;
     }
     c->time_s = draws_mean(draws);
-    draws_interval(a, draws, &c->time_low_s, &c->time_high_s);
+    draws_interval(a, draws, &c->low_s, &c->high_s);
     price_candidate(a, r, c);
     if (a->for_loss) {
         c->loss = c->loss_low = c->loss_high = exp(a->level);

@@ -89,15 +89,15 @@ void hm__span_draw(const struct hm_span *s, struct hm_random *random, double *ti
 static const double MOST_BEYOND = 0.9;
 
 /*
- * After k runs that agree with a fit, the next one agrees with a probability of (k + 1) / (k + 2)
- * if nothing else is known (Laplace's rule of succession). Draws of a fit do not contain terms that
- * so few runs cannot show, so they alone would claim too much.
+ * After k runs that agree with a fit, the next one agrees with a probability of (k + 1/2) / (k + 1)
+ * if nothing else is known (the rule of succession with Jeffreys' prior). Draws of a fit do not
+ * contain terms that so few runs cannot show, so they alone would claim too much.
  */
 double hm__chance_most(size_t runs, bool beyond)
 {
     double k = (double)runs;
 
-    return fmin((k + 1) / (k + 2), beyond ? MOST_BEYOND : HM_CHANCE_MOST);
+    return fmin((k + 0.5) / (k + 1), beyond ? MOST_BEYOND : HM_CHANCE_MOST);
 }
 
 double hm__certainty_or_default(double certainty)

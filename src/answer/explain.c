@@ -112,6 +112,24 @@ static int explain_serial(struct hm_answer *a, const struct hm_search *s, const 
     return check_allocated(a->why, err);
 }
 
+/* Explains communication that a formula of the job gives; says if it does not grow with n. */
+static int explain_formula(struct hm_answer *a, const struct hm_model *model,
+                           const struct hm_point *p, double exposed, struct hm_err *err)
+{
+    struct hm_point half = {.n = floor(p->n / 2)};
+    bool constant = half.n >= 2 && hm__model_eval(model, &half, 1, NULL) == 0 &&
+                    fabs(half.communicate_s / p->communicate_s - 1) < 1e-6;
+
+    a->why = "communication by the job's formula";
+    if (!constant)
+        return 0;
+    a->why = hm__arena_printf(a->memory,
+                              "communication by the job's formula takes %.3g s, which does not "
+                              "shrink with more workers",
+                              exposed);
+    return check_allocated(a->why, err);
+}
+
 static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                          const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
@@ -153,10 +171,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                : p->latency_s > p->bandwidth_s ? HM_LIMIT_LATENCY
                                                : HM_LIMIT_BANDWIDTH;
     const struct hm_transfer *t = hm__model_step(model, (size_t)step);
-    if (t->time) {
-        a->why = "communication by the job's formula";
-        return 0;
-    }
+    if (t->time)
+        return explain_formula(a, model, p, exposed, err);
     a->why = hm__arena_printf(a->memory, "%s by %s %s",
                               t->what == HM_PAYLOAD_PARAMETERS  ? "sending parameters"
                               : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
@@ -466,7 +482,8 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
     }
-    /* The user asked for this time explicitly, so missing it replaces the status "no speedup". */
+    /* The user asked for this time: if it cannot be reached, the answer says so, instead of "no
+     * speedup". */
     if (a->status != HM_STATUS_UNREACHED) {
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;

@@ -38,19 +38,48 @@ static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
                                      : time;
 }
 
-/* Sets the probability of meeting the limits, and the factor by which they are exceeded. */
-static void choice_judge(struct hm_large_choice *c, const struct hm_large_question *q,
-                         double certainty)
+/*
+ * Returns the time of the job relative to its median, with its interval. If the tokens follow from
+ * a loss to reach, the spread of the tokens between scaling laws widens the interval.
+ */
+static struct hm_span choice_span(const struct hm_large_answer *a, const struct hm_large_choice *c)
 {
-    const struct hm_span span = {c->low_s, c->step.time_s, c->high_s, LARGE_LEVEL};
-    double limit = INFINITY;
+    const struct hm_large_outlook *o = &a->outlook;
+    double low = log(c->low_s / c->step.time_s), high = log(c->high_s / c->step.time_s);
+
+    if (!isnan(o->target)) {
+        low = -hypot(low, log(o->least_tokens * o->factor / a->tokens));
+        high = hypot(high, fmin(50, log(o->most_tokens * o->factor / a->tokens)));
+    }
+    return (struct hm_span){exp(low), 1, exp(high), LARGE_LEVEL};
+}
+
+double hm__large_bound(const struct hm_large_answer *a, const struct hm_large_choice *c,
+                       double probability)
+{
+    const struct hm_span span = choice_span(a, c);
+
+    return hm__span_bound(&span, probability);
+}
+
+/*
+ * Sets the probability of meeting the limits, and the factor by which they are exceeded. Time and
+ * money include what failures and checkpoints take, if the length of the job is given.
+ */
+static void choice_judge(const struct hm_large_answer *a, struct hm_large_choice *c,
+                         const struct hm_large_question *q, double certainty)
+{
+    const struct hm_span span = choice_span(a, c);
+    double limit = INFINITY, useful = isnan(c->total_s) ? 1 : fmax(1e-3, c->goodput);
 
     if (q->deadline_s > 0)
         limit = q->deadline_s / choice_total_s(c);
     if (q->budget >= 0 && c->cost > 0)
         limit = fmin(limit, q->budget / c->cost);
-    c->meets = isinf(limit) ? NAN : hm__span_chance(&span, limit * c->step.time_s);
-    c->excess = hm__span_bound(&span, certainty) / (limit * c->step.time_s);
+    c->low_total = span.low;
+    c->high_total = span.high;
+    c->meets = isinf(limit) ? NAN : hm__span_chance(&span, limit * useful);
+    c->excess = hm__span_bound(&span, certainty) / (limit * useful);
 }
 
 static bool choice_allowed(const struct hm_large_choice *c)
@@ -155,7 +184,7 @@ void hm__large_choose(struct hm_large_answer *a, const struct hm_large_question 
     a->goal = q->goal != HM_GOAL_AUTO ? q->goal : q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
     for (size_t i = 0; i < a->point_count; i++) {
         struct hm_large_choice *c = &a->points[i];
-        choice_judge(c, q, certainty);
+        choice_judge(a, c, q, certainty);
         if (!choice_allowed(c))
             continue;
         least[0] = fmin(least[0], choice_total_s(c));

@@ -12,7 +12,7 @@
 #include "err.h"
 #include "memory.h"
 
-enum { SIZES_MAX = 64, MACHINES_MAX = 64 };
+enum { SIZES_MAX = 64 };
 
 /* If there is no limit, a plan considers up to this many nodes. */
 static const double NODES_MOST = 2048;
@@ -96,9 +96,8 @@ static void widen_interval(const struct hm_large_case *x, struct hm_large_choice
     c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));
 }
 
-/* Sets the figures of a layout that follow from its time and memory. */
-static void finish_choice(const struct hm_large_case *x, const struct hm_large_job *job,
-                          struct hm_large_choice *c)
+void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
+                      struct hm_large_choice *c)
 {
     const struct hm_large_work *w = x->work;
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
@@ -107,7 +106,7 @@ static void finish_choice(const struct hm_large_case *x, const struct hm_large_j
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;
 
-    if (!job->overlap_given)
+    if (!job->overlap_given && !x->correction) /* Runs show what overlaps. */
         widen_interval(x, c);
     c->nodes = ceil(c->n / x->device->per_node);
     c->tokens_per_s = tokens / c->step.time_s;
@@ -115,20 +114,89 @@ static void finish_choice(const struct hm_large_case *x, const struct hm_large_j
     c->hfu = c->mfu * (1 + again / flop);
     c->goodput = useful_share(c->nodes);
     c->total_s = job->tokens / c->tokens_per_s;
+    c->cost_per_s = x->device->price_per_s;
     c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
 }
 
-/* One machine and the data of its search. */
-struct large_machine {
-    struct hm_large_device device;
-    struct hm_large_work work;
-    struct hm_large_case situation;
-    struct hm_large_tops *tops; /* Best layouts for each n, `count` elements; owned. */
-    size_t count;
-    bool gpus; /* The workers are called GPUs. */
-};
+/* Returns the given layout; degrees that are not given are 1. */
+static struct hm_layout given_layout(const struct hm_large_job *job)
+{
+    struct hm_layout l = job->layout;
+    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
+                         &l.expert, &l.data,     &l.micro_batch};
 
-static int machine_init(struct large_machine *m, const struct hm_large_job *job,
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        if (isnan(*degrees[i]))
+            *degrees[i] = 1;
+    l.zero = isnan(l.zero) ? 0 : l.zero;
+    return l;
+}
+
+/* Reports that no layout exists for the numbers of workers. */
+static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
+{
+    struct hm_layout l = given_layout(job);
+
+    hm__fail(err, HM_E_CONFLICT,
+             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
+             l.tensor, l.pipeline, l.context, l.data);
+    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
+                      "at least data x micro_batch");
+    hm__err_field(err, "parallel");
+    return HM_E_CONFLICT;
+}
+
+/* Completes the layout of a measured step: what its row does not give is as in the job, or as in
+ * the best layout. */
+static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
+                        struct hm_large_measured *run, struct hm_err *err)
+{
+    struct hm_large_job given = *job;
+    struct hm_large_work work = m->work;
+    const struct hm_large_case situation = {&m->device, &work, &m->constants, NULL};
+    struct hm_large_tops tops = {.n = run->n};
+    const double *from = &run->layout.tensor;
+    double *to = &given.layout.tensor;
+
+    /* The degrees, the micro-batch and the stage of ZeRO are consecutive members. */
+    for (size_t i = 0; i < HM_LAYOUT_NUMBERS; i++)
+        to[i] = isnan(from[i]) ? to[i] : from[i];
+    if (run->layout.recompute != HM_RECOMPUTES)
+        given.layout.recompute = run->layout.recompute;
+    if (!isnan(run->batch))
+        work.batch = run->batch;
+    if (!isnan(run->sequence))
+        work.sequence = run->sequence;
+    hm__large_search(&situation, &given, &tops, 1);
+    if (tops.count == 0 && !(tops.least.n > 0))
+        return fail_no_layout(&given, run->n, err);
+    run->layout = tops.count ? tops.top[0].layout : tops.least.layout;
+    run->batch = work.batch;
+    run->sequence = work.sequence;
+    return 0;
+}
+
+/* Corrects the device and the constants of a machine by the measured steps of the question. */
+static int machine_correct(struct hm_large_machine *m, const struct hm_large_job *job,
+                           const struct hm_large_question *q, struct hm_err *err)
+{
+    struct hm_large_measured *runs = hm__calloc(q->run_count, sizeof(*runs));
+    int rc = runs ? 0 : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < q->run_count; i++) {
+        runs[i] = q->runs[i];
+        rc = complete_run(m, job, &runs[i], err);
+    }
+    if (rc == 0) {
+        hm__large_correct(&m->situation, runs, q->run_count, &m->correction);
+        hm__large_apply(&m->correction, &m->device, &m->constants);
+        m->situation.correction = &m->correction;
+    }
+    hm__free(runs);
+    return rc;
+}
+
+static int machine_init(struct hm_large_machine *m, const struct hm_large_job *job,
                         const struct hm_cluster *cluster, const struct hm_large_question *q,
                         struct hm_err *err)
 {
@@ -142,7 +210,10 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
         m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
                             : m->device.family == HM_FAMILY_AMPERE ? HM_ATTENTION_FLASH2
                                                                    : HM_ATTENTION_FLASH3;
-    m->situation = (struct hm_large_case){&m->device, &m->work, hm__large_fitted()};
+    m->constants = *hm__large_fitted();
+    m->situation = (struct hm_large_case){&m->device, &m->work, &m->constants, NULL};
+    if (q->run_count > 0 && (rc = machine_correct(m, job, q, err)))
+        return rc;
     m->tops = hm__calloc(SIZES_MAX, sizeof(*m->tops));
     if (!m->tops)
         return hm__fail_nomem(err);
@@ -151,11 +222,11 @@ static int machine_init(struct large_machine *m, const struct hm_large_job *job,
 }
 
 /* Adds other layouts at the recommended n whose time is at most 5 % above the recommended one. */
-static void add_runners(struct hm_large_answer *a, const struct large_machine *machines,
+static void add_runners(struct hm_large_answer *a, const struct hm_large_machine *machines,
                         const struct hm_large_job *job)
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
-    const struct large_machine *m = &machines[best->machine];
+    const struct hm_large_machine *m = &machines[best->machine];
 
     for (size_t i = 0; i < m->count; i++)
         for (size_t k = 1; m->tops[i].n == best->n && k < m->tops[i].count; k++) {
@@ -163,13 +234,13 @@ static void add_runners(struct hm_large_answer *a, const struct large_machine *m
             if (a->runner_count == HM_LARGE_RUNNERS || c.step.time_s > 1.05 * best->step.time_s)
                 return;
             c.machine = best->machine;
-            finish_choice(&m->situation, job, &c);
+            hm__large_finish(&m->situation, job, &c);
             a->runners[a->runner_count++] = c;
         }
 }
 
 /* Adds a hint if the search finds a layout that fits. */
-static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
+static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m,
                      const struct hm_large_job *changed, const char *what, double n)
 {
     struct hm_large_tops tops = {.n = n};
@@ -179,7 +250,7 @@ static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
         return;
     struct hm_large_hint hint = {what, tops.top[0]};
     size_t at = a->hint_count++;
-    finish_choice(&m->situation, changed, &hint.choice);
+    hm__large_finish(&m->situation, changed, &hint.choice);
     while (at > 0 && a->hints[at - 1].choice.step.time_s > hint.choice.step.time_s) {
         a->hints[at] = a->hints[at - 1];
         at--;
@@ -189,11 +260,11 @@ static void try_hint(struct hm_large_answer *a, const struct large_machine *m,
 
 /* If the recommended layout does not fit, adds the single changes that make it fit, fastest
  * first. */
-static void add_hints(struct hm_large_answer *a, const struct large_machine *machines,
+static void add_hints(struct hm_large_answer *a, const struct hm_large_machine *machines,
                       const struct hm_large_job *job)
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
-    const struct large_machine *m = &machines[best->machine];
+    const struct hm_large_machine *m = &machines[best->machine];
     struct hm_large_job changed = *job;
 
     if (best->fits)
@@ -218,10 +289,14 @@ static void add_hints(struct hm_large_answer *a, const struct large_machine *mac
     changed.accumulation = NAN;
     if (!isnan(job->layout.pipeline))
         try_hint(a, m, &changed, "pipeline", best->n);
+    changed = *job;
+    changed.layout.offload = HM_OFFLOAD_OPTIMIZER;
+    if (job->layout.offload == HM_OFFLOAD_NONE)
+        try_hint(a, m, &changed, "offload", best->n);
     try_hint(a, m, job, "twice the workers", 2 * best->n);
 }
 
-static void add_points(struct hm_large_answer *a, const struct large_machine *m, int index,
+static void add_points(struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                        const struct hm_large_job *job)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -232,23 +307,24 @@ static void add_points(struct hm_large_answer *a, const struct large_machine *m,
         c.machine = index;
         c.per_node = m->device.per_node;
         c.gpus = m->gpus;
-        finish_choice(&m->situation, job, &c);
+        hm__large_finish(&m->situation, job, &c);
         a->points[a->point_count++] = c;
     }
 }
 
-/* Returns the given layout; degrees that are not given are 1. */
-static struct hm_layout given_layout(const struct hm_large_job *job)
+/* Checks that data x micro_batch x gradient_accumulation_steps is the batch, if all are given. */
+static int check_accumulation(const struct hm_large_job *job, struct hm_err *err)
 {
-    struct hm_layout l = job->layout;
-    double *degrees[] = {&l.tensor, &l.pipeline, &l.interleave, &l.context,
-                         &l.expert, &l.data,     &l.micro_batch};
+    const struct hm_layout *l = &job->layout;
+    double steps = hm__layout_micro_batches(l, job->work.batch);
 
-    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
-        if (isnan(*degrees[i]))
-            *degrees[i] = 1;
-    l.zero = isnan(l.zero) ? 0 : l.zero;
-    return l;
+    if (isnan(job->accumulation) || isnan(steps) || steps == job->accumulation)
+        return 0;
+    hm__fail(err, HM_E_CONFLICT, "%g steps of %g x %g sequences are not a batch of %g sequences",
+             job->accumulation, l->data, l->micro_batch, job->work.batch);
+    hm__err_hint(err, "with data %g and micro_batch %g it is %g", l->data, l->micro_batch, steps);
+    hm__err_field(err, "gradient_accumulation_steps");
+    return HM_E_CONFLICT;
 }
 
 /* Checks that the given degrees suit the network and the batch. */
@@ -256,6 +332,9 @@ static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
     int rc = hm__layout_check(&l, &job->work, err);
+
+    if (rc == 0)
+        rc = check_accumulation(job, err);
 
     if (rc && err) {
         char field[64];
@@ -266,77 +345,99 @@ static int check_given(const struct hm_large_job *job, struct hm_err *err)
     return rc;
 }
 
-/* Reports that no layout exists for the numbers of workers. */
-static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
+void hm__large_machines_release(struct hm_large_machines *machines)
 {
-    struct hm_layout l = given_layout(job);
-
-    hm__fail(err, HM_E_CONFLICT,
-             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
-             l.tensor, l.pipeline, l.context, l.data);
-    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
-                      "at least data x micro_batch");
-    hm__err_field(err, "parallel");
-    return HM_E_CONFLICT;
+    for (size_t i = 0; machines->items && i < machines->count; i++)
+        hm__free(machines->items[i].tops);
+    hm__free(machines->items);
+    *machines = (struct hm_large_machines){0};
 }
 
-static int plan_machines(const struct hm_large_job *job, const struct hm_large_question *q,
-                         struct large_machine *machines, size_t count, struct hm_large_answer *a,
-                         struct hm_err *err)
+int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
+                     const struct hm_cluster *const *clusters, size_t cluster_count,
+                     const struct hm_large_question *q, struct hm_large_machines *machines,
+                     struct hm_large_answer *a, struct hm_err *err)
 {
+    size_t count = cluster_count ? cluster_count : 1;
+    int rc = 0;
+
+    machines->items = hm__calloc(count, sizeof(*machines->items));
     a->points = hm__calloc(count * SIZES_MAX, sizeof(*a->points));
-    if (!a->points)
+    a->point_count = 0;
+    if (!machines->items || !a->points)
         return hm__fail_nomem(err);
-    for (size_t i = 0; i < count; i++) {
-        struct large_machine *m = &machines[i];
-        a->candidates += hm__large_search(&m->situation, job, m->tops, m->count);
-        add_points(a, m, (int)i, job);
+    machines->count = count;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = machine_init(&machines->items[i], large, cluster_count ? clusters[i] : &job->cluster,
+                          q, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_large_machine *m = &machines->items[i];
+        a->candidates += hm__large_search(&m->situation, large, m->tops, m->count);
+        add_points(a, m, (int)i, large);
     }
-    if (a->point_count == 0)
-        return fail_no_layout(job, machines[0].tops[0].n, err);
-    hm__large_choose(a, q);
-    add_runners(a, machines, job);
-    add_hints(a, machines, job);
-    return 0;
+    if (rc == 0 && a->point_count == 0)
+        rc = fail_no_layout(large, machines->items[0].tops[0].n, err);
+    return rc;
+}
+
+/* Sets the figures of the job in its answer. */
+static void describe_job(const struct hm_job *job, const struct hm_large_job *large,
+                         const struct hm_large_question *q, struct hm_large_answer *a)
+{
+    a->planned = *large;
+    a->planned.work.network = &a->planned.network;
+    a->job = job->name;
+    a->network = job->large->network.name;
+    a->parameters = hm__large_parameters(&large->network);
+    a->active = hm__large_active(&large->network);
+    a->flop_per_token =
+        hm__large_flop(&large->network, large->work.sequence, large->network.encoder ? 1 : .5);
+    a->sequence = large->work.sequence;
+    a->batch = large->work.batch;
+    a->tokens = large->tokens;
+    a->slack = q->slack;
+    if (job->note)
+        hm__large_note(a, "%s", job->note);
+}
+
+/* Checks that there are machines, and that the given degrees suit the network and the batch. */
+static int check_job(const struct hm_job *job, size_t cluster_count, struct hm_err *err)
+{
+    if (cluster_count > 0 || job->has_cluster)
+        return check_given(job->large, err);
+    hm__fail(err, HM_E_MISSING, "no cluster is given");
+    hm__err_hint(err, "cluster: {machine: p5.48xlarge}, or name a machine");
+    hm__err_field(err, "cluster");
+    return HM_E_MISSING;
 }
 
 int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const struct hm_large_question *q,
                    struct hm_large_answer **ret_answer, struct hm_err *err)
 {
-    const struct hm_large_job *large = job->large;
-    size_t count = cluster_count ? cluster_count : 1;
-    struct large_machine *machines = hm__calloc(count, sizeof(*machines));
+    struct hm_large_job large = *job->large;
+    struct hm_large_machines machines = {0};
     struct hm_large_answer *a = hm__calloc(1, sizeof(*a));
-    int rc = machines && a ? 0 : hm__fail_nomem(err);
+    int rc = a ? check_job(job, cluster_count, err) : hm__fail_nomem(err);
 
-    if (rc == 0 && cluster_count == 0 && !job->has_cluster) {
-        rc = hm__fail(err, HM_E_MISSING, "no cluster is given");
-        hm__err_hint(err, "cluster: {machine: p5.48xlarge}, or name a machine");
-        hm__err_field(err, "cluster");
-    }
+    large.work.network = &large.network;
     if (rc == 0)
-        rc = check_given(large, err);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = machine_init(&machines[i], large, cluster_count ? clusters[i] : &job->cluster, q, err);
+        rc = hm__large_resize(job, &large, clusters, cluster_count, q, a, err);
+    if (rc == 0)
+        rc = hm__large_points(job, &large, clusters, cluster_count, q, &machines, a, err);
     if (rc == 0) {
-        a->job = job->name;
-        a->note = job->note;
-        a->network = large->network.name;
-        a->parameters = hm__large_parameters(&large->network);
-        a->active = hm__large_active(&large->network);
-        a->flop_per_token =
-            hm__large_flop(&large->network, large->work.sequence, large->network.encoder ? 1 : .5);
-        a->sequence = large->work.sequence;
-        a->batch = large->work.batch;
-        a->tokens = large->tokens;
-        a->slack = q->slack;
-        rc = plan_machines(large, q, machines, count, a, err);
+        describe_job(job, &large, q, a);
+        hm__large_outlook(&large, q, a);
+        hm__large_choose(a, q);
+        add_runners(a, machines.items, &large);
+        add_hints(a, machines.items, &large);
+        hm__large_growth(&machines, &large, a);
+        a->correction_rows = machines.items[0].correction.rows;
+        a->correction_compute = machines.items[0].correction.compute;
+        a->correction_host = machines.items[0].correction.host;
     }
     hm__err_at(rc ? err : NULL, job->source, 0);
-    for (size_t i = 0; machines && i < count; i++)
-        hm__free(machines[i].tops);
-    hm__free(machines);
+    hm__large_machines_release(&machines);
     if (rc)
         hm__large_answer_free(a);
     else

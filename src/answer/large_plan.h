@@ -3,7 +3,7 @@
 #ifndef HM_LARGE_PLAN_H
 #define HM_LARGE_PLAN_H
 
-#include "large.h"
+#include "large_correct.h"
 
 /* The limits of a plan; NaN: not given. */
 struct hm_large_question {
@@ -14,6 +14,11 @@ struct hm_large_question {
     double certainty;  /* Probability with which deadline and budget must be met. */
     enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
     double slack; /* The smallest n whose time is within this share of the best is recommended. */
+    double loss;  /* Loss to reach; the tokens follow from scaling laws. */
+    /* Measured steps of the job, which correct the model; borrowed. */
+    const struct hm_large_measured *runs;
+    size_t run_count;
+    double parameters; /* Number of parameters: the network is scaled; INFINITY: chosen. */
 };
 
 /* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and
@@ -33,6 +38,57 @@ struct hm_large_tops {
     size_t count;
     struct hm_large_choice least; /* The layout with the least memory; n is 0: no layout. */
 };
+
+/* One machine and the data of its search. */
+struct hm_large_machine {
+    struct hm_large_device device;
+    struct hm_large_work work;
+    struct hm_large_constants constants; /* Constants of the model, corrected by runs. */
+    struct hm_large_correction correction;
+    struct hm_large_case situation; /* Points to the members above. */
+    struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
+    size_t count;
+    bool gpus; /* The workers are called GPUs. */
+};
+
+/* The machines of a plan; released with hm__large_machines_release. */
+struct hm_large_machines {
+    struct hm_large_machine *items;
+    size_t count;
+};
+/* Search all layouts of a job on all machines, and add the best layout of each n to the points of
+ * the answer. The machines point to `large`. */
+int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
+                     const struct hm_cluster *const *clusters, size_t cluster_count,
+                     const struct hm_large_question *question, struct hm_large_machines *machines,
+                     struct hm_large_answer *answer, struct hm_err *err);
+void hm__large_machines_release(struct hm_large_machines *machines);
+/* Set the figures of a layout that follow from its time and memory. */
+void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
+                      struct hm_large_choice *choice);
+/* Returns the factor on the time of a choice that is not exceeded with a probability. */
+double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
+                       double probability);
+
+/*
+ * Set the number of parameters and of tokens of a job from the question (large_size.c): a loss to
+ * reach, a number of parameters, or both. `large` is changed; sizes that were considered are added
+ * to the answer.
+ */
+int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
+                     const struct hm_cluster *const *clusters, size_t cluster_count,
+                     const struct hm_large_question *question, struct hm_large_answer *answer,
+                     struct hm_err *err);
+/* Set the loss that scaling laws predict, and notes about the batch. */
+void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
+                       struct hm_large_answer *answer);
+/* Add a note to the answer; notes that do not fit are left out. */
+void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Set the sensitivity, the room for growth and where scaling breaks (large_growth.c). */
+void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
+                      struct hm_large_answer *answer);
 
 /* Search the layouts for each tops[i].n and fill in the other members of tops[i]. Members of
  * `given` that are not NaN are not changed. Returns the number of layouts that were evaluated. */

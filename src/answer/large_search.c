@@ -62,12 +62,29 @@ struct search {
     double candidates;
 };
 
+/* Multiplies a step and all its parts by a factor. */
+static void step_scale(struct hm_large_step *step, double factor)
+{
+    double *parts = &step->time_s;
+
+    for (size_t i = 0; i < sizeof(*step) / sizeof(*parts); i++)
+        parts[i] *= factor;
+}
+
 static void choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
                         struct hm_large_choice *choice)
 {
-    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+    struct hm_large_interval interval = {0};
 
     hm__large_step(x, &choice->layout, times, &choice->step);
+    if (x->correction)
+        step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &interval));
+    else
+        interval = hm__large_interval(x->device, x->work);
+    if (choice->layout.offload != HM_OFFLOAD_NONE && !x->correction) {
+        interval.low *= interval.low; /* No measurements exist: the interval is twice as wide. */
+        interval.high *= interval.high;
+    }
     choice->low_s = choice->step.time_s * interval.low;
     choice->high_s = choice->step.time_s * interval.high;
 }
@@ -132,7 +149,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
-    bool alone = l->data * l->context == 1 && l->expert == 1;
+    bool alone = l->data * l->context == 1 && l->expert == 1 && l->offload == HM_OFFLOAD_NONE;
 
     for (double zero = 0; zero <= 3; zero++) {
         if (isnan(g->layout.zero) ? (alone && zero > 0) || (l->pipeline > 1 && zero > 1)
@@ -162,6 +179,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
     for (size_t i = 0; i < stages.count; i++) {
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
+        if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
+            continue; /* Pipelines add up gradients, so they do not combine with zero 2 and 3. */
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||
             (!isnan(g->data) && l->data != g->data) || l->data * l->micro_batch > s->x->work->batch)
@@ -212,7 +231,8 @@ double hm__large_search(const struct hm_large_case *x, const struct hm_large_job
             for (size_t j = 0; j < experts.count; j++) {
                 struct hm_layout l = {.tensor = tensors.values[i],
                                       .context = contexts.values[k],
-                                      .expert = experts.values[j]};
+                                      .expert = experts.values[j],
+                                      .offload = given->layout.offload};
                 if (fmod(net->heads, l.tensor) != 0 || fmod(x->work->sequence, l.context) != 0 ||
                     (l.expert > 1 && fmod(net->experts, l.expert) != 0))
                     continue;

@@ -64,6 +64,14 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
     rc = note_if(rc, hm__way_stale(way) && !(way->stale_cost > 0), a,
                  "stale gradients are assumed to cost no iterations: stale_cost gives a factor",
                  err);
+    rc = note_if(rc, way->platform == HM_PLATFORM_FEDERATED, a,
+                 "the server is an additional node, which is included; n counts the clients of a "
+                 "round",
+                 err);
+    rc = note_if(rc, way->platform > HM_PLATFORM_SERVER || way->local_steps > 1, a,
+                 "workers with different models are assumed to need as many iterations as others: "
+                 "measure it with `howmany train` and `howmany converge`",
+                 err);
     return note_if(rc, way->backups > 0, a,
                    "a late worker drops its gradient and begins the next step with the others; the "
                    "batch is divided among the workers that are waited for",
@@ -162,6 +170,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
     if (fit && !fit->from_sheet && a->recommended < a->point_count &&
         a->points[a->recommended].n > fit->one_node)
         a->one_node = fit->one_node;
+    if (fit)
+        a->unit = fit->unit;
 
     rc = note_if(rc, s->job && s->job->note, a, s->job ? s->job->note : NULL, err);
     rc = note_if(rc, kept != NULL, a, kept, err);

@@ -168,11 +168,11 @@ static void reason_all_fail(struct hm_recommending *w)
 
     for (size_t i = 0; i < w->count; i++)
         failed += w->candidates[i].r.failed;
-    if (w->out->way != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
+    if (w->out->provenance != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
         return;
     w->out->reason =
         failed == 1 ? "the only candidate is known to fail" : "every candidate is known to fail";
-    w->out->way = HM_RECOMMEND_ROWS;
+    w->out->provenance = HM_RECOMMEND_ROWS;
 }
 
 /*
@@ -184,7 +184,8 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
     size_t used = 0, others = 0;
 
     for (size_t i = 0; i < w->count; i++) {
-        if (w->candidates[i].known || w->candidates[i].r.failed || w->out->way != HM_RECOMMEND_ROWS)
+        if (w->candidates[i].known || w->candidates[i].r.failed ||
+            w->out->provenance != HM_RECOMMEND_ROWS)
             continue;
         if (used + 40 < sizeof(list))
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", others ? ", " : "",
@@ -205,7 +206,7 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; i < w->picked_count; i++)
         if (!isnan(w->seconds[w->picked[i]]))
             most = fmax(most, w->n[w->picked[i]]);
-    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE)
+    if (w->out->provenance != HM_RECOMMEND_FIT || w->out->best == HM_NONE)
         return 0;
     double n = w->candidates[w->out->recommended].r.n;
     if (n <= most)
@@ -222,16 +223,16 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         rc = hm__recommend_place(w, err);
     if (rc == 0 && w->runs)
         rc = recommend_from_runs(w, err);
-    if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
+    if (rc == 0 && w->out->provenance == HM_RECOMMEND_NONE && w->q->job)
         rc = hm__recommend_model(w, err);
     if (rc == 0)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
     /* The source of the answer is that of the recommended candidate. */
-    if (rc == 0 && w->out->way == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
-        w->candidates[w->out->recommended].r.rows == 0)
-        w->out->way = HM_RECOMMEND_FIT;
+    if (rc == 0 && w->out->provenance == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
+        w->candidates[w->out->recommended].r.row_count == 0)
+        w->out->provenance = HM_RECOMMEND_FIT;
     if (rc == 0)
         rc = note_not_run(w, err);
     if (rc == 0)
@@ -273,7 +274,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                     .arena = arena,
                                     .node_workers = NAN,
                                     .rate = NAN};
-        *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
+        *out = (struct hm_recommendation){.provenance = HM_RECOMMEND_NONE,
                                           .goal = recommend_goal(question),
                                           .level = question->level > 0 ? question->level : 0.9,
                                           .best = HM_NONE,

@@ -74,7 +74,7 @@ struct recommend_fits {
      */
     size_t *rows, count;
     size_t *few; /* Buffer for a selection of `rows`. */
-    /* One fit to the runs with any number of workers; NULL if such a fit is not used. */
+    /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
     struct hm_at at[HM_RECOMMEND_AT]; /* Quantities in the terms of the fit `all`. */
@@ -641,7 +641,7 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
     size_t known = 0;
     int rc = fits_fit_all(f, err);
 
-    bool measured = w->out->way == HM_RECOMMEND_ROWS;
+    bool measured = w->out->provenance == HM_RECOMMEND_ROWS;
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
         bool before = w->candidates[i].known;
         if ((rc = hm__budget_check("runs", err)))
@@ -661,7 +661,7 @@ static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
     if (rc || known == 0)
         return rc || measured ? rc : reason_no_fit(f, err);
     if (!measured) {
-        w->out->way = HM_RECOMMEND_FIT;
+        w->out->provenance = HM_RECOMMEND_FIT;
         w->out->rows = f->rows;
         w->out->row_count = f->count;
     }
@@ -675,7 +675,7 @@ int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err)
 {
     struct recommend_fits f = {.w = w};
 
-    for (size_t i = 0; i < w->at_count && w->out->way == HM_RECOMMEND_NONE; i++)
+    for (size_t i = 0; i < w->at_count && w->out->provenance == HM_RECOMMEND_NONE; i++)
         if (!hm__recommend_values(w->runs, w->at[i].name)) {
             w->out->reason = hm__arena_printf(w->arena, "no run has a value of %s", w->at[i].name);
             return w->out->reason ? 0 : hm__fail_nomem(err);

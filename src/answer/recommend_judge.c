@@ -121,9 +121,9 @@ static int compare_candidates(const void *a, const void *b)
 
     if (x->known != y->known)
         return x->known ? -1 : 1;
-    if (x->known && x->r.fits != y->r.fits)
-        return x->r.fits ? -1 : 1;
-    double v = x->r.fits ? x->r.value : x->excess, u = y->r.fits ? y->r.value : y->excess;
+    if (x->known && x->r.feasible != y->r.feasible)
+        return x->r.feasible ? -1 : 1;
+    double v = x->r.feasible ? x->r.value : x->excess, u = y->r.feasible ? y->r.value : y->excess;
     if (x->known && v != u)
         return v < u ? -1 : 1;
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
@@ -209,9 +209,9 @@ static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
 {
     size_t count = 0, best = 0;
 
-    if (w->candidates[0].r.rows > 0 || !judge_can_compare(w))
+    if (w->candidates[0].r.row_count > 0 || !judge_can_compare(w))
         return 0;
-    while (count < w->count && w->candidates[count].known && w->candidates[count].r.fits)
+    while (count < w->count && w->candidates[count].known && w->candidates[count].r.feasible)
         count++;
     double *losses = hm__calloc(count, sizeof(*losses));
     if (!losses)
@@ -238,7 +238,7 @@ static void judge_recommend(struct hm_recommending *w)
     double limit = (1 + out->slack) * all[0].r.value * (1 + 1e-12);
 
     out->recommended = 0;
-    for (size_t i = 1; i < w->count && all[i].known && all[i].r.fits; i++)
+    for (size_t i = 1; i < w->count && all[i].known && all[i].r.feasible; i++)
         if (all[i].r.value <= limit && all[i].r.n < all[out->recommended].r.n)
             out->recommended = i;
     if (all[out->recommended].r.n > w->node_workers)
@@ -276,7 +276,8 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
     for (size_t d = 0; d < w->draw_count; d++) {
         size_t best = 0;
         double least = hm__recommend_value(w, w->candidates, w->candidates[0].draws[d]);
-        for (size_t i = 1; i < w->count && w->candidates[i].known && w->candidates[i].r.fits; i++) {
+        for (size_t i = 1; i < w->count && w->candidates[i].known && w->candidates[i].r.feasible;
+             i++) {
             double value = hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
             if (value < least) {
                 least = value;
@@ -353,7 +354,7 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
             continue;
         t->r.value = hm__recommend_value(w, t, t->r.time_s);
         t->excess = candidate_excess(w, t, candidate_bound_s(w, t));
-        t->r.fits = t->excess <= 1;
+        t->r.feasible = t->excess <= 1;
         t->r.meets = candidate_meets(w, t);
     }
     if (rc)
@@ -361,7 +362,7 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
     if (w->count > 0)
         qsort(w->candidates, w->count, sizeof(*w->candidates), compare_candidates);
     bool any = w->count > 0 && w->candidates[0].known;
-    w->out->best = any && w->candidates[0].r.fits ? 0 : HM_NONE;
+    w->out->best = any && w->candidates[0].r.feasible ? 0 : HM_NONE;
     if (any && w->out->best == HM_NONE)
         w->out->missed = judge_missed_limit(w);
     if (w->out->best != HM_NONE) {

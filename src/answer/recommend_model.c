@@ -155,7 +155,7 @@ static int reason_model(struct hm_recommending *w, const struct hm_search *s, st
         known += w->candidates[i].known;
     if (known == 0)
         return 0;
-    w->out->way = HM_RECOMMEND_MODEL;
+    w->out->provenance = HM_RECOMMEND_MODEL;
     w->out->source = hm__arena_strdup(w->arena, s->job->source ? s->job->source : "the job");
     w->out->reason = hm__arena_printf(w->arena, "%s%sthe model of %s, without a run",
                                       w->out->reason ? w->out->reason : "",

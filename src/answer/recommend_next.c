@@ -69,7 +69,7 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 
     for (size_t i = 0; i < w->count; i++) {
         const struct hm_recommend_candidate *t = &w->candidates[i];
-        if (t->r.rows > 0 || t->r.failed)
+        if (t->r.row_count > 0 || t->r.failed)
             continue;
         any_known = any_known || t->known || isfinite(t->floor_s);
         double chance = candidate_beats_best(w, t);
@@ -87,7 +87,7 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; !any_known && i < w->count; i++) {
         const struct hm_recommend_candidate *t = &w->candidates[i];
         double distance = fabs(log(t->r.n / w->candidates[0].r.n));
-        if (t->r.rows == 0 && !t->r.failed && distance < near) {
+        if (t->r.row_count == 0 && !t->r.failed && distance < near) {
             near = distance;
             next = t;
         }
@@ -195,7 +195,7 @@ int hm__recommend_next(struct hm_recommending *w, struct hm_err *err)
 {
     if (w->out->missed)
         return 0;
-    switch (w->out->way) {
+    switch (w->out->provenance) {
     case HM_RECOMMEND_ROWS:
         return w->out->best == HM_NONE ? 0 : next_after_rows(w, err);
     case HM_RECOMMEND_FIT:

@@ -403,7 +403,7 @@ static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_ca
         if (!t->r.failed)
             w->out->rows[w->out->row_count++] = row;
     }
-    t->r.rows = count;
+    t->r.row_count = count;
     if (count == 0 || t->r.failed)
         return 0;
     t->known = true;
@@ -440,7 +440,7 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err)
     if (rc || w->out->row_count == 0)
         return rc;
     candidates_drop_draws(w);
-    w->out->way = HM_RECOMMEND_ROWS;
+    w->out->provenance = HM_RECOMMEND_ROWS;
     w->out->reason =
         hm__arena_printf(w->arena, "%zu of %zu runs match%s exactly", w->out->row_count,
                          w->runs->count, w->out->row_count == 1 ? "es" : "");

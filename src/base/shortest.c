@@ -51,7 +51,8 @@ static wide power_of_ten(int k)
 }
 
 /*
- * Scales a number to an integer. For 1e-4 <= value < 1e15, k is 2 to 20, and m 10^k is below 2^120.
+ * Scales a number m 2^e, with a whole m, by 10^k to an integer. For 1e-4 <= value < 1e15, k is 2 to
+ * 20 and m 10^k is below 2^120, so that it fits in 128 bits.
  */
 static bool scale_to_integer(double value, struct scaled *v)
 {

@@ -11,6 +11,7 @@
 #include "converge.h"
 #include "err.h"
 #include "fit.h"
+#include "scaling.h"
 
 static struct hm_paces *paces_begin(size_t room)
 {
@@ -161,14 +162,10 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     return paces_finish(paces, rc, ret_paces);
 }
 
-int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
-                         struct hm_paces **ret_paces, struct hm_err *err)
+/* Makes paces of one algorithm with an empty table of `room` rows. */
+static int paces_table(size_t room, const char *algorithm, struct hm_paces **ret_paces,
+                       struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_paces", ret_paces, NULL);
-    if (bad == 0)
-        bad = hm__answer_check(answer, err);
-    if (bad)
-        return bad;
     struct hm_paces *paces = paces_begin(1);
 
     if (!paces)
@@ -176,15 +173,43 @@ int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
     struct hm_pace *pace = &paces->paces[0];
     int rc = pace_label(pace, paces->memory, algorithm, "the plan", err);
     paces->count = 1;
-    pace->m = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(*pace->m));
-    pace->seconds = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(double));
+    pace->m = hm__arena_alloc(paces->memory, room + 1, sizeof(*pace->m));
+    pace->seconds = hm__arena_alloc(paces->memory, room + 1, sizeof(double));
     if (rc == 0 && (!pace->m || !pace->seconds))
         rc = hm__fail_nomem(err);
-    for (size_t k = 0; rc == 0 && k < answer->point_count; k++) {
+    return paces_finish(paces, rc, ret_paces);
+}
+
+int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
+                         struct hm_paces **ret_paces, struct hm_err *err)
+{
+    int bad = hm__check_pointers(err, "ret_paces", ret_paces, NULL);
+    if (bad == 0)
+        bad = hm__answer_check(answer, err);
+    if (bad == 0)
+        bad = paces_table(answer->point_count, algorithm, ret_paces, err);
+    if (bad)
+        return bad;
+    struct hm_pace *pace = &(*ret_paces)->paces[0];
+    for (size_t k = 0; k < answer->point_count; k++) {
         pace->m[pace->count] = answer->points[k].n;
         pace->seconds[pace->count++] = answer->points[k].time_s;
     }
-    return paces_finish(paces, rc, ret_paces);
+    return 0;
+}
+
+int hm__paces_from_table(const double *m, const double *seconds, size_t count,
+                         const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err)
+{
+    int rc = paces_table(count, algorithm, ret_paces, err);
+
+    if (rc)
+        return rc;
+    struct hm_pace *pace = &(*ret_paces)->paces[0];
+    memcpy(pace->m, m, count * sizeof(*m));
+    memcpy(pace->seconds, seconds, count * sizeof(*seconds));
+    pace->count = count;
+    return 0;
 }
 
 /* ---- from traces ----------------------------------------------------------------------------- */

@@ -289,6 +289,9 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
         sqrt(ratio));
 }
 
+/* A run nearer than this share to the prediction is not noted: repeats differ by as much. */
+static const double OUTLIER_NOTED = 0.01;
+
 static int note_outliers(struct hm_fit *fit, struct hm_err *err)
 {
     size_t shown = 0;
@@ -296,7 +299,7 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
 
     for (size_t i = 0; rc == 0 && i < fit->residual_count && shown < 3; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        if (!r->outlier)
+        if (!r->outlier || fabs(r->seconds / r->left_out_s - 1) < OUTLIER_NOTED)
             continue;
         shown++;
         rc = hm__notes_add(

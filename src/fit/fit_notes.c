@@ -26,6 +26,37 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
                          fit->unit[0] == 'e' ? "an" : "a", fit->unit);
 }
 
+/* Share of the time on the fewest workers above which the time counts as not falling. */
+static const double FLAT_SHARE = 0.9;
+
+/*
+ * Asks for the scaling of runs whose time does not fall although n grows, if nothing in the table
+ * says what an iteration contains: such runs are often those of weak scaling, where n workers do n
+ * times the work in the same time.
+ */
+static int note_flat(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    const struct hm_fit_data *data = &f->data;
+    size_t fewest = 0, most = 0;
+
+    if (fit->unit || fit->from_sheet || fit->relative || f->scaling_stated || f->weak_runs ||
+        data->low[0] == data->high[0] || hm_runs_column(data->runs, "batch") ||
+        hm_runs_column(data->runs, "size"))
+        return 0;
+    for (size_t i = 0; i < data->count; i++) {
+        double n = data->places[0][data->group_of[i]];
+        fewest = n < data->places[0][data->group_of[fewest]] ? i : fewest;
+        most = n > data->places[0][data->group_of[most]] ? i : most;
+    }
+    if (data->seconds[most] < FLAT_SHARE * data->seconds[fewest])
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err,
+                         "the time does not fall as n grows: if each worker keeps its batch, so "
+                         "that n workers do n times the work, a column scaling with the value weak "
+                         "says so");
+}
+
 /* States which batch predictions have if the runs and the job differ in their scaling. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
@@ -78,5 +109,7 @@ int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err)
         rc = note_startup(fit, err);
     if (rc == 0)
         rc = note_unit(fit, err);
+    if (rc == 0)
+        rc = note_flat(fit, err);
     return rc ? rc : note_scaling(fit, err);
 }

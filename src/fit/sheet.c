@@ -2,8 +2,8 @@
  * A job's specification sheet as the terms of a fit.
  *
  * Each part of the time that the sheet predicts (compute, and every communication step) is a term
- * whose factor is 1 if the sheet is right. Three overheads that a sheet does not contain are added,
- * as fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes an
+ * whose factor is 1 if the sheet is right. Three terms that a sheet does not contain are added, as
+ * fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes an
  * imbalance that does not exist), a part that grows with ln n, and a part that each additional
  * worker adds. All factors have normal priors, truncated at 0:
  *
@@ -13,11 +13,11 @@
  *     t1 (n - 1)   0 +- width / 200
  *
  * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
- * show; overheads that they do not show widen the interval at larger n. So does the drift of jobs
- * whose steps are modelled by operations: measured curves show how far a job's error changes with n
- * (sheet_spread.h). If communication overlaps with computing, the overlap is evaluated with the
- * corrected parts (overlap.h). Limit: runs may differ from the sheet only in size, batch, latency
- * and bandwidth.
+ * determine; the others widen the interval at larger n. If steps are modelled by operations, the
+ * interval is also widened by the drift: how far the relative error of a sheet changes with n on
+ * measured curves (sheet_spread.h). If communication overlaps with computing, the overlap is
+ * evaluated with the corrected parts (overlap.h). Limit: runs may differ from the sheet only in
+ * size, batch, latency and bandwidth.
  */
 #include <math.h>
 #include <string.h>

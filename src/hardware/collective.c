@@ -14,13 +14,16 @@
  *     parameter-server    2(a + max(Mb, n Mb/s))         s servers with one link each
  *     shuffle             (n-1) a + (n-1)/n Mb
  *     serial              a + Mb, for n > 1              all bytes are sent once over one link
+ *     gossip-ring         2(a + Mb), n > 2; a + Mb, n = 2    averages with both neighbours in a
+ * ring gossip-exp          a + Mb, for n > 1              averages with one neighbour of an
+ *                                                        exponential graph
  *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
  *                         M/g between nodes, all g workers at once through the node's one port
  *
  * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the fabric.
  * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. Mb
- * is not multiplied for a ring, which crosses each port once, nor for a master, which is one
- * machine.
+ * is not multiplied for a ring (also of gossip), which crosses each port once, nor for a master,
+ * which is one machine.
  *
  * If servers run on the nodes of the workers, a worker sends (s-1)/s of a message through its port,
  * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
@@ -118,6 +121,10 @@ struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double 
         return (struct hm_wire_time){(n - 1) * a, (n - 1) / n * shared};
     case HM_SCHEME_SERIAL:
         return (struct hm_wire_time){n > 1 ? a : 0, n > 1 ? mb : 0};
+    case HM_SCHEME_GOSSIP_RING:
+        return (struct hm_wire_time){fmin(n - 1, 2) * a, n > 1 ? fmin(n - 1, 2) * mb : 0};
+    case HM_SCHEME_GOSSIP_EXP:
+        return (struct hm_wire_time){n > 1 ? a : 0, n > 1 ? shared : 0};
     case HM_SCHEME_BEST:
         break;
     }
@@ -161,6 +168,10 @@ const char *hm__collective_growth(enum hm_scheme scheme)
         return "nears the message, and its latency grows with n";
     case HM_SCHEME_SERIAL:
         return "takes the whole message over one link";
+    case HM_SCHEME_GOSSIP_RING:
+        return "takes two messages, whatever n";
+    case HM_SCHEME_GOSSIP_EXP:
+        return "takes one message, whatever n";
     default:
         return "grows with log2(n)";
     }

@@ -33,6 +33,9 @@ struct hm_large_layer_count {
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
+/* Returns the parameters outside of layers and vocabulary: positions and what no key describes. */
+double hm__large_extra(const struct hm_transformer *network);
+
 /* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
     double qkv;  /* Width of queries, keys and values together. */
@@ -75,6 +78,8 @@ struct hm_large_device {
  * that gives only rates come from the most similar chip of a table. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
+/* Returns the bytes per second of a copy between a worker and its host, one way. */
+double hm__large_host_link(const struct hm_large_device *device);
 /* Find a device by the name of its chip, such as "h100"; false if the name is unknown. */
 bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
 
@@ -204,6 +209,8 @@ struct hm_large_case {
     const struct hm_large_device *device;
     const struct hm_large_work *work;
     const struct hm_large_constants *constants;
+    /* Measured steps that corrected device and constants (large_correct.h); NULL: none. */
+    const struct hm_large_correction *correction;
 };
 
 /* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of
@@ -225,7 +232,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
 /* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
-#define HM_LARGE_MEMORY_SHARE 0.9
+#define HM_LARGE_MEMORY_SHARE 0.96
 
 /* Number of layers in the last pipeline stage and in each other stage, if the output head counts as
  * head_in_layers layers. */

@@ -64,6 +64,7 @@ double hm__large_parameters(const struct hm_transformer *x)
                      x->hidden * x->experts;
 
     return x->layers * (attention_count(x) + layer_details(x, expert_layers > 0 ? 0 : x->ffn)) +
+           x->cross_layers * (attention_count(x) + norm_count(x)) +
            dense_layers * maps_count(x, x->ffn) + expert_layers * experts +
            (x->tied || x->encoder ? 1 : 2) * x->vocabulary * x->hidden + x->positions * x->hidden +
            (x->norms > 0 ? norm_count(x) : 0) + x->other_parameters;
@@ -76,15 +77,19 @@ double hm__large_active(const struct hm_transformer *x)
     double experts = x->experts_per_token * maps_count(x, x->expert_ffn) +
                      maps_count(x, x->shared_ffn) + x->hidden * x->experts_per_token;
 
-    return x->layers * attention_count(x) + dense_layers * maps_count(x, x->ffn) +
-           expert_layers * experts + (x->encoder ? 0 : x->vocabulary * x->hidden);
+    return (x->layers + x->cross_layers) * attention_count(x) +
+           dense_layers * maps_count(x, x->ffn) + expert_layers * experts +
+           (x->encoder ? 0 : x->vocabulary * x->hidden);
 }
 
 /* Returns the forward flop of the two attention products of all layers for one token, with the full
  * matrix. */
 static double core_flop(const struct hm_transformer *x, double sequence)
 {
-    return 4 * x->layers * x->heads * hm__large_widths(x).core * sequence;
+    double whole = 4 * x->layers * x->heads * hm__large_widths(x).core * sequence;
+
+    /* With two stacks, several blocks of a layer count; callers pass one half of them. */
+    return x->cross_layers > 0 ? 2 * hm__transformer_core_share(x) * whole : whole;
 }
 
 double hm__large_flop(const struct hm_transformer *x, double sequence, double share)
@@ -100,7 +105,7 @@ double hm__large_flop_again(const struct hm_transformer *x, double sequence, dou
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *x,
                                                   const struct hm_layout *layout, bool expert)
 {
-    double common = attention_count(x) + x->norms * norm_count(x);
+    double common = hm__transformer_blocks(x) * attention_count(x) + x->norms * norm_count(x);
 
     if (!expert)
         return (struct hm_large_layer_count){.dense =
@@ -108,6 +113,11 @@ struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *x
     return (struct hm_large_layer_count){
         .dense = (common + maps_count(x, x->shared_ffn) + x->hidden * x->experts) / layout->tensor,
         .expert = x->experts / layout->expert * maps_count(x, x->expert_ffn)};
+}
+
+double hm__large_extra(const struct hm_transformer *x)
+{
+    return x->positions * x->hidden + x->other_parameters;
 }
 
 struct hm_large_widths hm__large_widths(const struct hm_transformer *x)

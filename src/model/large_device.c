@@ -77,6 +77,14 @@ bool hm__large_device_named(const char *name, struct hm_large_device *ret_device
     return false;
 }
 
+double hm__large_host_link(const struct hm_large_device *device)
+{
+    /* PCI Express of the third, fourth and fifth generation reaches 80 % of its rate. */
+    return device->family == HM_FAMILY_VOLTA                                             ? 12.6e9
+           : device->family == HM_FAMILY_HOPPER || device->family == HM_FAMILY_BLACKWELL ? 50.4e9
+                                                                                         : 25.2e9;
+}
+
 /* Returns the distance between a machine and a chip: the sum of the logarithms of the ratios of
  * their rates and bandwidths. */
 static double chip_distance(const struct chip *chip, const struct hm_node *node)

@@ -143,12 +143,12 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
     if (w->attention == HM_ATTENTION_UNFUSED) {
         double products = score_product(x, rows, s, d) + score_product(x, rows, d, s);
         double score = rows * s / memory_rate(x);
+        heads *= hm__transformer_blocks(w->network);
         return (struct pair){heads * (products + 9 * score), heads * (2 * products + 11 * score)};
     }
     double efficiency = flash_efficiency(x) * power_factor(x) * pow(fmin(1, d / 128), .4) * rows /
                         (rows + 256) * (l->context > 1 ? x->constants->context : 1);
-    /* Causal attention computes half of the matrix; an encoder computes all of it. */
-    double flop = (w->network->encoder ? 4 : 2) * heads * d * rows * s;
+    double flop = 4 * hm__transformer_core_share(w->network) * heads * d * rows * s;
     double forward = flop / (x->device->flops_16 * efficiency);
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
 }
@@ -228,7 +228,8 @@ static struct pair expert_maps(const struct hm_large_case *x, const struct hm_la
     return sum;
 }
 
-/* Returns the forward seconds of the operations between products. */
+/* Returns the forward seconds of the operations between matrix products, which are limited by
+ * memory traffic. */
 static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                            double split, bool expert)
 {
@@ -268,10 +269,12 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
     double rows = l->micro_batch * x->work->sequence / l->context;
     double split = l->sequence_parallel ? l->tensor : 1;
     struct pair maps = attention_maps(x, l, rows), core = core_time(x, l), host;
+    double blocks = hm__transformer_blocks(x->work->network);
     struct pair mlp = expert ? expert_maps(x, l, rows, split)
                              : mlp_maps(x, rows, x->work->network->ffn / l->tensor);
 
     host = host_time(x, l, expert);
+    maps = (struct pair){blocks * maps.forward, blocks * maps.backward};
     layer->maps = maps.forward;
     layer->mlp = mlp.forward;
     layer->core = core.forward;

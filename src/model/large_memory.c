@@ -57,10 +57,12 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
     double f = expert ? net->experts_per_token * net->expert_ffn + net->shared_ffn : net->ffn;
     double gates = !net->gated ? 4 : w->fused_gate ? 6 : 8;
     bool unfused = w->attention == HM_ATTENTION_UNFUSED;
-    double scores = unfused ? 5 * net->heads * w->sequence / t : 0;
+    double blocks = hm__transformer_blocks(net);
+    double scores = unfused ? blocks * 5 * net->heads * w->sequence / t : 0;
     double outside = (4 + (eight ? 2 : 4) + (w->dropout ? 2 : 0) + extra_kept(x, l)) * h / split;
     double inside =
-        (2 * widths.qkv + 2 * widths.out + f * gates + (unfused ? 0 : 4 * net->heads)) / t;
+        (blocks * (2 * widths.qkv + 2 * widths.out) + f * gates + (unfused ? 0 : 4 * net->heads)) /
+        t;
     double whole =
         outside + inside + scores + (expert ? 4 * net->experts_per_token * h / split : 0);
 
@@ -105,7 +107,8 @@ static struct held count_held(const struct hm_large_work *w, const struct hm_lay
     held.expert = held.layers * expert;
     held.one = dense + expert;
     held.tables = (net->tied || net->encoder || l->pipeline > 1 ? 1 : 2) * net->vocabulary *
-                  net->hidden / l->tensor;
+                      net->hidden / l->tensor +
+                  hm__large_extra(net) / (l->tensor * l->pipeline);
     return held;
 }
 
@@ -118,6 +121,21 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
     m->weights += count * w->weight_bytes / (zero == 3 ? group : 1);
     m->gradients += count * w->trained * w->gradient_bytes / gradients_group;
     m->optimizer += count * w->trained * w->optimizer_bytes / (zero >= 1 ? group : 1);
+}
+
+/* Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
+ * sends them to the host as they are computed), and weights. Of offloaded gradients and weights,
+ * two layers remain, and the tables. */
+static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
+                           const struct held *held, struct hm_large_memory *m)
+{
+    if (l->offload == HM_OFFLOAD_NONE)
+        return;
+    m->optimizer = 0;
+    if (l->zero >= 2)
+        m->gradients = fmin(m->gradients, w->gradient_bytes * w->trained * 2 * held->one);
+    if (l->offload == HM_OFFLOAD_ALL)
+        m->weights = fmin(m->weights, 2 * 2 * held->one + w->weight_bytes * held->tables);
 }
 
 static void set_activations(const struct hm_large_case *x, const struct hm_layout *l, double layers,
@@ -139,7 +157,8 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
-    double bytes = plain ? x->constants->eager_logits : 10;
+    /* Logits with 16 bits, a copy with 32 bits, and its gradient, unless it overwrites the copy. */
+    double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
         flight = fmin(batches, p * (1 + (p - 1) / (p * l->interleave)));
@@ -175,6 +194,7 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     if (zero == 3)
         m.weights += 8 * held.one + 6 * held.tables; /* Adds gathered layers and tables. */
+    offload_states(w, l, &held, &m);
     set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =

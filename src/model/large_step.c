@@ -4,12 +4,20 @@
  *
  * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
  * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computing (F
- * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g). step =
- * (pipe + data + optimizer + fixed) (1 + jitter log2 nodes).
+ * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g); g = 1 is
+ * no overlap. step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes), where data is the
+ * communication of data parallelism that is not hidden, fixed a constant time of each step, and
+ * jitter the slowdown for each doubling of the nodes.
  */
 #include <math.h>
 
 #include "large.h"
+
+/*
+ * Bytes per second that the optimizer reaches on the memory of a host, from the latencies of
+ * CPU-Adam in the ZeRO-Offload paper (Ren et al. 2021): 0.22 to 0.26 s for a billion parameters.
+ */
+static const double HOST_BYTES_PER_S = 115e9;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
@@ -108,10 +116,11 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
             dense += times->layers[i].share * one.dense;
             expert += times->layers[i].share * one.expert;
         }
-    groups[count++] =
-        (struct group){.count = layers * dense + tables * net->vocabulary * net->hidden / l->tensor,
-                       .ranks = ranks,
-                       .per_node = fmin(ranks, fmax(1, q / l->tensor))};
+    groups[count++] = (struct group){.count = layers * dense +
+                                              tables * net->vocabulary * net->hidden / l->tensor +
+                                              hm__large_extra(net) / (l->tensor * l->pipeline),
+                                     .ranks = ranks,
+                                     .per_node = fmin(ranks, fmax(1, q / l->tensor))};
     if (expert > 0) {
         double copies = fmax(1, ranks * l->tensor / l->expert);
         groups[count++] = (struct group){.count = layers * expert,
@@ -247,6 +256,34 @@ static double data_time(const struct hm_large_case *x, const struct hm_layout *l
     return time;
 }
 
+/*
+ * Returns the seconds of an optimizer that the host runs on the states of `own` parameters of each
+ * worker. The host reads and writes 28 bytes of memory per parameter. New weights with 16 bits are
+ * copied to the device; gradients are copied to the host during the backward pass.
+ */
+static double host_optimizer_time(const struct hm_large_case *x, const struct hm_layout *l,
+                                  double own)
+{
+    double workers = fmin(hm__layout_workers(l), x->device->per_node);
+
+    return own * (28 * workers / HOST_BYTES_PER_S + 2 / hm__large_host_link(x->device));
+}
+
+/* Returns the seconds in which weights are copied from the host for both passes of all
+ * micro-batches and which do not overlap with computing. */
+static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
+                         const struct group *groups, int count, double batches, double compute)
+{
+    double held = 0;
+
+    if (l->offload != HM_OFFLOAD_ALL)
+        return 0;
+    for (int i = 0; i < count; i++)
+        held += groups[i].count / (l->zero == 3 ? groups[i].ranks : 1);
+    double copy = 2 * batches * 2 * held / hm__large_host_link(x->device);
+    return fmax(0, copy - compute) + .1 * fmin(copy, compute);
+}
+
 static double optimizer_time(const struct hm_large_case *x, const struct hm_layout *l,
                              const struct group *groups, int count)
 {
@@ -258,6 +295,8 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
         own += groups[i].count / (l->zero >= 1 ? ranks : 1);
         all += groups[i].count;
     }
+    if (l->offload != HM_OFFLOAD_NONE)
+        return x->work->trained * host_optimizer_time(x, l, own);
     return x->work->trained * (34 * own + 6 * all) /
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
@@ -321,6 +360,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.context_s = slots * mean.context;
     s.data_s = l.zero == 3 ? sharded_time(x, &l, times, &mean, batches, groups, count)
                            : data_time(x, &l, &mean, groups, count);
+    s.data_s += fetch_time(x, &l, groups, count, batches, s.compute_s);
     s.optimizer_s = optimizer_time(x, &l, groups, count);
     s.time_s = (pipe + s.data_s + s.optimizer_s + x->constants->step_s) *
                (1 + x->constants->jitter * log2(nodes));

@@ -60,8 +60,7 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
         m->table = m->own_table;
     }
     const struct hm_way *way = &m->variant.way;
-    bool together = !hm__way_stale(way) && way->platform != HM_PLATFORM_SERVER &&
-                    way->platform != HM_PLATFORM_DRIVER;
+    bool together = way->platform <= HM_PLATFORM_ALLREDUCE && way->local_steps <= 1;
     if (m->job->overlap == HM_OVERLAP_AUTO && together)
         m->overlap = HM_OVERLAP_BUCKETS;
     if (m->job->overlap == HM_OVERLAP_LAYERS)

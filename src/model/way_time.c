@@ -3,10 +3,13 @@
  * links.
  *
  * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
- * in different iterations (Ho et al. 2013, Recht et al. 2011). An iteration of stale workers takes
- * as long as the workers need or as the servers' links need, whichever is longer. Limits: the pace
- * (the factor by which stragglers slow an iteration) is interpolated linearly over ln n between two
- * evaluated n, and messages of different workers do not collide at a worker's port.
+ * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that make local steps send
+ * their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are taken
+ * to wait for the slowest of all, though they wait for their neighbours only. An iteration of stale
+ * workers takes as long as the workers need or as the servers' links need, whichever is longer.
+ * Limits: the pace (the factor by which stragglers slow an iteration) is interpolated linearly over
+ * ln n between two evaluated n, and messages of different workers do not collide at a worker's
+ * port.
  */
 #include "way_time.h"
 
@@ -57,7 +60,7 @@ double hm__way_nodes(const struct hm_way *way)
 {
     if (way->platform == HM_PLATFORM_SERVER)
         return way->colocated ? 0 : way->servers;
-    return way->platform == HM_PLATFORM_DRIVER ? 1 : 0;
+    return way->platform == HM_PLATFORM_DRIVER || way->platform == HM_PLATFORM_FEDERATED ? 1 : 0;
 }
 
 double hm__way_used(const struct hm_way *way, double n)
@@ -91,6 +94,9 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         [HM_PLATFORM_ALLREDUCE] = {HM_SCHEME_BEST},
         [HM_PLATFORM_DRIVER] = {HM_SCHEME_TORRENT, HM_SCHEME_TWO_WAVE},
         [HM_PLATFORM_SERVER] = {HM_SCHEME_PARAMETER_SERVER},
+        [HM_PLATFORM_GOSSIP_RING] = {HM_SCHEME_GOSSIP_RING},
+        [HM_PLATFORM_GOSSIP_EXP] = {HM_SCHEME_GOSSIP_EXP},
+        [HM_PLATFORM_FEDERATED] = {HM_SCHEME_PARAMETER_SERVER},
     };
     const struct hm_transfer *message = job->graph ? NULL : model_message(job);
 
@@ -111,8 +117,10 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         steps[i] = *message;
         steps[i].scheme = schemes[way->platform][i];
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
-        steps[i].times = 1;
-        if (i == 0 && *ret_count > 1 && !message->bytes)
+        steps[i].times = 1 / fmax(1, way->local_steps);
+        /* Averages are of parameters; they do not overlap with a backward pass, as gradients do. */
+        bool averages = way->platform > HM_PLATFORM_SERVER || way->local_steps > 1;
+        if (((i == 0 && *ret_count > 1) || averages) && !message->bytes)
             steps[i].what = HM_PAYLOAD_PARAMETERS;
     }
     return 0;

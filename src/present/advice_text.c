@@ -182,7 +182,7 @@ static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
                       hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));
     else if (isfinite(c->time_s))
         hm__text_addf(out, " %9s  %-18s", hm__show_time(c->time_s, shown),
-                      hm__show_range(hm__show_time, c->time_low_s, c->time_high_s, range));
+                      hm__show_range(hm__show_time, c->low_s, c->high_s, range));
     else
         hm__text_addf(out, " %9s  %-18s", "never", "");
 }

@@ -94,7 +94,7 @@ void hm__say_outcome(struct hm_text *out, const struct hm_advice *a, const struc
     } else if (isfinite(c->time_s)) {
         hm__text_addf(out, "%s to %s", hm__show_time(c->time_s, shown),
                       hm__show_loss(a->loss, loss));
-        advice_add_range(out, hm__show_time, c->time_low_s, c->time_high_s);
+        advice_add_range(out, hm__show_time, c->low_s, c->high_s);
     } else
         hm__text_addf(out, "it does not reach %s", hm__show_loss(a->loss, loss));
     advice_add_iterations(out, a, c);

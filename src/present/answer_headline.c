@@ -88,9 +88,45 @@ static void answer_say_iteration_time(struct hm_text *out, const struct hm_answe
     answer_say_speedup(out, a, p);
 }
 
+/* Writes a rate with three significant digits, such as "6,310,000". */
+static const char *show_rate_rounded(double rate, char *text)
+{
+    double unit = rate > 0 && isfinite(rate) ? pow(10, floor(log10(rate)) - 2) : 1;
+
+    return hm__show_grouped(unit >= 1 ? round(rate / unit) * unit : rate, text);
+}
+
+/* Adds the rate of a point that is known from runs of samples or tokens, with its interval. */
+static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
+                                 const struct hm_point *p)
+{
+    char rate[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
+
+    hm__text_addf(out, "%s %ss/s", show_rate_rounded(1 / p->time_s, rate), a->unit);
+    if (p->low_s > 0)
+        hm__text_addf(out, " (%s to %s)", show_rate_rounded(1 / p->high_s, low),
+                      show_rate_rounded(1 / p->low_s, high));
+    answer_say_speedup(out, a, p);
+}
+
+/* What the time of a point is of, such as " an iteration". */
+static const char *answer_unit_text(const struct hm_answer *a)
+{
+    return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
+}
+
+/* Whether the answer is shown as samples or tokens per second. */
+static bool answer_has_rate(const struct hm_answer *a)
+{
+    return a->unit && a->unit[0] != 'e';
+}
+
 void hm__answer_say_time(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
 {
-    answer_say_iteration_time(out, a, p, " an iteration");
+    if (answer_has_rate(a))
+        answer_say_unit_rate(out, a, p);
+    else
+        answer_say_iteration_time(out, a, p, answer_unit_text(a));
 }
 
 /* Samples per second of a point; NaN if the job has no batch. */
@@ -180,13 +216,15 @@ void hm__answer_say_whole(struct hm_text *out, const struct hm_answer *a,
 
     if (a->whole_job)
         hm__text_addf(&line, "%s iterations, ", hm__show_grouped(ceil(a->iterations), number));
-    say_node_hours(&line, p->nodes * p->total_s);
+    say_node_hours(&line, p->nodes * p->total_s * (answer_has_rate(a) ? 1e6 : 1));
     if (a->priced)
         hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
     if (!a->whole_job && a->scaling == HM_SCALING_WEAK)
         hm__text_addf(&line, ", for the samples of an iteration at %.0f", a->reference);
+    else if (answer_has_rate(a))
+        hm__text_addf(&line, " for a million %ss", a->unit);
     else if (!a->whole_job)
-        hm__text_add(&line, " an iteration");
+        hm__text_add(&line, answer_unit_text(a));
     hm__render_taken_line(out, style, a->whole_job ? "whole job" : "cost", &line);
 }
 

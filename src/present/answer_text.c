@@ -363,6 +363,8 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
         return;
     hm__text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
     answer_say_consistency(&line, &a->way);
+    if (a->way.local_steps > 1)
+        hm__text_addf(&line, ", averaged every %.0f iterations", a->way.local_steps);
     if (a->way.colocated)
         hm__text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
                       hm__plural(a->way.servers));
@@ -400,17 +402,21 @@ static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)
 {
     char time[HM_SHOWN], money[HM_SHOWN], number[HM_SHOWN];
+    int wide = 9; /* Width of the column of platforms. */
 
-    hm__text_addf(out, "\n  %s%-*s%s%-9s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
+    for (size_t i = 0; i < a->rank_count; i++)
+        if (strlen(hm_platform_name(a->ranking[i].way.platform)) > (size_t)wide)
+            wide = (int)strlen(hm_platform_name(a->ranking[i].way.platform));
+    hm__text_addf(out, "\n  %s%-*s%s%-*s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
                   hm__render_dim(style, true), (int)widest, widest ? "machine" : "",
-                  widest ? "  " : "", "platform", "consistency", "servers", "n", "iteration",
+                  widest ? "  " : "", wide, "platform", "consistency", "servers", "n", "iteration",
                   "samples/s", "total", "cost", hm__render_dim(style, false));
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
         struct hm_text how = {0};
         answer_say_consistency(&how, &r->way);
-        hm__text_addf(out, "  %-*s%s%-9s  %-14s", (int)widest, r->machine ? r->machine : "",
-                      widest ? "  " : "", hm_platform_name(r->way.platform),
+        hm__text_addf(out, "  %-*s%s%-*s  %-14s", (int)widest, r->machine ? r->machine : "",
+                      widest ? "  " : "", wide, hm_platform_name(r->way.platform),
                       how.data ? how.data : "");
         hm__text_release(&how);
         if (r->way.platform == HM_PLATFORM_SERVER)

@@ -158,13 +158,16 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 /* Writes what a time is of: " an iteration", or " a sample, 5650 samples/s". */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
 {
+    char rate[HM_SHOWN];
+
     if (fit->relative)
         return " of the reference's time";
     if (!fit->unit)
         return " an iteration";
     if (fit->unit[0] == 'e')
         return " an epoch";
-    snprintf(text, room, " a %s, %.4g %ss/s", fit->unit, 1 / seconds, fit->unit);
+    snprintf(text, room, " a %s, %s %ss/s", fit->unit, hm__show_grouped(1 / seconds, rate),
+             fit->unit);
     return text;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Writes layouts as options of other software; see large_emit.h. Ranks are numbered as in Megatron:
- * tensor parallelism innermost, then context, then data, pipeline outermost.
+ * Writes layouts as options of other software; see large_emit.h. A format that cannot express a
+ * part of the layout is refused with the key to change, instead of dropping the part.
  */
 #include "large_emit.h"
 
@@ -8,9 +8,6 @@
 
 #include "err.h"
 #include "format.h"
-
-/* Number of nodes that an explanation lists. */
-enum { NODES_SHOWN = 16 };
 
 /* The inputs and the output of the functions that write a layout. */
 struct emitter {
@@ -36,9 +33,41 @@ static void add_word(const struct emitter *e, const char *word, bool wanted)
         hm__text_addf(e->out, "--%s\n", word);
 }
 
+/* Number of groups of workers that each hold all shards of the states. */
+static double emitter_copies(const struct emitter *e)
+{
+    const struct hm_layout *l = &e->choice->layout;
+
+    return l->shard_in_node ? fmax(1, l->data / fmax(1, floor(e->per_node / l->tensor))) : 1;
+}
+
+/* Reports a part of the layout that a format cannot express. */
+static int emit_refuse(struct hm_err *err, const char *format, const char *key, const char *reason,
+                       const char *instead)
+{
+    hm__fail(err, HM_E_CONFLICT, "the format %s %s", format, reason);
+    hm__err_hint(err, "in parallel, %s: %s", key, instead);
+    hm__err_field(err, "emit");
+    return HM_E_CONFLICT;
+}
+
 static bool is_eight_bit(const struct hm_large_work *w)
 {
     return w->precision == HM_FORMAT_FP8 || w->precision == HM_FORMAT_MXFP8;
+}
+
+/* Adds the flags of multi-head latent attention. */
+static void emit_megatron_latent(const struct emitter *e)
+{
+    const struct hm_latent *a = &e->job->network.latent;
+
+    add_word(e, "multi-latent-attention", true);
+    if (a->rank_q > 0)
+        add_flag(e, "q-lora-rank", a->rank_q);
+    add_flag(e, "kv-lora-rank", a->rank_kv);
+    add_flag(e, "qk-head-dim", a->dim_nope);
+    add_flag(e, "qk-pos-emb-head-dim", a->dim_rope);
+    add_flag(e, "v-head-dim", a->dim_v);
 }
 
 static void emit_megatron_network(const struct emitter *e)
@@ -53,7 +82,11 @@ static void emit_megatron_network(const struct emitter *e)
         add_word(e, "group-query-attention", true);
         add_flag(e, "num-query-groups", x->kv_heads);
     }
-    add_flag(e, "kv-channels", x->head_dim);
+    if (x->latent.rank_kv > 0)
+        emit_megatron_latent(e);
+    else
+        add_flag(e, "kv-channels", x->head_dim);
+    add_flag(e, "vocab-size", x->vocabulary);
     add_word(e, "swiglu", x->gated);
     add_word(e, "untie-embeddings-and-output-weights", !x->tied);
     if (x->experts > 0) {
@@ -61,55 +94,150 @@ static void emit_megatron_network(const struct emitter *e)
         add_flag(e, "moe-router-topk", x->experts_per_token);
         add_flag(e, "moe-ffn-hidden-size", x->expert_ffn);
     }
+    if (x->experts > 0 && x->dense_layers > 0)
+        hm__text_addf(e->out, "--moe-layer-freq ([0]*%.0f+[1]*%.0f)\n", x->dense_layers,
+                      x->layers - x->dense_layers);
     if (x->shared_ffn > 0)
         add_flag(e, "moe-shared-expert-intermediate-size", x->shared_ffn);
 }
 
-static void emit_megatron(const struct emitter *e)
+/* Adds the flags of the pipeline. If its stages do not divide the layers, the last stage has
+ * fewer. */
+static void emit_megatron_pipeline(const struct emitter *e)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    double layers = e->job->network.layers, chunks = l->pipeline * l->interleave;
+
+    add_flag(e, "pipeline-model-parallel-size", l->pipeline);
+    if (l->interleave > 1 && fmod(layers, chunks) == 0)
+        add_flag(e, "num-layers-per-virtual-pipeline-stage", layers / chunks);
+    else if (l->interleave > 1)
+        add_flag(e, "num-virtual-stages-per-pipeline-rank", l->interleave);
+    if (fmod(layers, l->pipeline) != 0)
+        add_flag(e, "decoder-last-pipeline-num-layers",
+                 layers - (l->pipeline - 1) * ceil(layers / l->pipeline));
+}
+
+static void emit_megatron_recompute(const struct emitter *e)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    double half = ceil(e->job->network.layers / l->pipeline / 2);
+
+    switch (l->recompute) {
+    case HM_RECOMPUTE_FULL:
+        add_option(e, "recompute-granularity", "full");
+        add_option(e, "recompute-method", "uniform");
+        add_flag(e, "recompute-num-layers", 1);
+        break;
+    case HM_RECOMPUTE_LAYER:
+        add_option(e, "recompute-granularity", "full");
+        add_option(e, "recompute-method", "block");
+        add_flag(e, "recompute-num-layers", half);
+        break;
+    case HM_RECOMPUTE_SELECTIVE:
+    case HM_RECOMPUTE_NORM:
+        add_option(e, "recompute-granularity", "selective");
+        add_option(e, "recompute-modules",
+                   l->recompute == HM_RECOMPUTE_NORM ? "layernorm mlp" : "core_attn");
+        break;
+    default:
+        break;
+    }
+}
+
+static void emit_megatron_sharding(const struct emitter *e)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    bool whole = l->zero >= 2 && l->pipeline == 1;
+
+    add_word(e, "use-distributed-optimizer", l->zero >= 1);
+    add_word(e, "use-megatron-fsdp", whole);
+    if (whole)
+        add_option(e, "data-parallel-sharding-strategy",
+                   l->zero == 3 ? "optim_grads_params" : "optim_grads");
+    if (l->shard_in_node && l->zero >= 1 && emitter_copies(e) > 1)
+        add_flag(e, "num-distributed-optimizer-instances", emitter_copies(e));
+    add_word(e, "optimizer-cpu-offload", l->offload == HM_OFFLOAD_OPTIMIZER);
+}
+
+static int emit_megatron(const struct emitter *e, struct hm_err *err)
 {
     const struct hm_layout *l = &e->choice->layout;
     const struct hm_large_work *w = &e->job->work;
 
+    if (l->recompute == HM_RECOMPUTE_OP)
+        return emit_refuse(err, "megatron", "recompute", "cannot recompute every second product",
+                           "use none, selective or full");
+    if (l->pipeline > 1 && l->zero >= 2)
+        return emit_refuse(err, "megatron", "zero",
+                           "shards only the optimizer together with a pipeline", "zero: 1");
+    if (l->offload == HM_OFFLOAD_ALL)
+        return emit_refuse(err, "megatron", "offload", "cannot offload weights",
+                           "use optimizer or none");
     emit_megatron_network(e);
     add_flag(e, "seq-length", w->sequence);
     add_flag(e, "max-position-embeddings", w->sequence);
     add_flag(e, "micro-batch-size", l->micro_batch);
     add_flag(e, "global-batch-size", w->batch);
+    if (e->job->tokens > 0)
+        add_flag(e, "train-iters", ceil(e->job->tokens / (w->batch * w->sequence)));
     add_flag(e, "tensor-model-parallel-size", l->tensor);
     add_word(e, "sequence-parallel", l->sequence_parallel);
-    add_flag(e, "pipeline-model-parallel-size", l->pipeline);
-    if (l->interleave > 1)
-        add_flag(e, "num-layers-per-virtual-pipeline-stage",
-                 e->job->network.layers / (l->pipeline * l->interleave));
+    emit_megatron_pipeline(e);
     add_flag(e, "context-parallel-size", l->context);
-    if (l->expert > 1)
+    if (l->expert > 1) {
         add_flag(e, "expert-model-parallel-size", l->expert);
-    add_word(e, "use-distributed-optimizer", l->zero >= 1);
-    add_word(e, "use-megatron-fsdp", l->zero >= 2 && l->pipeline == 1);
-    if (l->zero >= 2 && l->pipeline == 1)
-        add_option(e, "data-parallel-sharding-strategy",
-                   l->zero == 3 ? "optim_grads_params" : "optim_grads");
-    if (l->recompute == HM_RECOMPUTE_FULL) {
-        add_option(e, "recompute-granularity", "full");
-        add_option(e, "recompute-method", "uniform");
-        add_flag(e, "recompute-num-layers", 1);
-    } else if (l->recompute == HM_RECOMPUTE_SELECTIVE) {
-        add_option(e, "recompute-granularity", "selective");
+        add_flag(e, "expert-tensor-parallel-size", 1);
     }
+    emit_megatron_sharding(e);
+    emit_megatron_recompute(e);
     hm__text_addf(e->out, "--%s\n", w->precision == HM_FORMAT_FP16 ? "fp16" : "bf16");
     if (is_eight_bit(w))
         add_option(e, "fp8-format", "hybrid");
+    if (w->precision == HM_FORMAT_MXFP8)
+        add_option(e, "fp8-recipe", "mxfp8");
+    if (w->precision == HM_FORMAT_NVFP4)
+        add_option(e, "fp4-format", "e2m1");
     add_word(e, "use-flash-attn", w->attention != HM_ATTENTION_UNFUSED);
     add_word(e, "overlap-grad-reduce", w->overlap_data);
     add_word(e, "overlap-param-gather", w->overlap_gather && l->zero >= 1);
     add_word(e, "tp-comm-overlap", w->overlap_tensor && l->tensor > 1);
+    return 0;
 }
 
-static void emit_deepspeed(const struct emitter *e)
+/* Puts the part of a DeepSpeed file about sharding and offload. */
+static void put_zero(struct hm_json *json, const struct emitter *e)
+{
+    static const char *const parts[] = {"offload_optimizer", "offload_param"};
+    const struct hm_layout *l = &e->choice->layout;
+
+    hm__json_open(json, "zero_optimization", HM_JSON_OBJECT);
+    hm__json_put_number(json, "stage", l->zero);
+    hm__json_put_bool(json, "overlap_comm", e->job->work.overlap_data);
+    if (l->shard_in_node && l->zero == 3)
+        hm__json_put_number(json, "zero_hpz_partition_size", e->per_node);
+    for (int i = 0; i < (int)l->offload; i++) {
+        hm__json_open(json, parts[i], HM_JSON_OBJECT);
+        hm__json_put_text(json, "device", "cpu");
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
+static int emit_deepspeed(const struct emitter *e, struct hm_err *err)
 {
     const struct hm_layout *l = &e->choice->layout;
     struct hm_json json = {.out = e->out};
 
+    if (l->pipeline > 1)
+        return emit_refuse(err, "deepspeed", "pipeline",
+                           "has no key for stages, which the program gives to PipelineModule",
+                           "pipeline: 1");
+    if (l->expert > 1)
+        return emit_refuse(err, "deepspeed", "expert",
+                           "has no key for expert parallelism, which the program gives to the "
+                           "layer (ep_size)",
+                           "expert: 1");
     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_put_number(&json, "train_batch_size", l->micro_batch * e->micro_batches * l->data);
     hm__json_put_number(&json, "train_micro_batch_size_per_gpu", l->micro_batch);
@@ -118,33 +246,25 @@ static void emit_deepspeed(const struct emitter *e)
                   HM_JSON_OBJECT);
     hm__json_put_bool(&json, "enabled", true);
     hm__json_close(&json);
-    hm__json_open(&json, "zero_optimization", HM_JSON_OBJECT);
-    hm__json_put_number(&json, "stage", l->zero);
-    hm__json_put_bool(&json, "overlap_comm", e->job->work.overlap_data);
-    if (l->shard_in_node)
-        hm__json_put_number(&json, "zero_hpz_partition_size", e->per_node);
-    hm__json_close(&json);
+    put_zero(&json, e);
     if (l->tensor > 1) {
         hm__json_open(&json, "tensor_parallel", HM_JSON_OBJECT);
         hm__json_put_number(&json, "autotp_size", l->tensor);
         hm__json_close(&json);
     }
+    if (l->context > 1)
+        hm__json_put_number(&json, "sequence_parallel_size", l->context);
     hm__json_close(&json);
     hm__text_add(e->out, "\n");
+    return 0;
 }
 
-static void emit_torchtitan(const struct emitter *e)
+/* Adds the section of torchtitan about parallelism. */
+static void emit_torchtitan_degrees(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
-    double replicas = l->shard_in_node ? fmax(1, l->data * l->tensor / e->per_node) : 1;
-    const char *mode = l->recompute == HM_RECOMPUTE_NONE   ? "none"
-                       : l->recompute == HM_RECOMPUTE_FULL ? "full"
-                                                           : "selective";
+    double replicas = l->zero == 0 ? l->data : emitter_copies(e);
 
-    hm__text_addf(
-        e->out, "[training]\nseq_len = %.0f\nlocal_batch_size = %.0f\nglobal_batch_size = %.0f\n",
-        e->job->work.sequence, l->pipeline > 1 ? l->micro_batch * e->micro_batches : l->micro_batch,
-        l->micro_batch * e->micro_batches * l->data);
     hm__text_addf(e->out,
                   "\n[parallelism]\ndata_parallel_replicate_degree = %.0f\n"
                   "data_parallel_shard_degree = %.0f\ntensor_parallel_degree = %.0f\n"
@@ -153,43 +273,126 @@ static void emit_torchtitan(const struct emitter *e)
     if (l->pipeline > 1)
         hm__text_addf(e->out,
                       "pipeline_parallel_schedule = \"%s\"\n"
+                      "pipeline_parallel_layers_per_stage = %.0f\n"
                       "pipeline_parallel_microbatch_size = %.0f\n",
-                      l->interleave > 1 ? "Interleaved1F1B" : "1F1B", l->micro_batch);
+                      l->interleave > 1 ? "Interleaved1F1B" : "1F1B",
+                      ceil(e->job->network.layers / (l->pipeline * l->interleave)), l->micro_batch);
     if (l->expert > 1)
         hm__text_addf(e->out, "expert_parallel_degree = %.0f\n", l->expert);
-    hm__text_addf(e->out, "fsdp_reshard_after_forward = \"%s\"\n",
-                  l->zero == 3 ? "always" : "never");
-    hm__text_addf(e->out, "\n[activation_checkpoint]\nmode = \"%s\"\n\n[compile]\nenable = %s\n",
-                  mode, e->job->work.software == HM_SOFTWARE_EAGER ? "false" : "true");
+    if (l->zero > 0)
+        hm__text_addf(e->out, "fsdp_reshard_after_forward = \"%s\"\n",
+                      l->zero == 3 ? "always" : "never");
 }
 
-static void emit_accelerate(const struct emitter *e)
+static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    const char *mode = l->recompute == HM_RECOMPUTE_NONE   ? "none"
+                       : l->recompute == HM_RECOMPUTE_FULL ? "full"
+                                                           : "selective";
+
+    if (l->offload == HM_OFFLOAD_OPTIMIZER)
+        return emit_refuse(err, "torchtitan", "offload", "cannot offload the optimizer alone",
+                           "use all or none");
+    if (l->zero == 1)
+        hm__text_add(e->out, "# Gradients are sharded too (zero 2); torchtitan has no zero 1.\n");
+    hm__text_addf(
+        e->out, "[training]\nseq_len = %.0f\nlocal_batch_size = %.0f\nglobal_batch_size = %.0f\n",
+        e->job->work.sequence, l->pipeline > 1 ? l->micro_batch * e->micro_batches : l->micro_batch,
+        l->micro_batch * e->micro_batches * l->data);
+    if (e->job->tokens > 0)
+        hm__text_addf(e->out, "steps = %.0f\n",
+                      ceil(e->job->tokens / (e->job->work.batch * e->job->work.sequence)));
+    if (l->offload == HM_OFFLOAD_ALL)
+        hm__text_add(e->out, "enable_cpu_offload = true\n");
+    emit_torchtitan_degrees(e);
+    hm__text_addf(e->out, "\n[activation_checkpoint]\nmode = \"%s\"\n", mode);
+    if (l->recompute == HM_RECOMPUTE_OP || l->recompute == HM_RECOMPUTE_LAYER)
+        hm__text_addf(e->out, "selective_ac_option = \"%s\"\n",
+                      l->recompute == HM_RECOMPUTE_OP ? "op" : "2");
+    hm__text_addf(e->out, "\n[compile]\nenable = %s\n",
+                  e->job->work.software == HM_SOFTWARE_EAGER ? "false" : "true");
+    if (is_eight_bit(&e->job->work))
+        hm__text_add(e->out, "\n[model]\nconverters = [\"float8\"]\n");
+    return 0;
+}
+
+/* Adds the part of an accelerate file about sharding by DeepSpeed. */
+static void emit_accelerate_deepspeed(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
 
     hm__text_addf(e->out,
-                  "compute_environment: LOCAL_MACHINE\ndistributed_type: %s\nmixed_precision: %s\n"
-                  "num_machines: %.0f\nnum_processes: %.0f\n",
-                  l->zero > 0 ? "FSDP" : "MULTI_GPU",
-                  e->job->work.precision == HM_FORMAT_FP16 ? "fp16" : "bf16", e->choice->nodes,
-                  e->choice->n);
-    if (l->zero > 0)
-        hm__text_addf(e->out,
-                      "fsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: %s\n"
-                      "  fsdp_activation_checkpointing: %s\n",
-                      l->zero == 3 ? "true" : "false",
-                      l->recompute == HM_RECOMPUTE_FULL ? "true" : "false");
+                  "deepspeed_config:\n  zero_stage: %.0f\n  gradient_accumulation_steps: %.0f\n"
+                  "  offload_optimizer_device: %s\n  offload_param_device: %s\n",
+                  l->zero, e->micro_batches, l->offload >= HM_OFFLOAD_OPTIMIZER ? "cpu" : "none",
+                  l->offload == HM_OFFLOAD_ALL ? "cpu" : "none");
 }
 
-static void emit_torchrun(const struct emitter *e)
+/* Adds the part of an accelerate file about sharding by FSDP and other parallelism. */
+static void emit_accelerate_fsdp(const struct emitter *e)
 {
+    const struct hm_layout *l = &e->choice->layout;
+    double replicas = emitter_copies(e);
+
+    hm__text_addf(e->out,
+                  "fsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: %s\n"
+                  "  fsdp_activation_checkpointing: %s\n",
+                  l->zero == 3 ? "true" : "false",
+                  l->recompute == HM_RECOMPUTE_FULL ? "true" : "false");
+    if (l->tensor * l->context * replicas > 1)
+        hm__text_addf(e->out,
+                      "parallelism_config:\n  parallelism_config_dp_replicate_size: %.0f\n"
+                      "  parallelism_config_dp_shard_size: %.0f\n"
+                      "  parallelism_config_tp_size: %.0f\n  parallelism_config_cp_size: %.0f\n",
+                      replicas, l->data / replicas, l->tensor, l->context);
+}
+
+static int emit_accelerate(const struct emitter *e, struct hm_err *err)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    bool fsdp = l->tensor * l->context > 1 || (l->zero == 3 && l->offload == HM_OFFLOAD_NONE);
+
+    if (l->pipeline > 1)
+        return emit_refuse(err, "accelerate", "pipeline", "has no pipeline parallelism",
+                           "pipeline: 1");
+    if (l->expert > 1)
+        return emit_refuse(err, "accelerate", "expert", "has no expert parallelism", "expert: 1");
+    if (fsdp && l->zero < 2)
+        return emit_refuse(err, "accelerate", "zero",
+                           "shards the gradients or more when it is combined with tensor or "
+                           "context parallelism",
+                           "zero: 2 or zero: 3, or tensor: 1");
+    hm__text_addf(e->out,
+                  "# In the program: micro-batches of %.0f, gradient_accumulation_steps %.0f.\n"
+                  "compute_environment: LOCAL_MACHINE\ndistributed_type: %s\nmixed_precision: %s\n"
+                  "num_machines: %.0f\nnum_processes: %.0f\n",
+                  l->micro_batch, e->micro_batches,
+                  fsdp          ? "FSDP"
+                  : l->zero > 0 ? "DEEPSPEED"
+                                : "MULTI_GPU",
+                  is_eight_bit(&e->job->work)                ? "fp8"
+                  : e->job->work.precision == HM_FORMAT_FP16 ? "fp16"
+                                                             : "bf16",
+                  e->choice->nodes, e->choice->n);
+    if (fsdp)
+        emit_accelerate_fsdp(e);
+    else if (l->zero > 0)
+        emit_accelerate_deepspeed(e);
+    return 0;
+}
+
+static int emit_torchrun(const struct emitter *e, struct hm_err *err)
+{
+    (void)err;
     hm__text_addf(e->out,
                   "torchrun --%s %.0f --%s %.0f --%s c10d --%s \"$HEAD_NODE:29500\" train.py\n",
                   "nnodes", e->choice->nodes, "nproc-per-node", fmin(e->per_node, e->choice->n),
                   "rdzv-backend", "rdzv-endpoint");
+    return 0;
 }
 
-static void emit_sbatch(const struct emitter *e)
+static int emit_sbatch(const struct emitter *e, struct hm_err *err)
 {
     const struct {
         const char *name;
@@ -204,23 +407,13 @@ static void emit_sbatch(const struct emitter *e)
     hm__text_addf(e->out, "#SBATCH --%s\n\n", "exclusive");
     hm__text_add(e->out, "HEAD_NODE=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -1)\n"
                          "export HEAD_NODE\nsrun ");
-    emit_torchrun(e);
+    return emit_torchrun(e, err);
 }
 
-static int finish_text(struct hm_text *out, char **ret_text, struct hm_err *err)
+int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
+                   struct hm_err *err)
 {
-    if (out->failed) {
-        hm__text_release(out);
-        return hm__fail_nomem(err);
-    }
-    *ret_text = out->data;
-    return 0;
-}
-
-int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_job *job,
-                   enum hm_large_emit what, char **ret_text, struct hm_err *err)
-{
-    static void (*const emitters[])(const struct emitter *) = {
+    static int (*const emitters[])(const struct emitter *, struct hm_err *) = {
         [HM_EMIT_MEGATRON] = emit_megatron,     [HM_EMIT_DEEPSPEED] = emit_deepspeed,
         [HM_EMIT_TORCHTITAN] = emit_torchtitan, [HM_EMIT_ACCELERATE] = emit_accelerate,
         [HM_EMIT_TORCHRUN] = emit_torchrun,     [HM_EMIT_SBATCH] = emit_sbatch,
@@ -228,52 +421,21 @@ int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_j
     const struct hm_large_choice *choice = &answer->points[answer->recommended];
     struct hm_text out = {0};
     const struct emitter e = {.out = &out,
-                              .job = job,
+                              .job = &answer->planned,
                               .choice = choice,
                               .per_node = ceil(choice->n / choice->nodes),
                               .micro_batches =
                                   hm__layout_micro_batches(&choice->layout, answer->batch)};
 
-    emitters[what](&e);
-    return finish_text(&out, ret_text, err);
-}
-
-/* Adds one line about groups of `count` ranks; it lists the first group, such as "0 8 16 24". */
-static void add_group(struct hm_text *out, const char *name, double count, double stride)
-{
-    if (count <= 1)
-        return;
-    hm__text_addf(out, "  %-9s %5.0f ranks, the first group:", name, count);
-    for (double i = 0; i < fmin(count, 8); i++)
-        hm__text_addf(out, " %.0f", i * stride);
-    hm__text_addf(out, "%s\n", count > 8 ? " …" : "");
-}
-
-int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err)
-{
-    const struct hm_large_choice *c = &answer->points[answer->recommended];
-    const struct hm_layout *l = &c->layout;
-    double per_node = ceil(c->n / c->nodes), inner = l->tensor * l->context;
-    struct hm_text out = {0};
-    char text[160];
-
-    hm__layout_text(l, text, sizeof(text));
-    hm__text_addf(&out, "%.0f ranks on %.0f node%s: %s\n\ngroups\n", c->n, c->nodes,
-                  hm__plural(c->nodes), text);
-    add_group(&out, "tensor", l->tensor, 1);
-    add_group(&out, "context", l->context, l->tensor);
-    add_group(&out, "expert", l->expert, 1);
-    add_group(&out, "data", l->data, inner);
-    add_group(&out, "pipeline", l->pipeline, inner * l->data);
-    hm__text_add(&out, "\nnode  ranks        stages  copies of the model\n");
-    for (double node = 0; node < fmin(c->nodes, NODES_SHOWN); node++) {
-        double first = node * per_node, last = fmin(c->n, first + per_node) - 1;
-        double stage[] = {floor(first / (inner * l->data)), floor(last / (inner * l->data))};
-        double copy[] = {fmod(floor(first / inner), l->data), fmod(floor(last / inner), l->data)};
-        hm__text_addf(&out, "%4.0f  %5.0f-%-6.0f %3.0f-%-4.0f %3.0f-%.0f\n", node, first, last,
-                      stage[0], stage[1], copy[0], copy[1]);
+    int rc = emitters[what](&e, err);
+    if (rc) {
+        hm__text_release(&out);
+        return rc;
     }
-    if (c->nodes > NODES_SHOWN)
-        hm__text_addf(&out, "   …  and %.0f more nodes\n", c->nodes - NODES_SHOWN);
-    return finish_text(&out, ret_text, err);
+    if (out.failed) {
+        hm__text_release(&out);
+        return hm__fail_nomem(err);
+    }
+    *ret_text = out.data;
+    return 0;
 }

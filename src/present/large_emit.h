@@ -15,9 +15,9 @@ enum hm_large_emit {
 };
 
 /* Write the flags or the file that runs the recommended layout; free *ret_text with hm_text_free.
- */
-int hm__large_emit(const struct hm_large_answer *answer, const struct hm_large_job *job,
-                   enum hm_large_emit what, char **ret_text, struct hm_err *err);
+ * It is an error if the format cannot express the layout. */
+int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
+                   struct hm_err *err);
 /* Write which ranks of the recommended layout form groups, and on which nodes the ranks are. */
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 

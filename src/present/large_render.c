@@ -54,6 +54,7 @@ static void put_layout(struct hm_json *json, const struct hm_layout *l, double b
     hm__json_put_text(json, "shard_within", l->shard_in_node ? "node" : "all");
     hm__json_put_bool(json, "sequence_parallel", l->sequence_parallel);
     hm__json_put_text(json, "recompute", hm__recompute_names[l->recompute]);
+    hm__json_put_text(json, "offload", hm__offload_names[l->offload]);
     hm__json_close(json);
 }
 
@@ -157,7 +158,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machines ? a->machines[best->machine] : NULL);
     hm__json_put_null(json, "fabric");
-    hm__json_put_text(json, "provenance", "model");
+    hm__json_put_text(json, "provenance", a->correction_rows ? "model and runs" : "model");
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", "strong");
     hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
@@ -251,6 +252,7 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_number(json, "level", .9);
     hm__json_put_null(json, "n_low");
     hm__json_put_null(json, "n_high");
+    hm__json_put_null(json, "unit");
     hm__json_put_null(json, "sheet_kind");
     hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
     hm__json_open(json, "n", HM_JSON_LIST);
@@ -262,8 +264,106 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
     hm__json_open(json, "ranking", HM_JSON_LIST);
     hm__json_close(json);
-    hm__json_put_texts(json, "notes", &a->note, a->note != NULL);
+    hm__json_open(json, "notes", HM_JSON_LIST);
+    for (size_t i = 0; i < a->note_count; i++)
+        hm__json_put_text(json, NULL, a->notes[i]);
+    hm__json_close(json);
     hm__json_open(json, "pareto", HM_JSON_LIST);
+    hm__json_close(json);
+}
+
+static void put_outlook(struct hm_json *json, const struct hm_large_outlook *o)
+{
+    bool asked = !isnan(o->target);
+
+    hm__json_open(json, "outlook", HM_JSON_OBJECT);
+    hm__json_put_known(json, "loss", o->loss);
+    hm__json_put_known(json, "low", o->low);
+    hm__json_put_known(json, "high", o->high);
+    hm__json_put_known(json, "target", o->target);
+    hm__json_put_known(json, "least_tokens", asked ? o->least_tokens : NAN);
+    hm__json_put_known(json, "most_tokens",
+                       asked && o->most_tokens < INFINITY ? o->most_tokens : NAN);
+    hm__json_put_known(json, "critical_batch", o->critical_batch);
+    hm__json_put_number(json, "factor", o->factor);
+    hm__json_close(json);
+}
+
+static void put_sizes(struct hm_json *json, const struct hm_large_answer *a)
+{
+    hm__json_open(json, "sizes", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->size_count; i++) {
+        const struct hm_large_size *s = &a->sizes[i];
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "parameters", s->parameters);
+        hm__json_put_number(json, "tokens", s->tokens);
+        hm__json_put_number(json, "loss", s->loss);
+        hm__json_put_number(json, "n", s->n);
+        hm__json_put_number(json, "total_s", s->total_s);
+        hm__json_put_known(json, "cost", s->cost);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
+void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room)
+{
+    if (strcmp(change->what, "precision") == 0)
+        snprintf(text, room, "%s", hm__number_format_names[(int)change->value]);
+    else
+        snprintf(text, room, "%.0f", change->value);
+}
+
+static void put_changes(struct hm_json *json, const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    char value[40];
+
+    hm__json_open(json, "changes", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->change_count; i++) {
+        const struct hm_large_change *c = &a->changes[i];
+        hm__large_change_value(c, value, sizeof(value));
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "what", c->what);
+        hm__json_put_text(json, "value", value);
+        hm__json_put_number(json, "time_s", c->choice.step.time_s);
+        hm__json_put_number(json, "tokens_per_s", c->choice.tokens_per_s);
+        hm__json_put_number(json, "ratio", c->choice.tokens_per_s / best->tokens_per_s);
+        put_layout(json, &c->choice.layout, strcmp(c->what, "batch") == 0 ? c->value : a->batch);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
+const char *hm__large_breaks_part(const struct hm_large_answer *a)
+{
+    struct hm_large_part now[HM_LARGE_PARTS], then[HM_LARGE_PARTS];
+    const struct hm_large_choice *c = &a->points[a->breaks], *e = &a->points[a->efficient];
+    const char *part = NULL;
+    double most = 0;
+
+    hm__large_list_parts(&c->step, now);
+    hm__large_list_parts(&e->step, then);
+    for (int i = 0; i < HM_LARGE_PARTS; i++)
+        for (int k = 0; k < HM_LARGE_PARTS; k++) {
+            double more = now[i].seconds * c->n - then[k].seconds * e->n;
+            if (strcmp(now[i].name, then[k].name) == 0 && more > most) {
+                most = more;
+                part = now[i].name;
+            }
+        }
+    return part;
+}
+
+static void put_room(struct hm_json *json, const struct hm_large_answer *a)
+{
+    bool breaks = a->breaks < a->point_count;
+
+    hm__json_open(json, "room", HM_JSON_OBJECT);
+    hm__json_put_known(json, "micro_batch", a->most_micro_batch);
+    hm__json_put_known(json, "sequence", a->most_sequence);
+    hm__json_put_known(json, "breaks_n", breaks ? a->points[a->breaks].n : NAN);
+    hm__json_put_text(json, "breaks_part", breaks ? hm__large_breaks_part(a) : NULL);
     hm__json_close(json);
 }
 
@@ -296,6 +396,10 @@ static void add_json(struct hm_text *out, const struct hm_large_answer *a)
     for (size_t i = 0; i < a->hint_count; i++)
         put_choice(&json, NULL, a, &a->hints[i].choice, a->hints[i].what);
     hm__json_close(&json);
+    put_outlook(&json, &a->outlook);
+    put_sizes(&json, a);
+    put_changes(&json, a);
+    put_room(&json, a);
     hm__json_close_answer(&json);
 }
 

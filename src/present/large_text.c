@@ -164,7 +164,7 @@ static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {
     const struct hm_large_choice *c = &a->points[a->recommended];
-    double total = isnan(c->total_s) ? 1 : c->total_s / c->step.time_s;
+    double total = isnan(c->total_s) ? c->step.time_s : c->total_s;
     const struct hm_limits_met limits = {.deadline_s = a->deadline_s,
                                          .budget = a->budget,
                                          .meets = c->meets,
@@ -176,9 +176,72 @@ static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
     if (line.length || line.failed)
         hm__render_taken_line(out, style, "limits", &line);
     hm__text_addf(&line, "%s%s: 90 %% of similar runs",
-                  hm__show_range(hm__show_time, c->low_s * total, c->high_s * total, range),
+                  hm__show_range(hm__show_time, c->low_total * total, c->high_total * total, range),
                   isnan(c->total_s) ? " an iteration" : "");
+    if (a->correction_rows)
+        hm__text_addf(&line, ", after %zu measured step%s (computing x %.2f, host x %.2f)",
+                      a->correction_rows, hm__plural((double)a->correction_rows),
+                      a->correction_compute, a->correction_host);
     hm__render_taken_line(out, style, "how sure", &line);
+}
+
+/* Writes a number of parameters or tokens such as 70.6B or 15T. */
+static const char *show_amount(double amount, char text[HM_SHOWN])
+{
+    static const char letters[] = "kMBT";
+    int power = (int)fmin(4, fmax(0, floor(log10(amount) / 3 + 1e-9)));
+
+    if (power == 0)
+        snprintf(text, HM_SHOWN, "%.0f", amount);
+    else
+        snprintf(text, HM_SHOWN, "%.3g%c", amount / pow(1000, power), letters[power - 1]);
+    return text;
+}
+
+/* Adds the number of parameters and tokens if they were chosen, and the loss by scaling laws. */
+static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
+                        const struct hm_style *style)
+{
+    const struct hm_large_outlook *o = &a->outlook;
+    struct hm_text line = {0};
+    char tokens[HM_SHOWN], parameters[HM_SHOWN];
+
+    if (isnan(o->loss))
+        return;
+    hm__text_addf(&line,
+                  "%.2f after %s tokens of %s parameters (%.0f a parameter); laws: ", o->loss,
+                  show_amount(a->tokens, tokens), show_amount(a->parameters, parameters),
+                  a->tokens / a->parameters);
+    hm__text_addf(&line, "%.2f to %.2f", o->low, o->high);
+    if (!isnan(o->target) && o->most_tokens < INFINITY)
+        hm__text_addf(&line, ", or %s to %s tokens",
+                      show_amount(o->least_tokens * o->factor, tokens),
+                      show_amount(o->most_tokens * o->factor, parameters));
+    else if (!isnan(o->target))
+        hm__text_addf(&line, ", or %s tokens to never",
+                      show_amount(o->least_tokens * o->factor, tokens));
+    hm__render_taken_line(out, style, "loss", &line);
+}
+
+/* Adds how far the layout can grow, and where scaling breaks. */
+static void add_room(struct hm_text *out, const struct hm_large_answer *a,
+                     const struct hm_style *style)
+{
+    struct hm_text line = {0};
+    char number[HM_SHOWN];
+
+    if (!isnan(a->most_micro_batch)) {
+        hm__text_addf(&line, "this layout fits up to a micro-batch of %.0f, or sequences of %s",
+                      a->most_micro_batch, hm__show_grouped(a->most_sequence, number));
+        hm__render_taken_line(out, style, "room", &line);
+    }
+    if (a->breaks >= a->point_count)
+        return;
+    const struct hm_large_choice *c = &a->points[a->breaks], *e = &a->points[a->efficient];
+    hm__text_addf(&line, "breaks at %.0f workers, each %.0f %% as fast as with %.0f: %s", c->n,
+                  100 * c->tokens_per_s / c->n / (e->tokens_per_s / e->n), e->n,
+                  hm__large_breaks_part(a));
+    hm__render_taken_line(out, style, "scaling", &line);
 }
 
 /* Adds the alternatives, the optimum and the knee, as far as they differ. */
@@ -207,8 +270,8 @@ static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
                   100 * parts[0].seconds / c->step.time_s);
     hm__render_taken_line(out, style, "limited by", &line);
     hm__render_line(out, style, "would help", parts[0].help);
-    if (a->note)
-        hm__render_line(out, style, "note", a->note);
+    for (size_t i = 0; i < a->note_count; i++)
+        hm__render_line(out, style, "note", a->notes[i]);
     hm__text_add(out, "\nshares of the step\n");
     for (int i = 0; i < HM_LARGE_PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
         double share = parts[i].seconds / c->step.time_s;
@@ -229,12 +292,46 @@ static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c,
                   isnan(c->cost) ? "" : hm__show_money(c->cost, cost), layout);
 }
 
+static void add_size_rows(struct hm_text *out, const struct hm_large_answer *a)
+{
+    if (a->size_count)
+        hm__text_addf(out, "\n  %12s %10s %6s %8s %12s %12s\n", "parameters", "tokens", "loss",
+                      "workers", "time", "cost");
+    for (size_t i = 0; i < a->size_count; i++) {
+        const struct hm_large_size *s = &a->sizes[i];
+        char time[HM_SHOWN], cost[HM_SHOWN], parameters[HM_SHOWN], tokens[HM_SHOWN];
+        hm__text_addf(out, "  %12s %10s %6.3f %8.0f %12s %12s%s\n",
+                      show_amount(s->parameters, parameters), show_amount(s->tokens, tokens),
+                      s->loss, s->n, hm__show_time(s->total_s, time),
+                      isnan(s->cost) ? "" : hm__show_money(s->cost, cost),
+                      s->parameters == a->parameters ? "  chosen" : "");
+    }
+}
+
+static void add_change_rows(struct hm_text *out, const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    char value[40], layout[LAYOUT_TEXT];
+
+    if (a->change_count)
+        hm__text_add(out, "\ntokens/s if the job changes\n");
+    for (size_t i = 0; i < a->change_count; i++) {
+        const struct hm_large_change *c = &a->changes[i];
+        hm__large_change_value(c, value, sizeof(value));
+        hm__layout_text(&c->choice.layout, layout, sizeof(layout));
+        hm__text_addf(out, "  %-9s %8s %+7.1f %%  %s\n", c->what, value,
+                      100 * (c->choice.tokens_per_s / best->tokens_per_s - 1), layout);
+    }
+}
+
 static void add_rows(struct hm_text *out, const struct hm_large_answer *a)
 {
     if (a->hint_count)
         hm__text_add(out, "\nchanges that make it fit, fastest first\n");
     for (size_t i = 0; i < a->hint_count; i++)
         add_choice_row(out, &a->hints[i].choice, a->hints[i].what);
+    add_size_rows(out, a);
+    add_change_rows(out, a);
     if (a->runner_count)
         hm__text_add(out, "\nother layouts within 5 %\n");
     for (size_t i = 0; i < a->runner_count; i++)
@@ -261,6 +358,8 @@ void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *a,
     add_figures(out, a, style);
     add_memory(out, c, style);
     add_sure(out, a, style);
+    add_outlook(out, a, style);
+    add_room(out, a, style);
     if (a->feasible)
         add_others(out, a, style);
     add_limits(out, a, c, style);

@@ -14,9 +14,9 @@ static void json_candidate(struct hm_json *json, const char *key, const struct h
     hm__json_put_number(json, "high_s", c->high_s);
     hm__json_put_number(json, "cost", c->cost);
     hm__json_put_number(json, "value", c->value);
-    hm__json_put_number(json, "row_count", (double)c->rows);
+    hm__json_put_number(json, "row_count", (double)c->row_count);
     hm__json_put_number(json, "meets", c->meets);
-    hm__json_put_bool(json, "feasible", c->fits);
+    hm__json_put_bool(json, "feasible", c->feasible);
     hm__json_put_bool(json, "failed", c->failed);
     hm__json_put_text(json, "why", c->why);
     hm__json_close(json);
@@ -60,7 +60,7 @@ static const char *recommendation_status(const struct hm_recommendation *r)
 {
     if (r->best < r->candidate_count)
         return hm__status_name(HM_STATUS_OK);
-    return r->way == HM_RECOMMEND_NONE ? "unknown" : hm__status_name(HM_STATUS_UNREACHED);
+    return r->provenance == HM_RECOMMEND_NONE ? "unknown" : hm__status_name(HM_STATUS_UNREACHED);
 }
 
 static void recommendation_json(struct hm_text *out, const struct hm_recommendation *r)
@@ -69,7 +69,7 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
 
     hm__json_open_answer(&json);
     hm__json_put_text(&json, "status", recommendation_status(r));
-    hm__json_put_text(&json, "provenance", hm__recommend_way_name(r->way));
+    hm__json_put_text(&json, "provenance", hm__recommend_way_name(r->provenance));
     hm__json_put_text(&json, "source", r->source);
     hm__json_put_text(&json, "reason", r->reason);
     hm__json_put_text(&json, "goal", hm__goal_name(r->goal));
@@ -107,9 +107,9 @@ static void recommendation_csv(struct hm_text *out, const struct hm_recommendati
         hm__csv_number(out, c->high_s);
         hm__csv_number(out, c->cost);
         hm__csv_number(out, c->value);
-        hm__text_addf(out, ",%zu", c->rows);
+        hm__text_addf(out, ",%zu", c->row_count);
         hm__csv_number(out, c->meets);
-        hm__text_addf(out, ",%s,%s,", c->fits ? "true" : "false", c->failed ? "true" : "false");
+        hm__text_addf(out, ",%s,%s,", c->feasible ? "true" : "false", c->failed ? "true" : "false");
         hm__csv_text(out, c->why);
         hm__text_add(out, "\n");
     }

@@ -36,8 +36,8 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
     if (r->missed)
         hm__text_add(out, ".");
     else if (r->best >= r->candidate_count)
-        hm__text_add(out,
-                     r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
+        hm__text_add(out, r->provenance == HM_RECOMMEND_NONE ? "Cannot tell yet."
+                                                             : "Nothing to recommend.");
     if (r->best >= r->candidate_count)
         return;
     c = &r->candidates[r->recommended];
@@ -97,7 +97,7 @@ static void recommendation_say_others(struct hm_text *out, const struct hm_recom
         recommendation_say_workers(out, c->n);
         hm__text_add(out, " ");
         recommendation_say_outcome(out, c);
-        if (!c->fits && !r->missed)
+        if (!c->feasible && !r->missed)
             hm__text_add(out, " (over the limit)");
     }
     if (more)
@@ -228,10 +228,10 @@ static void recommendation_add_table(struct hm_text *out, const struct hm_recomm
                       hm__show_range(hm__show_time, c->low_s, c->high_s, range));
         if (cost)
             hm__text_addf(out, " %9s", isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
-        hm__text_addf(out, " %5zu", c->rows);
+        hm__text_addf(out, " %5zu", c->row_count);
         if (c->failed)
             hm__text_addf(out, "  %s", c->why ? c->why : "failed");
-        else if (!c->fits)
+        else if (!c->feasible)
             hm__text_add(out, "  over the limit");
         hm__text_end_line(out);
     }

@@ -148,6 +148,8 @@ static void json_way(struct hm_json *json, const struct hm_way *way, double samp
     hm__json_put_bool(json, "colocated", way->colocated);
     hm__json_put_known(json, "backups", way->backups);
     json_positive(json, "stale_cost", way->stale_cost);
+    if (way->local_steps > 0)
+        hm__json_put_number(json, "local_steps", way->local_steps);
     hm__json_put_known(json, "samples_per_s", samples_per_s);
     json_positive(json, "saturates_n", saturates_n);
     json_positive(json, "servers_enough", servers_enough);
@@ -221,6 +223,7 @@ static void json_advised(struct hm_json *json, const struct hm_answer *a)
 {
     bool any = a->advised_count > 0;
 
+    hm__json_put_text(json, "unit", a->unit);
     hm__json_put_text(json, "sheet_kind", a->sheet_kind);
     hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
     hm__json_open(json, "n", HM_JSON_LIST);

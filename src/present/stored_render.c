@@ -205,12 +205,8 @@ static const char *json_skip_value(const char *at)
     return at + strcspn(at, ",}");
 }
 
-/*
- * Finds the next member of a JSON object; `at` points at "{" or ",". Returns the end of the member,
- * or NULL after the last one.
- */
-static const char *json_next_member(const char *at, const char **name, size_t *name_length,
-                                    const char **value, size_t *value_length)
+const char *hm__stored_member(const char *at, const char **name, size_t *name_length,
+                              const char **value, size_t *value_length)
 {
     at += strspn(at, "{, ");
     if (*at != '"')
@@ -251,7 +247,7 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     for (size_t i = 0; i < count; i++) {
         const char *at = runs[i].more ? runs[i].more : "", *name, *value;
         size_t length, ignored;
-        while ((at = json_next_member(at, &name, &length, &value, &ignored)) != NULL) {
+        while ((at = hm__stored_member(at, &name, &length, &value, &ignored)) != NULL) {
             size_t k = member_find(names, name, length);
             if (k < names->count || k == MORE_MAX)
                 continue;
@@ -288,7 +284,7 @@ static void csv_add_more(struct hm_text *out, const struct member_names *names,
         const char *at = run->more ? run->more : "", *name, *value;
         size_t length, value_length;
         hm__text_add(out, ",");
-        while ((at = json_next_member(at, &name, &length, &value, &value_length)) != NULL)
+        while ((at = hm__stored_member(at, &name, &length, &value, &value_length)) != NULL)
             if (length == names->lengths[k] && memcmp(name, names->names[k], length) == 0) {
                 csv_add_value(out, value, value_length);
                 break;

@@ -299,8 +299,8 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
     while ((c = candidate_next(a, algorithm, c ? c->m : 0))) {
         x[series->count] = c->m;
         y[series->count] = times ? c->time_s : c->loss;
-        low[series->count] = times ? c->time_low_s : c->loss_low;
-        high[series->count++] = times ? c->time_high_s : c->loss_high;
+        low[series->count] = times ? c->low_s : c->loss_low;
+        high[series->count++] = times ? c->high_s : c->loss_high;
     }
     series->name = algorithm_label(algorithm);
     series->x = x;

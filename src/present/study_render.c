@@ -136,7 +136,7 @@ static void study_add_ranked(struct hm_text *out, const struct hm_advice *a,
 
     if (hm__advice_asks_loss(a)) {
         hm__table_number(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
-        hm__table_number(out, hm__show_range(hm__show_time, c->time_low_s, c->time_high_s, range));
+        hm__table_number(out, hm__show_range(hm__show_time, c->low_s, c->high_s, range));
     } else {
         hm__table_number(out, show_known_loss(c->loss, shown));
         hm__table_number(out, hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));

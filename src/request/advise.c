@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "advise_large.h"
 #include "err.h"
 #include "traces.h"
 
@@ -100,7 +101,8 @@ struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s; /* Price of a worker in money per second; NaN if unknown. */
+    double price_per_s;           /* Price of a worker in money per second; NaN if unknown. */
+    struct hm_advise_paces large; /* Sizes of a transformer whose loss follows scaling laws. */
     struct hm_advice *advice;
 };
 
@@ -119,6 +121,8 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 {
     const struct hm_convergence *c = p->loaded.convergence;
 
+    if (!c) /* The loss of a transformer will follow scaling laws. */
+        return false;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, name) == 0)
             return true;
@@ -201,6 +205,33 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
 }
 
+/* Whether the loss is to follow scaling laws, because there is a job and no source of traces. */
+static bool has_no_traces(const struct hm_advise_request *r)
+{
+    return r->traces.traces.count == 0 && !r->traces.record && r->traces.where.count == 0 &&
+           r->jobs.count == 1;
+}
+
+/* Adds the times of a transformer and, without traces, its loss by scaling laws. */
+static int add_times_of_large(const struct hm_advise_request *r, const char *algorithm,
+                              const struct hm_loaded_job *job, double max_n, struct advice_parts *p,
+                              struct hm_err *err)
+{
+    struct hm_advise_paces paces = {0};
+    int rc = hm__advise_large_paces(job, max_n, algorithm, &paces, err);
+
+    if (rc)
+        return rc;
+    p->paces[p->pace_count++] = paces.paces;
+    if (isnan(p->price_per_s))
+        p->price_per_s = paces.price_per_s;
+    if (!p->loaded.convergence) {
+        p->large = paces;
+        rc = hm__advise_laws(job, &r->traces, &paces, &p->loaded, err);
+    }
+    return rc;
+}
+
 static int add_times_of_job(struct hm_call *call, const struct hm_advise_request *r,
                             const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
 {
@@ -213,6 +244,11 @@ static int add_times_of_job(struct hm_call *call, const struct hm_advise_request
     int rc = hm__load_job(call, &job_fields, false, &job, err);
     for (size_t k = 0; k < r->m.count; k++)
         question.max_n = fmax(question.max_n, r->m.values[k]);
+    if (rc == 0 && job.job->large) {
+        rc = add_times_of_large(r, d->algorithm, &job, question.max_n, p, err);
+        hm__loaded_job_release(&job);
+        return rc;
+    }
     if (rc == 0)
         rc = hm_plan(job.job, (const struct hm_cluster *const *)job.clusters, job.cluster_count,
                      NULL, 0, &question, &answer, err);
@@ -224,6 +260,27 @@ static int add_times_of_job(struct hm_call *call, const struct hm_advise_request
     hm_answer_free(answer);
     hm__loaded_job_release(&job);
     return rc;
+}
+
+/* Loads traces and fits them. Without traces, a job that trains a transformer takes their place. */
+static int load_losses(struct hm_call *call, const struct hm_advise_request *r,
+                       struct advice_parts *p, struct hm_err *err)
+{
+    struct hm_job_fields job_fields = r->job;
+    struct hm_loaded_job job = {0};
+
+    if (has_no_traces(r)) {
+        job_fields.job = r->jobs.items[0];
+        if (hm__load_job(call, &job_fields, false, &job, NULL) == 0 && job.job->large) {
+            hm__loaded_job_release(&job);
+            return isnan(r->loss) ? 0
+                                  : hm__request_fail(err, "loss", HM_E_CONFLICT,
+                                                     "scaling laws give the loss itself: use "
+                                                     "reach, such as reach 2.1");
+        }
+        hm__loaded_job_release(&job);
+    }
+    return hm__load_convergence(call, &r->traces, &p->loaded, err);
 }
 
 static int load_times(struct hm_call *call, const struct hm_advise_request *r,
@@ -269,17 +326,57 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
+/* Whether the request names a loss, a time or a budget. */
+static bool has_aim(const struct hm_advise_request *r)
+{
+    return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);
+}
+
+/* Sets the aim of a request that names none: the smallest loss that every trace reaches. A stored
+ * fit has no traces, so that it needs an aim. */
+static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
+{
+    double reach = -INFINITY;
+
+    for (size_t i = 0; traces && i < traces->count; i++) {
+        double least = INFINITY;
+        for (size_t k = 0; k < traces->traces[i].count; k++)
+            least = fmin(least, traces->traces[i].loss[k]);
+        reach = fmax(reach, least);
+    }
+    if (isfinite(reach)) {
+        *ret_reach = reach;
+        return 0;
+    }
+    hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
+    hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
+                      "time (within 60s) or for how much (budget $5)");
+    return HM_E_MISSING;
+}
+
+/* Notes in the advice that the aim was chosen. */
+static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
+{
+    const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
+    const char *note = hm__arena_printf(
+        advice->memory, "no aim was given: %.6g is the smallest loss that every trace reaches",
+        reach);
+
+    if (!notes || !note)
+        return hm__fail_nomem(err);
+    notes[0] = note;
+    for (size_t i = 0; i < advice->note_count; i++)
+        notes[i + 1] = advice->notes[i];
+    advice->notes = notes;
+    advice->note_count++;
+    return 0;
+}
+
 static int check_request(const struct hm_advise_request *r, struct hm_err *err)
 {
-    if (isnan(r->loss) && isnan(r->reach) && isnan(r->within) && isnan(r->budget)) {
-        hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
-        hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
-                          "time (within 60s) or for how much (budget $5)");
-        return HM_E_MISSING;
-    }
     if (r->switch_cost > 0 && !r->adaptive)
         return hm__request_fail(err, "switch_cost", HM_E_CONFLICT, "this needs adaptive");
-    if (r->jobs.count == 0 && (r->job.fabric || r->job.set.count))
+    if (r->jobs.count == 0 && (r->job.fabric || hm__sets_job(&r->job.set)))
         return hm__request_fail(err, r->job.fabric ? "fabric" : "set", HM_E_CONFLICT,
                                 "this needs a job");
     if (r->job.on.count > 1)
@@ -299,8 +396,8 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
     q.budget = isnan(r->budget) ? q.budget : r->budget;
     q.certainty = isnan(r->certainty) ? 0 : r->certainty;
     q.goal = cost ? HM_GOAL_COST : HM_GOAL_TIME;
-    q.m = r->m.values;
-    q.m_count = r->m.count;
+    q.m = r->m.count || !p->large.count ? r->m.values : p->large.m;
+    q.m_count = r->m.count || !p->large.count ? r->m.count : p->large.count;
     q.algorithms = r->traces.algorithms.items;
     q.algorithm_count = r->traces.algorithms.count;
     q.price_per_s = isnan(p->price_per_s) ? q.price_per_s : p->price_per_s;
@@ -313,8 +410,11 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
         hm__err_hint(err, "give price '$0.5/h', or a machine in `on`");
         return HM_E_MISSING;
     }
-    return hm_advise(p->loaded.convergence, (const struct hm_paces *const *)p->paces, p->pace_count,
-                     &q, &p->advice, err);
+    int rc = hm_advise(p->loaded.convergence, (const struct hm_paces *const *)p->paces,
+                       p->pace_count, &q, &p->advice, err);
+    if (rc == 0 && p->large.count)
+        rc = hm__advise_laws_note(p->advice, err);
+    return rc;
 }
 
 static int show_advice(const struct hm_advise_request *r, const struct hm_advice *advice,
@@ -336,18 +436,24 @@ static int show_advice(const struct hm_advise_request *r, const struct hm_advice
 
 static int advise_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
-    const struct hm_advise_request *r = values;
+    struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
+    bool chosen = false; /* The aim is chosen from the traces. */
     int rc = check_request(r, err);
 
     if (rc == 0)
-        rc = hm__load_convergence(call, &r->traces, &p.loaded, err);
+        rc = load_losses(call, r, &p, err);
+    chosen = !has_aim(r) && p.loaded.traces;
+    if (rc == 0 && chosen)
+        rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)
         rc = load_times(call, r, &p, err);
     if (rc == 0)
         rc = load_price(call, r, &p, err);
     if (rc == 0)
         rc = advise_solve(r, &p, err);
+    if (rc == 0 && chosen)
+        rc = note_aim(p.advice, r->reach, err);
     if (rc == 0)
         rc = show_advice(r, p.advice, call, err);
     advice_release(&p);

@@ -105,6 +105,39 @@ static const struct hm_member layout[] = {
     TEXT("shard_within", "all or node"),
     BOOL("sequence_parallel", "whether tokens of norms are split too"),
     TEXT("recompute", "what the backward pass computes again"),
+    TEXT("offload", "states that the host keeps: none, optimizer or all"),
+};
+static const struct hm_member layout_outlook[] = {
+    KNOWN("loss", "loss after all tokens, in nats per token: median of published scaling laws"),
+    KNOWN("low", "least loss by one of the laws"),
+    KNOWN("high", "largest loss by one of the laws"),
+    KNOWN("target", "loss that was asked for"),
+    KNOWN("least_tokens", "tokens that the target needs by the most favourable law"),
+    KNOWN("most_tokens", "tokens by the least favourable law; null: never"),
+    KNOWN("critical_batch", "critical batch in tokens"),
+    NUMBER("factor", "factor on the tokens because the batch exceeds the critical one"),
+};
+static const struct hm_member layout_size[] = {
+    NUMBER("parameters", "parameters"),
+    NUMBER("tokens", "tokens within the limits, or for the loss"),
+    NUMBER("loss", "loss after the tokens"),
+    NUMBER("n", "workers"),
+    NUMBER("total_s", "seconds of the training"),
+    KNOWN("cost", "money of the training"),
+};
+static const struct hm_member layout_change[] = {
+    TEXT("what", "batch, sequence or precision"),
+    TEXT("value", "the changed value"),
+    NUMBER("time_s", "seconds of one iteration"),
+    NUMBER("tokens_per_s", "tokens of all workers"),
+    NUMBER("ratio", "tokens per second over those of the recommended layout"),
+    OBJECT("layout", "layout", "best layout with the change"),
+};
+static const struct hm_member layout_room[] = {
+    KNOWN("micro_batch", "largest micro-batch for which the recommended layout fits"),
+    KNOWN("sequence", "longest sequence for which it fits"),
+    KNOWN("breaks_n", "workers from which each is less than 80 % as fast as the fastest"),
+    KNOWN_TEXT("breaks_part", "the part of the step that grew most until there"),
 };
 static const struct hm_member layout_memory[] = {
     NUMBER("weights_bytes", "weights"),
@@ -152,13 +185,15 @@ static const struct hm_member help[] = {
 
 /* Members that an answer has if the request names platforms. */
 #define WAY                                                                                        \
-    MAYBE(TEXT, "platform", NULL, "allreduce, driver or server"),                                  \
+    MAYBE(TEXT, "platform", NULL,                                                                  \
+          "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
         MAYBE(BOOL, "colocated", NULL, "servers share nodes with workers"),                        \
         MAYBE(NUMBER, "backups", NULL, "gradients of a step that are not waited for"),             \
         MAYBE(NUMBER, "stale_cost", NULL, "factor on the iterations"),                             \
+        MAYBE(NUMBER, "local_steps", NULL, "iterations between two averages"),                     \
         MAYBE(NUMBER, "samples_per_s", NULL, "samples of gradients that count"),                   \
         MAYBE(NUMBER, "saturates_n", NULL, "workers from which on servers' links limit"),          \
         MAYBE(NUMBER, "servers_enough", NULL, "servers that suffice at the best n")
@@ -212,6 +247,7 @@ static const struct hm_member plan[] = {
     KNOWN("level", "probability of the intervals"),
     KNOWN("n_low", "least n that may be the best"),
     KNOWN("n_high", "largest n that may be the best"),
+    KNOWN_TEXT("unit", "work of the seconds of the runs: sample, token or epoch; null: iteration"),
     KNOWN_TEXT("sheet_kind", "without runs: measurements that the intervals are taken from"),
     OBJECT("advised_runs", "advised", "without runs: the runs that would narrow the intervals"),
     OBJECT("limit", "limit", "what limits the speedup"),
@@ -231,6 +267,10 @@ static const struct hm_member plan[] = {
     MAYBE(NUMBER, "candidate_count", NULL, "layouts that were evaluated"),
     MAYBE(LIST, "runners", "point", "other layouts within 5 %"),
     MAYBE(LIST, "hints", "point", "changes that make the layout fit, fastest first"),
+    MAYBE(OBJECT, "outlook", "layout_outlook", "language models: the loss"),
+    MAYBE(LIST, "sizes", "layout_size", "with params auto: numbers of parameters"),
+    MAYBE(LIST, "changes", "layout_change", "transformers: other batches, sequences, precisions"),
+    MAYBE(OBJECT, "room", "layout_room", "transformers: how far the recommended layout can grow"),
     WAY,
 };
 
@@ -629,6 +669,10 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(layout),
     SCHEMA(layout_memory),
     SCHEMA(layout_parts),
+    SCHEMA(layout_outlook),
+    SCHEMA(layout_size),
+    SCHEMA(layout_change),
+    SCHEMA(layout_room),
     SCHEMA(term),
     SCHEMA(prediction),
     SCHEMA(residual),

@@ -235,7 +235,7 @@ static const struct hm_request_field show_fields[] = {
 static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_show_request *r,
                       enum hm_catalog_kind *ret_kind, struct hm_err *err)
 {
-    struct hm_err ignored;
+    struct hm_err ignored = {0};
 
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&

@@ -16,12 +16,19 @@ struct hm_converge_request {
     double window;
     bool json, csv;
     const char *save, *plot;
+    struct hm_texts set;
 };
 
 #define T struct hm_converge_request
 
 static const struct hm_request_field fields[] = {
     HM_ROWS_TRACES(T, traces),
+    {.name = "set",
+     .kind = HM_REQUEST_PAIRS,
+     .offset = offsetof(T, set),
+     .group = "traces",
+     .argument = "NAME=VALUE",
+     .help = "a fact that files of other tools do not have, such as n=8"},
     HM_ROW_TEXT(T, leave_out, "leave_out", 0, "check", "M",
                 "how well the others predict the traces on M workers; each: every M in turn"),
     {.name = "ahead",

@@ -62,7 +62,7 @@ static const struct hm_request_field fields[] = {
      .argument = "W",
      .help = "with a job: how far off a part of the sheet may be (default 0.5)"},
     HM_ROW_SEED(T, seed, "0"),
-    HM_ROW_FLAG(T, residuals, "residuals", 'r', "output",
+    HM_ROW_FLAG(T, residuals, "residuals", 0, "output",
                 "residual of each run, and the terms that were considered"),
     HM_ROW_PLOT(T, plot, "runs, fit and intervals as a picture: .svg, .png or .pdf"),
     HM_ROW_JSON(T, json),

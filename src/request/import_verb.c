@@ -183,8 +183,8 @@ static int join_tables(const struct importing *all, bool traces, struct hm_text 
             return hm__request_fail(err, "files", HM_E_CONFLICT,
                                     "the files give tables with different columns");
         hm__import_csv(t, &text);
-        const char *rows = text.data ? strchr(text.data, '\n') : NULL;
-        hm__text_add(out, !first ? text.data : rows ? rows + 1 : "");
+        const char *table = text.data ? text.data : "", *rows = strchr(table, '\n');
+        hm__text_add(out, !first ? table : rows ? rows + 1 : "");
         out->failed |= text.failed;
         hm__text_release(&text);
         first = t->columns[0];
@@ -225,7 +225,7 @@ static int record_one(struct hm_imported *im, bool as_traces, const struct hm_ru
         if (rc == 0)
             rc = hm__table_add_traces(sink, traces, NULL, NULL, added, err);
     } else {
-        rc = hm__import_runs(im, &runs, err);
+        rc = hm__import_runs(&im, 1, &runs, err);
         if (rc == 0)
             rc = hm__table_add_runs(sink, runs, NULL, added, err);
     }

@@ -52,7 +52,8 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
                                      call->arena, "%s=%s", shorts[i].key, shorts[i].value)))
             return hm__fail_nomem(err);
     for (size_t i = 0; i < f->set.count; i++)
-        overrides[count++].text = f->set.items[i];
+        if (!hm__is_fact(f->set.items[i]))
+            overrides[count++].text = f->set.items[i];
     if (f->fabric && f->on.count == 0) {
         overrides[count].text = hm__arena_printf(call->arena, "cluster.fabric=%s", f->fabric);
         if (!overrides[count++].text)
@@ -97,9 +98,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
     if (network) {
         rc = hm__load_network_job(call, network, &spec, &note, err);
     } else if (foreign) {
-        rc = hm__load_foreign_job(call, d, &file, &spec.length, err);
-        spec.text = file;
-        spec.source = "the imported job"; /* The text is YAML, whatever the file is called. */
+        rc = hm__load_foreign_job(call, d, &spec, &file, &note, err);
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
@@ -171,7 +170,9 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
                      struct hm_err *err)
 {
     bool contents = machine->text || machine->tree,
-         file = !contents && hm__is_cluster_file(machine->name);
+         named = !contents && call->context->files && call->context->files->exists(machine->name),
+         foreign = (contents || named) && hm__is_foreign(call, machine),
+         file = !contents && (foreign || hm__is_cluster_file(machine->name));
     struct hm_spec spec = {.text = machine->text,
                            .length = machine->length,
                            .source = contents || file ? machine->name : "on",
@@ -183,7 +184,9 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
 
     if (rc == 0)
         rc = machine_overrides(call, f, &spec, err);
-    if (rc == 0 && file) {
+    if (rc == 0 && foreign) {
+        rc = hm__load_foreign_cluster(call, machine, &spec, &text, err);
+    } else if (rc == 0 && file) {
         rc = read_named(call, "on", machine->name, &text, &spec.length, err);
         spec.text = text;
     }
@@ -255,6 +258,11 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     char kept[128], replaced[128];
 
     unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
+    /* An assignment such as cluster.max_nodes=4 sets the job's cluster and the machine alike. */
+    if (keys[0].has && c->max_nodes == job->max_nodes)
+        given &= ~(unsigned)HM_CLUSTER_MAX_NODES;
+    if (keys[1].has && c->node.price_per_s == job->node.price_per_s)
+        given &= ~(unsigned)HM_CLUSTER_PRICE;
     if (!keys[0].has && ((given & HM_CLUSTER_MAX_NODES) || joined))
         c->max_nodes = job->max_nodes;
     if (!keys[1].has && (job->given & HM_CLUSTER_PRICE))
@@ -280,6 +288,55 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
+/* Whether two machines have the same accelerator, as far as their figures show. */
+static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
+{
+    return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&
+           a->memory_bandwidth_bytes_per_s == b->memory_bandwidth_bytes_per_s;
+}
+
+/*
+ * Finds the machine of the catalog with several of these accelerators and the fastest fabric,
+ * among those with a price or among those without; NULL if there is none.
+ */
+static const char *find_server(const struct hm_catalog *catalog, const struct hm_node *node,
+                               bool priced, double *ret_accelerators)
+{
+    const char *found = NULL;
+    double most = 0;
+
+    for (size_t i = 0; i < hm_catalog_count(catalog, HM_CATALOG_MACHINE); i++) {
+        const char *name = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
+        struct hm_cluster *c = NULL;
+        if (hm_catalog_machine(catalog, name, &c, NULL))
+            continue;
+        if (c->node.accelerators > 1 && same_accelerator(&c->node, node) &&
+            (c->node.price_per_s >= 0) == priced && c->fabric.bandwidth_bytes_per_s > most) {
+            most = c->fabric.bandwidth_bytes_per_s;
+            *ret_accelerators = c->node.accelerators;
+            found = name;
+        }
+        hm_cluster_free(c);
+    }
+    return found;
+}
+
+/* Notes that nothing connects several of an accelerator, and what would. */
+static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, struct hm_cluster *c,
+                      struct hm_err *err)
+{
+    double accelerators = 1;
+    const char *owned = find_server(catalog, &c->node, false, &accelerators);
+    const char *rented = find_server(catalog, &c->node, true, &accelerators);
+
+    c->note = "nothing connects several of these: fabric names a connection, such as 100gbe";
+    if (owned || rented)
+        c->note = hm__arena_printf(call->arena, "%s; nodes of %g are %s%s%s", c->note, accelerators,
+                                   rented ? rented : owned, rented && owned ? " or " : "",
+                                   rented && owned ? owned : "");
+    return c->note ? 0 : hm__fail_nomem(err);
+}
+
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
                  struct hm_loaded_job *job, struct hm_err *err)
 {
@@ -296,9 +353,7 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
         if (rc == 0 && job->job->has_cluster)
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
         if (rc == 0 && is_alone(job->clusters[i]) && !job->clusters[i]->note)
-            job->clusters[i]->note =
-                "nothing connects several of these: fabric names a connection, "
-                "such as 100gbe";
+            rc = note_alone(call, catalog, job->clusters[i], err);
     }
     return rc;
 }
@@ -318,9 +373,20 @@ const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job)
     return job->job && job->job->has_cluster ? &job->job->cluster : NULL;
 }
 
+bool hm__sets_job(const struct hm_texts *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!hm__is_fact(set->items[i]))
+            return true;
+    return false;
+}
+
 int hm__check_job_fields(const struct hm_job_fields *f, bool one_machine, struct hm_err *err)
 {
-    const char *given = f->on.count ? "on" : f->fabric ? "fabric" : f->set.count ? "set" : NULL;
+    const char *given = f->on.count             ? "on"
+                        : f->fabric             ? "fabric"
+                        : hm__sets_job(&f->set) ? "set"
+                                                : NULL;
 
     if (!f->job.name && given)
         return hm__request_fail(err, given, HM_E_CONFLICT, "this needs a job");

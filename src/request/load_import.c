@@ -116,14 +116,41 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 /* ---- files of other tools ---------------------------------------------------------------------
  */
 
-static struct hm_import_from from_document(const struct hm_document *d)
+/* Whether an assignment such as "batch=64" sets a key of the job. */
+static bool sets_key(const char *assignment, const char *key)
 {
-    return (struct hm_import_from){.name = d->name, .data = d->text, .length = d->length};
+    size_t length = strlen(key);
+
+    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
+}
+
+bool hm__spec_sets(const struct hm_spec *spec, const char *key)
+{
+    for (size_t i = 0; i < spec->override_count; i++)
+        if (sets_key(spec->overrides[i].text, key))
+            return true;
+    return false;
+}
+
+bool hm__is_fact(const char *assignment)
+{
+    return strncmp(assignment, "n=", 2) == 0;
+}
+
+static struct hm_import_from from_document(const struct hm_call *call, const struct hm_document *d)
+{
+    const struct hm_texts *facts = call->facts;
+
+    return (struct hm_import_from){.name = d->name,
+                                   .data = d->text,
+                                   .length = d->length,
+                                   .set = facts ? facts->items : NULL,
+                                   .set_count = facts ? facts->count : 0};
 }
 
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *d)
 {
-    struct hm_import_from from = from_document(d);
+    struct hm_import_from from = from_document(call, d);
 
     if (d->tree || !d->name || strcmp(d->name, "-") == 0 || (!d->text && !call->context->files))
         return false;
@@ -133,22 +160,10 @@ bool hm__is_foreign(struct hm_call *call, const struct hm_document *d)
 static int import_from(struct hm_call *call, const struct hm_document *d,
                        struct hm_imported **ret_import, struct hm_err *err)
 {
-    struct hm_import_from from = from_document(d);
+    struct hm_import_from from = from_document(call, d);
 
     return d->text ? hm__import_new(&from, ret_import, err)
                    : call->context->files->import(&from, ret_import, err);
-}
-
-int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *d,
-                          struct hm_runs **ret_runs, struct hm_err *err)
-{
-    struct hm_imported *im = NULL;
-    int rc = import_from(call, d, &im, err);
-
-    if (rc == 0)
-        rc = hm__import_runs(im, ret_runs, err);
-    hm__import_free(im);
-    return rc;
 }
 
 /* The imports of several files and folders. */
@@ -159,16 +174,10 @@ struct collection {
     bool in_folder;
 };
 
-static int collect_one(void *data, const char *name, struct hm_err *err)
+/* Adds a result, which the collection then owns; it is freed if that fails. */
+static int collection_add(struct collection *c, struct hm_imported *im, struct hm_err *err)
 {
-    struct collection *c = data;
-    const struct hm_document d = {.name = name};
-    struct hm_imported *im = NULL;
-
-    if (c->in_folder && !hm__is_foreign(c->call, &d))
-        return 0;
-    int rc = import_from(c->call, &d, &im, err);
-    if (rc == 0 && c->count == c->room) {
+    if (c->count == c->room) {
         size_t room = c->room ? 2 * c->room : 8;
         struct hm_imported **more = hm__realloc(c->items, room, sizeof(*more));
         if (!more) {
@@ -178,8 +187,53 @@ static int collect_one(void *data, const char *name, struct hm_err *err)
         c->items = more;
         c->room = room;
     }
+    c->items[c->count++] = im;
+    return 0;
+}
+
+static int collect_one(void *data, const char *name, struct hm_err *err)
+{
+    struct collection *c = data;
+    const struct hm_document d = {.name = name};
+    struct hm_imported *im = NULL;
+
+    if (c->in_folder && !hm__is_foreign(c->call, &d))
+        return 0;
+    int rc = import_from(c->call, &d, &im, err);
+    return rc ? rc : collection_add(c, im, err);
+}
+
+/* Imports the document itself if its contents are given, otherwise the file or folder that it
+ * names. */
+static int collect_document(struct collection *c, const struct hm_document *d, struct hm_err *err)
+{
+    const struct hm_files *files = c->call->context->files;
+
+    if (d->text) {
+        struct hm_imported *im = NULL;
+        int rc = import_from(c->call, d, &im, err);
+        return rc ? rc : collection_add(c, im, err);
+    }
+    c->in_folder = files->is_folder(d->name);
+    return files->walk(d->name, collect_one, c, err);
+}
+
+static void collection_release(struct collection *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        hm__import_free(c->items[i]);
+    hm__free(c->items);
+}
+
+int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *d,
+                          struct hm_runs **ret_runs, struct hm_err *err)
+{
+    struct collection c = {.call = call};
+    int rc = collect_document(&c, d, err);
+
     if (rc == 0)
-        c->items[c->count++] = im;
+        rc = hm__import_runs(c.items, c.count, ret_runs, err);
+    collection_release(&c);
     return rc;
 }
 
@@ -190,29 +244,39 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
     struct collection c = {.call = call};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < documents->count; i++) {
-        const struct hm_document *d = &documents->items[i];
-        struct hm_imported *im = NULL;
-        if (d->text && documents->count == 1) {
-            rc = import_from(call, d, &im, err);
-            if (rc == 0)
-                rc = hm__import_traces(&im, 1, settings, ret_traces, err);
-            hm__import_free(im);
-            return rc;
-        }
-        c.in_folder = call->context->files->is_folder(d->name);
-        rc = call->context->files->walk(d->name, collect_one, &c, err);
-    }
+    for (size_t i = 0; rc == 0 && i < documents->count; i++)
+        rc = collect_document(&c, &documents->items[i], err);
     if (rc == 0)
         rc = hm__import_traces(c.items, c.count, settings, ret_traces, err);
-    for (size_t i = 0; i < c.count; i++)
-        hm__import_free(c.items[i]);
-    hm__free(c.items);
+    collection_release(&c);
     return rc;
 }
 
-int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, char **ret_text,
-                         size_t *ret_length, struct hm_err *err)
+/* Adds the usual values of keys that the file does not give to the document of a job, and lists
+ * those that the overrides do not give in a note. */
+static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
+                     const char **ret_note, struct hm_err *err)
+{
+    struct hm_text note = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < im->usual_count; i++) {
+        const struct hm_import_usual *usual = &im->usual[i];
+        hm__text_addf(&im->document, "%s: %s\n", usual->key, usual->value);
+        if (!hm__spec_sets(spec, usual->key))
+            hm__text_addf(&note, "%s%s %s", note.length ? ", " : "", usual->key, usual->value);
+    }
+    if (note.length > 0) {
+        *ret_note = hm__arena_printf(call->arena, "assumed, because the file does not say it: %s",
+                                     note.data);
+        rc = *ret_note && !note.failed ? 0 : hm__fail_nomem(err);
+    }
+    hm__text_release(&note);
+    return rc;
+}
+
+int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, struct hm_spec *spec,
+                         char **ret_text, const char **ret_note, struct hm_err *err)
 {
     struct hm_imported *im = NULL;
     int rc = import_from(call, d, &im, err);
@@ -223,9 +287,35 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, char
         hm__err_at(err, d->name, 0);
         rc = HM_E_TYPE;
     }
+    if (rc == 0)
+        rc = add_usual(call, im, spec, ret_note, err);
     if (rc == 0) {
-        *ret_length = im->document.length;
+        spec->length = im->document.length;
         rc = hm__text_take(&im->document, ret_text, err);
+        spec->text = *ret_text;
+        spec->source = "the imported job"; /* The text is YAML, whatever the file is called. */
+    }
+    hm__import_free(im);
+    return rc;
+}
+
+int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *d,
+                             struct hm_spec *spec, char **ret_text, struct hm_err *err)
+{
+    struct hm_imported *im = NULL;
+    int rc = import_from(call, d, &im, err);
+
+    if (rc == 0 && (im->document.length == 0 || strcmp(im->document_kind, "cluster") != 0)) {
+        hm__fail(err, HM_E_TYPE, "%s gives no cluster", im->importer->title);
+        hm__err_hint(err, "it becomes %s", im->importer->becomes);
+        hm__err_at(err, d->name, 0);
+        rc = HM_E_TYPE;
+    }
+    if (rc == 0) {
+        spec->length = im->document.length;
+        rc = hm__text_take(&im->document, ret_text, err);
+        spec->text = *ret_text;
+        spec->source = "the imported cluster"; /* The text is YAML, whatever the file is called. */
     }
     hm__import_free(im);
     return rc;

@@ -3,6 +3,7 @@
 #define HM_LOAD_IMPORT_H
 
 #include "import.h"
+#include "readers.h"
 #include "request.h"
 
 /* Write what was recognised, taken and left out: hm__imported_text for one file, hm__imported_json
@@ -13,14 +14,23 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 /* Whether a document is a file of another tool, judging by its contents or, if it has only a name,
  * by those of the named file. */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
-/* Load runs, traces or a job from files of other tools. The text of a job is freed with
- * hm_text_free. */
+/* Load runs, traces, a job or a cluster from files of other tools. The text of a job or a cluster
+ * is put into the specification and freed with hm_text_free. Keys that the file does not give get
+ * usual values; *ret_note lists those that the overrides of the specification do not give. */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
 int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err);
-int hm__load_foreign_job(struct hm_call *call, const struct hm_document *document, char **ret_text,
-                         size_t *ret_length, struct hm_err *err);
+int hm__load_foreign_job(struct hm_call *call, const struct hm_document *document,
+                         struct hm_spec *spec, char **ret_text, const char **ret_note,
+                         struct hm_err *err);
+int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
+                             struct hm_spec *spec, char **ret_text, struct hm_err *err);
+/* Whether the overrides of a specification set a key of the job. */
+bool hm__spec_sets(const struct hm_spec *spec, const char *key);
+/* Whether an assignment of the field `set`, such as "n=8", states a fact that an imported file
+ * lacks; otherwise it sets a key of the job. */
+bool hm__is_fact(const char *assignment);
 
 #endif

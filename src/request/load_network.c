@@ -8,23 +8,8 @@
 #include "err.h"
 #include "files.h"
 #include "load.h"
+#include "load_import.h"
 #include "readers.h"
-
-/* Whether an assignment such as "batch=64" sets a key of the job. */
-static bool sets_key(const char *assignment, const char *key)
-{
-    size_t length = strlen(key);
-
-    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
-}
-
-static bool is_set(const struct hm_spec *spec, const char *key)
-{
-    for (size_t i = 0; i < spec->override_count; i++)
-        if (sets_key(spec->overrides[i].text, key))
-            return true;
-    return false;
-}
 
 /* Whether a document consists of one name that is not the name of a file. */
 static bool is_bare_name(const struct hm_call *call, const struct hm_document *d)
@@ -67,7 +52,7 @@ void hm__hint_network(struct hm_call *call, const struct hm_document *d, struct 
 static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, const char *key,
                      const struct hm_value *value, struct hm_text *note, struct hm_err *err)
 {
-    if (!is_set(spec, key))
+    if (!hm__spec_sets(spec, key))
         hm__text_addf(note, "%s%s %s", note->length ? ", " : "", key,
                       value->kind == HM_VALUE_SCALAR ? value->text : "");
     return hm__value_append(b, key, value, err);

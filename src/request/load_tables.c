@@ -26,8 +26,7 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
 
     if (!access) {
         hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-        hm__err_hint(err, "send the runs with the request, or start the server with `howmany serve "
-                          "--record STORE`");
+        hm__err_hint(err, "send the runs with the request, or let the server keep a store of runs");
         return HM_E_UNSUPPORTED;
     }
     call->from_store = true;
@@ -92,6 +91,12 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     return rc;
 }
 
+/* Whether a document is a folder, whose files are imported. */
+static bool is_import_folder(struct hm_call *call, const struct hm_document *d)
+{
+    return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
+}
+
 int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struct hm_texts *where,
                   struct hm_runs **ret_runs, struct hm_err *err)
 {
@@ -101,7 +106,7 @@ int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struc
         return load_stored_runs(call, d->name, where, ret_runs, err);
     if (d->tree)
         rc = hm__runs_read(d->tree, d->name, ret_runs, err);
-    else if (hm__is_foreign(call, d))
+    else if (hm__is_foreign(call, d) || is_import_folder(call, d))
         rc = hm__load_foreign_runs(call, d, ret_runs, err);
     else if (d->text)
         rc = hm_runs_parse(d->text, d->length, d->name, ret_runs, err);
@@ -147,12 +152,6 @@ int hm__load_fit(struct hm_call *call, const struct hm_document *d,
     return fail_file("fit", d->name, err);
 }
 
-/* Whether a document is a folder, whose files are imported. */
-static bool is_trace_folder(struct hm_call *call, const struct hm_document *d)
-{
-    return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
-}
-
 /* Loads traces from several documents, or from a single document that has contents. */
 static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
@@ -161,7 +160,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
     bool foreign = false;
     for (size_t i = 0; i < documents->count; i++)
         foreign |= hm__is_foreign(call, &documents->items[i]) ||
-                   is_trace_folder(call, &documents->items[i]);
+                   is_import_folder(call, &documents->items[i]);
     if (foreign)
         return hm__load_foreign_traces(call, documents, settings, ret_traces, err);
     if (documents->count == 1)

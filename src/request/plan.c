@@ -19,12 +19,12 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
-    HM_ROW_TEXT(T, job.batch, "batch", 0, "job", "SAMPLES", "samples of one iteration"),
+    HM_ROW_TEXT(T, job.batch, "batch", 'b', "job", "SAMPLES", "samples of one iteration"),
     HM_ROW_TEXT(T, job.sequence, "sequence", 0, "job", "TOKENS", "tokens of a sequence"),
     HM_ROW_TEXT(T, job.tokens, "tokens", 0, "job", "TOKENS",
                 "tokens of the whole job, such as 300B"),
     HM_ROW_TEXT(T, job.epochs, "epochs", 0, "job", "EPOCHS", "passes over the data set"),
-    HM_ROW_TEXT(T, job.iterations, "iterations", 0, "job", "K", "iterations of the whole job"),
+    HM_ROW_TEXT(T, job.iterations, "iterations", 'i', "job", "K", "iterations of the whole job"),
     {.name = "scheme",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, scheme),
@@ -39,9 +39,11 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ALL,
      .group = "platform",
      .argument = "NAME[,…]",
-     .choices = "allreduce driver server all",
-     .help = "allreduce, driver (model at a driver) or server (parameter servers) instead of the "
-             "job's communication; several are ranked, 'all' ranks them all"},
+     .choices = "allreduce driver server gossip-ring gossip-exp federated all",
+     .help =
+         "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
+         "gossip-exp or federated instead of the job's communication; several are ranked, 'all' "
+         "ranks the first three"},
     {.name = "consistency",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, platform.consistency),
@@ -60,6 +62,8 @@ static const struct hm_request_field fields[] = {
                 "servers share the nodes of the workers instead of having their own"),
     HM_ROW_WHOLE(T, platform.backups, "backups", 0, 0, 1000, "platform", "K",
                  "with bsp: a step uses the first n - K gradients of n workers"),
+    HM_ROW_WHOLE(T, platform.local_steps, "local_steps", 0, 1, 1e9, "platform", "K",
+                 "allreduce, gossip and federated: iterations between two averages (default 1)"),
     {.name = "stale_cost",
      .kind = HM_REQUEST_FACTOR,
      .offset = offsetof(T, platform.stale_cost),
@@ -72,32 +76,38 @@ static const struct hm_request_field fields[] = {
                     "take times from runs: they correct the job's sheet, or, without a job or with "
                     "terms, replace it; see howmany-fit(1)"),
     HM_ROW_WHERE(T, where, "with runs: only those that have this value"),
-    HM_ROW_TERMS(T, terms, 0, "with runs: terms of the fit, such as 1,size/n,ln(n); or auto"),
-    HM_ROW_LEVEL(T, level, 0),
+    HM_ROW_TERMS(T, terms, 't', "with runs: terms of the fit, such as 1,size/n,ln(n); or auto"),
+    HM_ROW_LEVEL(T, level, 'l'),
     HM_ROW_GOAL(T, goal),
     HM_ROW_ALPHA(T, alpha),
     HM_ROW_BETA(T, beta),
-    HM_ROW_POSITIVE(T, deadline, "deadline", 'd', HM_DIM_TIME, "question", "TIME",
+    HM_ROW_POSITIVE(T, deadline, "deadline", 0, HM_DIM_TIME, "question", "TIME",
                     "finish the job within this time, such as 6h, at the least cost"),
     {.name = "budget",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, budget),
-     .letter = 'b',
      .dim = HM_DIM_MONEY,
      .group = "question",
      .argument = "MONEY",
      .help = "spend at most this on the job, such as 100"},
     HM_ROW_CERTAINTY(T, certainty),
+    HM_ROW_POSITIVE(T, loss, "loss", 0, HM_DIM_NONE, "question", "X",
+                    "for a language model: train until this loss (nats per token), by published "
+                    "scaling laws"),
+    HM_ROW_TEXT(T, params, "params", 0, "question", "N",
+                "for a language model: scale the network to this number of parameters, such as "
+                "7B; auto: the best for the budget, the deadline or the loss"),
     HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to be this many times faster than now, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
                     "how many workers to do this many times the work in the same time, such as 3x"),
-    HM_ROW_POSITIVE(T, max_n, "max_n", 'n', HM_DIM_NONE, "question", "N",
+    HM_ROW_POSITIVE(T, max_n, "max_n", 0, HM_DIM_NONE, "question", "N",
                     "most workers to consider (default: the cluster's, else 1024, or 64 for a "
                     "graph)"),
     {.name = "n",
      .kind = HM_REQUEST_NUMBERS,
      .offset = offsetof(T, n),
+     .letter = 'n',
      .group = "question",
      .argument = "LIST",
      .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
@@ -105,12 +115,11 @@ static const struct hm_request_field fields[] = {
              "many, also if memory does not suffice"},
     HM_ROW_SLACK(T, slack),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
-    HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
+    HM_ROW_POSITIVE(T, reference, "reference", 0, HM_DIM_NONE, "question", "N",
                     "workers that speedups are relative to (default 1, or the job's)"),
     {.name = "table",
      .kind = HM_REQUEST_FLAG,
      .offset = offsetof(T, table),
-     .letter = 't',
      .flags = HM_REQUEST_SCREEN,
      .group = "output",
      .help = "the curve as a table"},
@@ -127,8 +136,9 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, emit),
      .group = "output",
      .argument = "NAME",
-     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch",
-     .help = "for a transformer: flags or a file that run the layout"},
+     .choices = "megatron deepspeed torchtitan accelerate torchrun sbatch chrome simgrid",
+     .help = "for a transformer: flags or a file that run the layout; chrome: the step as a trace "
+             "for Perfetto; simgrid: the cluster as a platform"},
     HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
     {.name = "no_chart",
      .kind = HM_REQUEST_FLAG,
@@ -195,7 +205,8 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 
     if (!r->job.job.name && !r->runs.name) {
         hm__request_fail(err, "job", HM_E_MISSING, "no job is given");
-        hm__err_hint(err, "name a file, such as examples/fig1.yaml");
+        hm__err_hint(err, "name a network of the catalog, such as resnet-50, or a file, such as "
+                          "examples/fig1.yaml; `howmany init` writes one");
         return HM_E_MISSING;
     }
     if (!r->runs.name && of_runs)
@@ -249,9 +260,9 @@ static int check_limits(const struct hm_context *context, const struct plan_part
                         const struct hm_question *q, struct hm_err *err)
 {
     double most = q->max_n > 0 ? q->max_n : q->n_count > 0 ? q->n[q->n_count - 1] : 0;
-    size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
+    size_t count = most > 0 ? 0 : p->job.cluster_count ? p->job.cluster_count : 1;
 
-    for (size_t i = 0; !(most > 0) && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
@@ -347,7 +358,11 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
 /* Refuses fields that only apply to transformers. */
 static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
 {
-    const char *field = r->emit >= 0 ? "emit" : r->explain_layout ? "explain_layout" : NULL;
+    const char *field = r->emit >= 0        ? "emit"
+                        : r->explain_layout ? "explain_layout"
+                        : !isnan(r->loss)   ? "loss"
+                        : r->params         ? "params"
+                                            : NULL;
 
     return field ? hm__request_fail(err, field, HM_E_CONFLICT,
                                     "this needs a job that trains a transformer")
@@ -376,7 +391,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     if (rc == 0 && p->job.job->large)
         return 0;
     if (rc == 0)
-        rc = check_ordinary(r, err);
+        rc = hm__plan_emits(r) ? 0 : check_ordinary(r, err);
     if (rc == 0 && r->runs.name)
         rc = fit_runs(r, call, p, &question, err);
     if (rc == 0)
@@ -413,6 +428,8 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
         rc = solve_plan(r, call, &p, err);
     if (rc == 0 && p.job.job->large)
         rc = hm__plan_large(r, call, &p.job, err);
+    else if (rc == 0 && hm__plan_emits(r))
+        rc = hm__plan_emit(r, &p.job, p.answer, call, err);
     else if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);

@@ -12,6 +12,7 @@ struct hm_platform_fields {
      * not given.
      */
     double staleness, servers, backups;
+    double local_steps; /* Iterations between two averages; NaN if it is not given. */
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -25,6 +26,8 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
+    double loss;        /* Loss that a transformer must reach; NaN: not given. */
+    const char *params; /* Number of parameters of a transformer, or auto; NULL: as the job. */
     struct hm_numbers n;
     bool weak, explain_layout;
     int emit; /* Index of enum hm_large_emit; -1: not given. */
@@ -32,7 +35,7 @@ struct hm_plan_request {
     const char *plot;
 };
 
-enum { HM_WAYS_MAX = 8 };
+enum { HM_WAYS_MAX = 12 };
 
 struct hm_plan_ways {
     struct hm_way ways[HM_WAYS_MAX];
@@ -46,8 +49,28 @@ struct hm_plan_ways {
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
 
+struct hm_large_measured;
+/* Load the runs of a job that trains a transformer: times with as much of the layout as the columns
+ * give. The memory belongs to the call. */
+int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *request,
+                        const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
+                        size_t *ret_count, struct hm_err *err);
+
 /* Plan a job that trains a transformer, and add the answer to the call. */
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
+
+struct hm_large_answer;
+
+/* Whether the request asks for the step as a trace or for the cluster as a platform. */
+bool hm__plan_emits(const struct hm_plan_request *request);
+/*
+ * Write the predicted step as a trace, or the cluster as a platform, whichever the request asks
+ * for: hm__plan_emit into the answer of the call, hm__plan_emit_large into *ret_text.
+ */
+int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
+                  const struct hm_answer *answer, struct hm_call *call, struct hm_err *err);
+int hm__plan_emit_large(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
+                        const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 
 #endif

@@ -1,18 +1,20 @@
 /* The verb plan for jobs that train transformers. */
 #include <math.h>
+#include <string.h>
 
 #include "err.h"
 #include "large_emit.h"
 #include "large_plan.h"
 #include "large_render.h"
 #include "plan.h"
+#include "text.h"
 
 /* Returns the first given field that plans of transformers do not support; NULL: none is given. */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {
     return r->scheme.count              ? "scheme"
            : r->platform.platform.count ? "platform"
-           : r->runs.name               ? "runs"
+           : r->terms.given             ? "terms"
            : r->layers                  ? "layers"
            : !isnan(r->faster)          ? "faster"
            : !isnan(r->work)            ? "work"
@@ -40,6 +42,34 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
     return 0;
 }
 
+/* Reads a number of parameters such as 7B or 350M; auto: INFINITY, which means that it is chosen.
+ */
+static int read_params(const char *text, double *ret_parameters, struct hm_err *err)
+{
+    static const char letters[] = "kMBGT";
+    static const double factors[] = {1e3, 1e6, 1e9, 1e9, 1e12};
+    double number;
+
+    if (!text)
+        return 0;
+    if (strcmp(text, "auto") == 0) {
+        *ret_parameters = INFINITY;
+        return 0;
+    }
+    const char *rest = text + hm__number_read(text, &number);
+    const char *letter = rest > text && *rest ? strchr(letters, *rest) : NULL;
+    if (letter && !rest[1])
+        number *= factors[letter - letters];
+    if (rest == text || (*rest && (!letter || rest[1])) || !(number >= 1e6 && number <= 1e14)) {
+        hm__request_fail(err, "params", HM_E_RANGE,
+                         "'%.40s' is not a number of parameters from 1M to 100T", text);
+        hm__err_hint(err, "write 7B, 350M, or auto");
+        return HM_E_RANGE;
+    }
+    *ret_parameters = number;
+    return 0;
+}
+
 /* Refuses a plan that considers more workers than the context allows. */
 static int check_limit(const struct hm_context *context, const struct hm_plan_request *r,
                        struct hm_err *err)
@@ -55,23 +85,31 @@ static int check_limit(const struct hm_context *context, const struct hm_plan_re
 int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err)
 {
-    const struct hm_large_question question = {
+    struct hm_large_question question = {
         .n = r->n.count > 0 ? r->n.values[0] : NAN,
         .max_n = r->max_n,
         .deadline_s = r->deadline,
         .budget = r->budget,
         .certainty = r->certainty,
         .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
-        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack};
+        .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack,
+        .loss = r->loss,
+        .parameters = NAN};
     const struct hm_cluster *const *clusters = (const struct hm_cluster *const *)loaded->clusters;
     const char *names[HM_MACHINES_MAX] = {loaded->job->cluster.name};
     struct hm_large_answer *answer = NULL;
+    struct hm_large_measured *runs = NULL;
     enum hm_format format;
     char *text;
     int rc = check_fields(r, err);
 
     if (rc == 0)
+        rc = read_params(r->params, &question.parameters, err);
+    if (rc == 0)
         rc = check_limit(call->context, r, err);
+    if (rc == 0 && r->runs.name)
+        rc = hm__load_large_runs(call, r, loaded, &runs, &question.run_count, err);
+    question.runs = runs;
     if (rc == 0)
         rc = hm__call_format(r->json, r->csv, &format, err);
     if (rc == 0)
@@ -83,8 +121,10 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
     answer->machines = names;
     answer->machine_count = loaded->cluster_count ? loaded->cluster_count : 1;
     call->no_answer = !answer->feasible;
-    if (r->emit >= 0)
-        rc = hm__large_emit(answer, loaded->job->large, (enum hm_large_emit)r->emit, &text, err);
+    if (hm__plan_emits(r))
+        rc = hm__plan_emit_large(r, loaded, answer, &text, err);
+    else if (r->emit >= 0)
+        rc = hm__large_emit(answer, (enum hm_large_emit)r->emit, &text, err);
     else if (r->explain_layout)
         rc = hm__large_explain(answer, &text, err);
     else

@@ -21,10 +21,13 @@ static bool has_choice(const struct hm_choices *choices, int index)
 
 /*
  * Whether the request names a platform. The choices of the field `platform` begin with all-reduce,
- * but the enum begins with HM_PLATFORM_JOB.
+ * but the enum begins with HM_PLATFORM_JOB. The choice `all` means the platforms that all make the
+ * same steps.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
+    if (f->platform.all)
+        return platform <= HM_PLATFORM_SERVER;
     return has_choice(&f->platform, (int)platform - (int)HM_PLATFORM_ALLREDUCE);
 }
 
@@ -59,11 +62,32 @@ static const char *server_field(const struct hm_platform_fields *f)
                                   : NULL;
 }
 
+/* Whether workers of a platform may make several steps between two averages. */
+static bool has_local_steps(enum hm_platform platform)
+{
+    return platform == HM_PLATFORM_ALLREDUCE || platform > HM_PLATFORM_SERVER;
+}
+
+static int check_local_steps(const struct hm_platform_fields *f, struct hm_err *err)
+{
+    bool any = isnan(f->local_steps);
+
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++)
+        any = any || (has_platform(f, (enum hm_platform)i) && has_local_steps((enum hm_platform)i));
+    return any ? 0
+               : hm__request_fail(err, "local_steps", HM_E_CONFLICT,
+                                  "this applies only to platform allreduce, gossip-ring, "
+                                  "gossip-exp or federated");
+}
+
 static int check_fields(const struct hm_platform_fields *f, struct hm_err *err)
 {
     const char *given = server_field(f);
     bool stale = has_consistency(f, HM_CONSISTENCY_SSP) || has_consistency(f, HM_CONSISTENCY_ASYNC);
+    int rc = check_local_steps(f, err);
 
+    if (rc)
+        return rc;
     if (!given)
         return 0;
     if (!has_platform(f, HM_PLATFORM_SERVER))
@@ -229,11 +253,18 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *f, stru
     *w = (struct hm_plan_ways){.count = 0};
     if (rc)
         return rc;
-    if (has_platform(f, HM_PLATFORM_ALLREDUCE))
-        add_way(w, (struct hm_way){.platform = HM_PLATFORM_ALLREDUCE});
-    if (has_platform(f, HM_PLATFORM_DRIVER))
-        add_way(w, (struct hm_way){.platform = HM_PLATFORM_DRIVER});
-    if (has_platform(f, HM_PLATFORM_SERVER))
-        add_servers(f, w);
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++) {
+        enum hm_platform platform = (enum hm_platform)i;
+        if (!has_platform(f, platform))
+            continue;
+        if (platform == HM_PLATFORM_SERVER)
+            add_servers(f, w);
+        else
+            add_way(w, (struct hm_way){.platform = platform,
+                                       .local_steps =
+                                           has_local_steps(platform) && !isnan(f->local_steps)
+                                               ? f->local_steps
+                                               : 0});
+    }
     return f->stale_cost.from.name ? costs_from_fit(call, &f->stale_cost.from, w, err) : 0;
 }

@@ -308,6 +308,9 @@ static int request_answer(struct hm_request *r, const struct hm_context *context
     struct hm_call call = {.context = context};
     int rc = check_context(r, call.context, err);
 
+    const struct hm_request_field *set = hm__verb_field(r->verb, "set");
+    if (set && set->kind == HM_REQUEST_PAIRS)
+        call.facts = (const struct hm_texts *)((const char *)r->values + set->offset);
     if (rc == 0 && !(call.arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0)

@@ -231,6 +231,9 @@ struct hm_call {
     /* Files that the caller is asked to write; their texts are in the arena. */
     struct hm_reply_file files[4];
     size_t file_count;
+    /* Assignments of the field `set`, which may give facts about files of other tools; NULL if the
+     * verb has no such field. */
+    const struct hm_texts *facts;
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 

@@ -5,6 +5,7 @@
 
 #include "err.h"
 #include "json.h"
+#include "run_export.h"
 #include "stored_render.h"
 #include "trace_export.h"
 #include "verbs.h"
@@ -29,7 +30,7 @@ struct hm_filter_fields {
                     "made at or after, such as 2026-11-15"),                                       \
         HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME", "made at or before")
 #define HM_ROW_SORT(type, m)                                                                       \
-    HM_ROW_TEXT(type, m.sort, "sort", 's', "runs", "COLUMN",                                       \
+    HM_ROW_TEXT(type, m.sort, "sort", 0, "runs", "COLUMN",                                         \
                 "sort by this column; -COLUMN: largest first (default: newest first)")
 
 static struct hm_store_filter filter_of(const struct hm_filter_fields *f)
@@ -236,6 +237,7 @@ struct hm_runs_export_request {
     struct hm_filter_fields filter;
     const char *record, *output;
     bool traces, json, csv;
+    int format; /* Index into the choices of the field `format`; -1: not given. */
 };
 
 #define T struct hm_runs_export_request
@@ -254,13 +256,28 @@ static const struct hm_request_field export_fields[] = {
     HM_ROW_SORT(T, filter),
     HM_ROW_FLAG(T, traces, "traces", 0, "runs",
                 "export: the samples, as JSON lines or (with csv) a table that `converge` reads"),
+    {.name = "format",
+     .kind = HM_REQUEST_CHOICE,
+     .offset = offsetof(T, format),
+     .group = "output",
+     .argument = "NAME",
+     .choices = "csv jsonl mllog osu",
+     .help = "export: the format; mllog is a log of MLPerf of one run, osu a table of messages"},
     HM_ROW_FLAG(T, json, "json", 'j', "output", "as JSON lines"),
     HM_ROW_CSV(T, csv, "as comma-separated values"),
 };
 
 #undef T
 
-enum export_form { EXPORT_CSV, EXPORT_LINES, EXPORT_TRACE_LINES, EXPORT_TRACE_CSV };
+/* The first four are the choices of the field `format`. */
+enum export_form {
+    EXPORT_CSV,
+    EXPORT_LINES,
+    EXPORT_MLLOG,
+    EXPORT_OSU,
+    EXPORT_TRACE_LINES,
+    EXPORT_TRACE_CSV
+};
 
 static void export_one(struct hm_text *out, enum export_form form, const struct hm_stored *run)
 {
@@ -315,12 +332,50 @@ static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_st
     return rc ? rc : hm__call_flush(call, err);
 }
 
+/* Exports one run as an MLPerf log, or timings of messages as tables of the OSU benchmarks. */
+static int export_foreign(struct hm_call *call, struct hm_store *store,
+                          struct hm_store_filter filter, enum export_form form, struct hm_err *err)
+{
+    struct hm_store_page *page = NULL;
+    const struct hm_stored *before = NULL;
+    size_t written = 0;
+
+    filter.samples = form == EXPORT_MLLOG;
+    int rc = hm_store_list(store, &filter, &page, err);
+    if (rc == 0 && form == EXPORT_MLLOG && page->count != 1) {
+        hm__request_fail(err, "where", HM_E_CONFLICT, "a log of MLPerf has one run, not %zu",
+                         page->count);
+        hm__err_hint(err, "select one, such as id=3");
+        rc = HM_E_CONFLICT;
+    }
+    for (size_t i = 0; rc == 0 && i < page->count; i++) {
+        if (form == EXPORT_MLLOG) {
+            hm__export_mllog(&call->out, &page->runs[i]);
+        } else if (hm__export_osu(&call->out, &page->runs[i], before)) {
+            before = &page->runs[i];
+            written++;
+        }
+    }
+    if (rc == 0 && form == EXPORT_OSU && written == 0)
+        rc = hm__request_fail(err, "format", HM_E_MISSING,
+                              "no run has the columns collective and bytes");
+    hm_store_page_free(page);
+    return rc ? rc : hm__call_flush(call, err);
+}
+
 static int choose_form(const struct hm_runs_export_request *r, enum export_form *ret_form,
                        struct hm_err *err)
 {
     bool lines = r->output && hm__text_ends(r->output, ".jsonl");
     bool csv = r->csv || (r->output && hm__text_ends(r->output, ".csv"));
 
+    if (r->format >= 0 && (r->json || r->csv || r->traces))
+        return hm__request_fail(err, "format", HM_E_CONFLICT,
+                                "format excludes json, csv and traces");
+    if (r->format >= 0) {
+        *ret_form = (enum export_form)r->format;
+        return 0;
+    }
     if (r->json && r->csv)
         return hm__request_fail(err, "json", HM_E_CONFLICT, "json and csv exclude each other");
     if (r->output && !lines && !r->json && !csv && !r->traces)
@@ -347,8 +402,11 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
         rc = hm__call_store_open(call, r->record, &store, err);
     if (rc == 0)
         rc = form == EXPORT_CSV ? export_csv(call, store, filter, err)
-                                : export_pages(call, store, filter, form, err);
+             : form == EXPORT_MLLOG || form == EXPORT_OSU
+                 ? export_foreign(call, store, filter, form, err)
+                 : export_pages(call, store, filter, form, err);
     call->type = form == EXPORT_CSV || form == EXPORT_TRACE_CSV ? "text/csv; charset=utf-8"
+                 : form == EXPORT_MLLOG || form == EXPORT_OSU   ? "text/plain; charset=utf-8"
                                                                 : "application/x-ndjson";
     hm__call_store_close(call, store, rc, err);
     return rc;

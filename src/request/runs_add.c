@@ -27,7 +27,7 @@ int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const ch
     if (sink->access)
         return 0;
     hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-    hm__err_hint(err, "start the server with `howmany serve --record STORE`");
+    hm__err_hint(err, "let the server keep a store of runs");
     return HM_E_UNSUPPORTED;
 }
 

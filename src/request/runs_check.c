@@ -67,11 +67,13 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     const struct hm_store_access *access = call->context->store;
     char least[48], most[48];
     const char *const where[] = {least, most};
+    /* A single run is selected by its id alone, so that a damaged page after it is not read. */
+    const bool single = end - from == 1;
     const struct hm_store_filter filter = {
-        .where = where, .where_count = 2, .sort = "id", .samples = true};
+        .where = where, .where_count = single ? 1 : 2, .sort = "id", .samples = true};
     struct hm_store_page *page = NULL;
 
-    snprintf(least, sizeof(least), "id>=%lld", (long long)from);
+    snprintf(least, sizeof(least), "id%s%lld", single ? "=" : ">=", (long long)from);
     snprintf(most, sizeof(most), "id<%lld", (long long)end);
     int rc = hm_store_list(store, &filter, &page, err);
     struct hm_store_batch batch = {.runs = page ? page->runs : NULL,

@@ -13,7 +13,7 @@
      .argument = "TRACES",                                                                         \
      .choices = "@file",                                                                           \
      .help = "traces of training runs, or a saved fit (.json)"},                                   \
-        HM_ROW_RECORD(type, m.record, 0),                                                          \
+        HM_ROW_RECORD(type, m.record, 'r'),                                                        \
         HM_ROW_WHERE(type, m.where, "with a store: only runs that have this value"),               \
         {.name = "algorithms",                                                                     \
          .kind = HM_REQUEST_TEXTS,                                                                 \

@@ -119,7 +119,7 @@ static const double HM_SEED_MAX = 9007199254740991;
 #define HM_ROW_PLOT(type, member, HELP)                                                            \
     {                                                                                              \
         .name = "plot", .kind = HM_REQUEST_OUTPUT, .offset = offsetof(type, member),               \
-        .letter = 'p', .group = "output", .argument = "FILE", .choices = "@file", .help = HELP     \
+        .group = "output", .argument = "FILE", .choices = "@file", .help = HELP                    \
     }
 #define HM_ROW_JSON(type, member)                                                                  \
     HM_ROW_FLAG(type, member, "json", 'j', "output", "the whole answer as JSON")

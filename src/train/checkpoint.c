@@ -13,7 +13,8 @@
  *     part alpha 32561
  *
  * An array that is distributed over the ranks is written in the order of the ranks, which is the
- * order of the rows. Rank 0 forwards it in chunks, so that it never holds more than its own values
+ * order of the rows; so are the ranks' own copies of w, whose part has the length of all copies.
+ * Rank 0 forwards it in chunks, so that it never holds more than its own values
  * and one chunk.
  */
 #include "checkpoint.h"
@@ -73,6 +74,12 @@ struct checkpoint_contents {
     double before[HM_PARTS + 1];
 };
 
+/* Whether each rank has its own part of the array. */
+static bool part_is_distributed(const struct hm_part *part)
+{
+    return part->of_rows || part->of_ranks;
+}
+
 static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
 {
     struct checkpoint_contents c = {.count = 1};
@@ -86,7 +93,7 @@ static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
     memcpy(sums, c.totals, sizeof(sums));
     hm__comm_sum_few(run->comm, sums, c.count);
     for (size_t i = 0; i < c.count; i++)
-        if (c.parts[i].of_rows)
+        if (part_is_distributed(&c.parts[i]))
             c.totals[i] = sums[i];
     return c;
 }
@@ -147,7 +154,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     double chunk[CHUNK];
     int rc = writer_put(writer, part->values, part->count * sizeof(double), err);
 
-    for (int from = 1; part->of_rows && from < comm->size; from++) {
+    for (int from = 1; part_is_distributed(part) && from < comm->size; from++) {
         double left;
         hm__comm_receive(comm, from, &left, sizeof(left));
         while (left > 0) {
@@ -234,6 +241,8 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err)
 {
+    if (run->algorithm->gather)
+        run->algorithm->gather(run);
     struct checkpoint_contents c = checkpoint_contents_of(run);
     struct hm_text head = {0};
     int rc = 0;
@@ -246,7 +255,7 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
     if (rc == 0 && run->comm->rank == 0)
         rc = checkpoint_write(path, run, &head, &c, err);
     for (size_t i = 0; rc == 0 && run->comm->rank > 0 && i < c.count; i++)
-        if (c.parts[i].of_rows)
+        if (part_is_distributed(&c.parts[i]))
             checkpoint_send_array(run->comm, &c.parts[i]);
     hm__text_release(&head);
     return hm__agree(run->comm, rc, err);
@@ -380,8 +389,15 @@ static int reader_expect_array(struct checkpoint_reader *reader, const char *our
     return rc;
 }
 
+/* Number of values of an array in a file that was saved on this number of ranks. */
+static double part_saved(const struct checkpoint_contents *c, size_t part, double ranks)
+{
+    return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
+}
+
 /* Read the lines that describe the arrays; they must be those of this run. */
 static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
+                                const struct checkpoint_header *head, double *ret_values,
                                 struct hm_err *err)
 {
     double before = 0;
@@ -389,11 +405,13 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
-        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, c->totals[i]);
+        double total = part_saved(c, i, head->ranks);
+        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, total);
         rc = reader_expect_array(reader, part, err);
         c->before[i] = before;
-        before += c->totals[i];
+        before += total;
     }
+    *ret_values = before;
     /* The header ends with a line of blanks and an empty line. */
     for (int line = 0; rc == 0 && line < 2; line++)
         rc = reader_expect_array(reader, "", err);
@@ -411,7 +429,7 @@ static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
  * get their place in the file; *ret_values is the number of values of all arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
-                              bool same, double *ret_values, struct hm_err *err)
+                              bool same, double ranks, double *ret_values, struct hm_err *err)
 {
     double before = 0, total = 0;
 
@@ -431,7 +449,7 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
             return checkpoint_refuse(err, reader->path, reader->line,
                                      "the checkpoint contains an invalid number");
         for (size_t i = 0; i < c->count; i++)
-            if (strcmp(c->parts[i].name, name) == 0 && c->totals[i] == total &&
+            if (strcmp(c->parts[i].name, name) == 0 && part_saved(c, i, ranks) == total &&
                 (same || part_is_shared(c, i)))
                 c->before[i] = before;
         before += total;
@@ -448,7 +466,7 @@ static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoi
                                bool same, struct checkpoint_header *head, double *ret_values,
                                struct hm_err *err)
 {
-    int rc = header_find_arrays(reader, c, same, ret_values, err);
+    int rc = header_find_arrays(reader, c, same, head->ranks, ret_values, err);
     double ours = 0;
 
     if (rc)
@@ -457,7 +475,7 @@ static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoi
         return checkpoint_refuse(err, reader->path, 0, "the checkpoint has no w of this problem");
     for (size_t i = 0; i < c->count; i++) {
         head->missing[i] = c->before[i] < 0;
-        ours += head->missing[i] ? NAN : c->totals[i];
+        ours += head->missing[i] ? NAN : part_saved(c, i, head->ranks);
     }
     head->adopted = !same || ours != *ret_values;
     /* Without all of its arrays, the state of the same algorithm is that of another one. */
@@ -495,9 +513,7 @@ static int header_read(struct checkpoint_reader *reader, const struct hm_run *ru
     if (rc == 0 && adopt)
         rc = header_adopt_arrays(reader, c, same, head, &values, err);
     else
-        rc = rc ? rc : header_expect_arrays(reader, c, err);
-    for (size_t i = 0; !adopt && i < c->count; i++)
-        values += c->totals[i];
+        rc = rc ? rc : header_expect_arrays(reader, c, head, &values, err);
     reader->values = values;
     reader->arrays = ftell(reader->file);
     return rc;
@@ -533,7 +549,7 @@ static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *co
                  ? reader_get(reader, part->values, part->count, err)
                  : checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read");
 
-    for (int to = 1; part->of_rows && to < comm->size; to++) {
+    for (int to = 1; part_is_distributed(part) && to < comm->size; to++) {
         double left;
         hm__comm_receive(comm, to, &left, sizeof(left));
         while (left > 0) {
@@ -597,14 +613,20 @@ static int checkpoint_read(const char *path, struct hm_run *run, const char *ide
     if (rc == 0)
         hm__comm_broadcast(comm, 0, &head, sizeof(head));
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
-        if (head.missing[i])
+        const struct hm_part *part = &c.parts[i];
+        bool distributed = part_is_distributed(part);
+        /* Copies of w that were not saved, or were saved on another number of ranks, become w. */
+        bool copies = part->of_ranks && (head.missing[i] || head.ranks != comm->size);
+        if (copies)
+            memcpy(part->values, run->w, part->count * sizeof(double));
+        if (copies || head.missing[i])
             continue;
         if (comm->rank == 0)
-            rc = reader_get_array(&reader, comm, &c.parts[i], c.before[i], err);
-        else if (c.parts[i].of_rows)
+            rc = reader_get_array(&reader, comm, part, c.before[i], err);
+        else if (distributed)
             checkpoint_receive_array(comm, &c.parts[i]);
         rc = hm__agree(comm, rc, err);
-        if (rc == 0 && !c.parts[i].of_rows)
+        if (rc == 0 && !distributed)
             hm__comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
     }
     if (rc == 0)

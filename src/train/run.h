@@ -3,7 +3,8 @@
  * of functions in a file of its own, listed in algorithms.c.
  *
  * Each rank holds its own rows and a copy of w. At the start and at the end of each iteration all
- * ranks have the same w, so that w can be evaluated and saved in between.
+ * ranks have the same w, so that w can be evaluated and saved in between; an algorithm whose ranks
+ * have different parameters sets w in its function `gather`.
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -21,6 +22,9 @@ struct hm_train_settings {
     double momentum; /* [0, 1) */
     double memory;   /* Number of pairs of changes (of w and of the gradient) that L-BFGS stores. */
     bool shrink;     /* Whether to skip rows whose dual variable has stopped changing. */
+    /* Federated averaging: number of clients (0: one on each rank), fraction of them that take part
+     * in a round (0: all), and exponent of their shares of the rows (clients.h). */
+    double clients, fraction, uneven;
     uint64_t seed;
 };
 
@@ -30,6 +34,11 @@ struct hm_part {
     double *values; /* Values of the array; borrowed. */
     size_t count;
     bool of_rows; /* True: one value per row of this rank. False: the same values on all ranks. */
+    /*
+     * True: this rank's own copy of w, instead of either. A run that is resumed on another number
+     * of ranks starts all copies from w.
+     */
+    bool of_ranks;
 };
 
 enum { HM_PARTS = 8 };
@@ -99,6 +108,11 @@ struct hm_algorithm {
     void (*update)(struct hm_run *run, double weight, double done);
     /* Lists the arrays of the algorithm's state besides w and returns their number; NULL: none. */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
+    /*
+     * Called before evaluations and checkpoints, outside the measured time: set w to the same
+     * values on all ranks. NULL: w always has the same values on all ranks. Collective.
+     */
+    void (*gather)(struct hm_run *run);
     /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*

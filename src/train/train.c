@@ -135,6 +135,8 @@ static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
     struct hm_objective *o = run->objective;
     double flop, sums[3] = {0, 0, 0};
 
+    if (run->algorithm->gather)
+        run->algorithm->gather(run);
     point->suboptimality = point->gap = point->change = NAN;
     point->accuracy = point->test_error = NAN;
     if (run->algorithm->eval) {

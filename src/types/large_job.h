@@ -46,8 +46,11 @@ struct hm_large_choice {
     struct hm_large_memory memory;
     double low_s, high_s; /* Interval of step.time_s that contains 90 % of similar measurements. */
     double memory_limit;  /* Bytes that a job may use on one worker. */
-    double total_s;       /* Seconds of the whole job; NaN: the length of the job is not given. */
-    double cost;          /* Money for the whole job, or for one step; NaN: no price is known. */
+    /* Interval of the time of the whole job, as factors on it. */
+    double low_total, high_total;
+    double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */
+    double cost_per_s; /* Price of one node in money per second; NaN: unknown. */
+    double cost;       /* Money for the whole job, or for one step; NaN: no price is known. */
     double tokens_per_s;
     double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
@@ -63,7 +66,32 @@ struct hm_large_choice {
     bool gpus;       /* The workers of a node are called GPUs. */
 };
 
-enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 6 };
+enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
+
+/*
+ * The loss of a language model by published scaling laws, which were measured on dense networks
+ * that were trained from scratch.
+ */
+struct hm_large_outlook {
+    double loss, low, high;           /* Loss after all tokens; NaN: no law applies. */
+    double target;                    /* Loss that the question asks for; NaN: none. */
+    double least_tokens, most_tokens; /* Tokens that the target needs by different laws. */
+    double critical_batch;            /* Critical batch in tokens at the loss. */
+    double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
+};
+
+/* A number of parameters that was considered, and what it reaches. */
+struct hm_large_size {
+    double parameters, tokens, loss, n, total_s, cost;
+};
+enum { HM_LARGE_SIZES = 48 };
+
+/* What happens to the rate if one figure of the job changes. */
+struct hm_large_change {
+    const char *what; /* Name of the figure, such as "batch". */
+    double value;     /* Its changed value; for a precision, the value of hm_number_format. */
+    struct hm_large_choice choice; /* Best layout with the change. */
+};
 
 /* A change that makes a layout fit, or that would make it faster. */
 struct hm_large_hint {
@@ -73,7 +101,7 @@ struct hm_large_hint {
 
 struct hm_large_answer {
     const char *job, *network;
-    const char *note; /* Sentence about values that were assumed for the job; NULL: none. */
+    struct hm_large_job planned; /* The job with the size and the tokens that were chosen. */
     const char *const *machines; /* Names of the machines; borrowed. */
     size_t machine_count;
     double parameters, active;
@@ -103,6 +131,24 @@ struct hm_large_answer {
     struct hm_large_hint hints[HM_LARGE_HINTS];
     size_t hint_count;
     double candidates; /* Number of layouts that were evaluated. */
+    struct hm_large_outlook outlook;
+    struct hm_large_size sizes[HM_LARGE_SIZES];       /* In ascending order of parameters. */
+    size_t size_count;                                /* 0: the number of parameters was given. */
+    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Sensitivity at the recommended n. */
+    size_t change_count;
+    /* Largest micro-batch and sequence for which the recommended layout fits; NaN: it does not. */
+    double most_micro_batch, most_sequence;
+    /*
+     * Index of the point of the recommended machine whose workers are the fastest, and of the first
+     * larger one whose workers are less than 80 % as fast; HM_NONE: there is none.
+     */
+    size_t efficient, breaks;
+    /* Number of measured steps that corrected the model (0: none), and the factors that they gave
+     * on the seconds of computing and of the host. */
+    size_t correction_rows;
+    double correction_compute, correction_host;
+    char notes[HM_LARGE_NOTES][320]; /* Sentences about the answer. */
+    size_t note_count;
 };
 
 void hm__large_answer_free(struct hm_large_answer *answer);

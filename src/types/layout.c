@@ -10,6 +10,7 @@
 
 const char *const hm__recompute_names[] = {
     "none", "selective", "selective-op", "selective-layer", "norm+act", "full", NULL};
+const char *const hm__offload_names[] = {"none", "optimizer", "all", NULL};
 const char *const hm__attention_names[] = {"unfused", "flash-triton", "flash2", "flash3", NULL};
 const char *const hm__number_format_names[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", NULL};
 
@@ -73,6 +74,11 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
         return layout_fail("interleave", x->interleave, err,
                            "times pipeline is more than layers, which is", net->layers,
                            "a chunk needs at least one layer");
+    if (x->interleave > 1 && !work->weigh_head &&
+        fmod(net->layers, x->pipeline * x->interleave) != 0)
+        return layout_fail("interleave", x->interleave, err,
+                           "times pipeline does not divide layers, which is", net->layers,
+                           "use chunks of equal size, or details: {weigh_head: true}");
     if (fmod(work->sequence, x->context) != 0)
         return layout_fail("context", x->context, err, "does not divide sequence, which is",
                            work->sequence, "use a divisor of sequence");
@@ -110,5 +116,8 @@ void hm__layout_text(const struct hm_layout *x, char *text, size_t room)
     if (x->shard_in_node && used < room)
         used += (size_t)snprintf(text + used, room - used, " in-node");
     if (x->recompute != HM_RECOMPUTE_NONE && used < room)
-        snprintf(text + used, room - used, " recompute %s", hm__recompute_names[x->recompute]);
+        used += (size_t)snprintf(text + used, room - used, " recompute %s",
+                                 hm__recompute_names[x->recompute]);
+    if (x->offload != HM_OFFLOAD_NONE && used < room)
+        snprintf(text + used, room - used, " offload %s", hm__offload_names[x->offload]);
 }

@@ -19,6 +19,14 @@ enum hm_recompute {
     HM_RECOMPUTES
 };
 
+/* The training states that are kept in the memory of the host instead of the device. */
+enum hm_offload {
+    HM_OFFLOAD_NONE,
+    HM_OFFLOAD_OPTIMIZER, /* The optimizer's state; the host runs the optimizer. */
+    HM_OFFLOAD_ALL,       /* The weights too; each pass copies them to the device. */
+    HM_OFFLOADS
+};
+
 enum hm_attention {
     HM_ATTENTION_UNFUSED,
     HM_ATTENTION_TRITON, /* The first flash kernels, written in Triton. */
@@ -39,8 +47,12 @@ enum hm_number_format {
 
 /* Names of the enumerations above, in the order of their values; each list ends with NULL. */
 extern const char *const hm__recompute_names[];
+extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
 extern const char *const hm__number_format_names[];
+
+/* Number of members of struct hm_layout that are numbers; they come first. */
+enum { HM_LAYOUT_NUMBERS = 8 };
 
 /* The layout. All degrees of parallelism are whole numbers >= 1. */
 struct hm_layout {
@@ -55,6 +67,7 @@ struct hm_layout {
     bool shard_in_node;     /* ZeRO shards within a node and replicates between nodes. */
     bool sequence_parallel; /* Tensor-parallel workers also split the tokens of norms. */
     enum hm_recompute recompute;
+    enum hm_offload offload;
 };
 
 /* What one training step processes, and the software that runs it. */
@@ -79,6 +92,7 @@ struct hm_large_work {
     bool graphs;            /* CUDA graphs or fused layers reduce the launch cost. */
     bool dropout;           /* Dropout masks are kept. */
     bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
+    bool fused_loss;        /* The loss is one kernel, which writes gradients over the logits. */
     bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
     bool broadcast;         /* ZeRO broadcasts shards of updated weights instead of gathering. */
 };

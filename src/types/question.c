@@ -11,7 +11,7 @@ static const double MOST = 1e15;
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
-    int rc = hm__check_enum("platform", (int)way->platform, HM_PLATFORM_SERVER + 1, err);
+    int rc = hm__check_enum("platform", (int)way->platform, HM_PLATFORM_FEDERATED + 1, err);
 
     if (rc == 0)
         rc = hm__check_enum("consistency", (int)way->consistency, HM_CONSISTENCY_ASYNC + 1, err);
@@ -25,8 +25,17 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
         rc = hm__check_range("stale_cost", way->stale_cost, 1e-6, 1e6, err);
     if (rc == 0)
         rc = hm__check_range("stale_power", way->stale_power, -10, 10, err);
+    if (rc == 0)
+        rc = hm__check_whole("local_steps", way->local_steps, 0, 1e9, err);
     if (rc)
         return rc;
+    if (way->local_steps > 1 &&
+        (server || way->platform == HM_PLATFORM_DRIVER || way->platform == HM_PLATFORM_JOB)) {
+        hm__fail(err, HM_E_CONFLICT, "the platform %s has no local steps",
+                 hm_platform_name(way->platform));
+        hm__err_field(err, "local_steps");
+        return HM_E_CONFLICT;
+    }
     if (!server && (way->consistency != HM_CONSISTENCY_BSP || way->servers > 0 ||
                     way->backups > 0 || way->colocated)) {
         hm__fail(err, HM_E_CONFLICT, "the platform %s has no servers, so its steps are always bsp",

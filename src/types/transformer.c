@@ -34,6 +34,21 @@ void hm__transformer_complete(struct hm_transformer *network)
         network->expert_ffn = network->ffn;
 }
 
+double hm__transformer_blocks(const struct hm_transformer *network)
+{
+    return 1 + network->cross_layers / network->layers;
+}
+
+double hm__transformer_core_share(const struct hm_transformer *network)
+{
+    double cross = network->cross_layers / network->layers;
+
+    if (network->encoder)
+        return 1;
+    /* Encoder layers and attention to them compute whole matrices, the decoder itself one half. */
+    return cross > 0 ? (1 - cross) + .5 * cross + cross : .5;
+}
+
 double hm__transformer_expert_layers(const struct hm_transformer *network)
 {
     return network->experts > 0 ? network->layers - network->dense_layers : 0;
@@ -60,6 +75,7 @@ static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
         {"kv_heads", x->kv_heads, 1, 10000},
         {"head_dim", x->head_dim, 1, 1e5},
         {"vocabulary", x->vocabulary, 1, 1e8},
+        {"cross_layers", x->cross_layers, 0, x->layers},
         {"experts", x->experts, 0, 1e5},
         {"experts_per_token", x->experts_per_token, 0, 1e4},
         {"expert_ffn", x->expert_ffn, 0, 1e7},

@@ -34,7 +34,12 @@ struct hm_transformer {
     bool gated;        /* The feed-forward layer has a gate: three maps instead of two. */
     bool tied;         /* Input and output share one embedding table. */
     bool encoder;      /* There is no output head over the vocabulary, and attention is full. */
-    double experts;    /* Number of routed experts of a layer; 0: a dense network. */
+    /*
+     * Number of layers of a decoder, which also attend to the other layers, an encoder; 0: there
+     * are no two stacks. Inputs and targets are sequences of the same length.
+     */
+    double cross_layers;
+    double experts;           /* Number of routed experts of a layer; 0: a dense network. */
     double experts_per_token; /* Number of routed experts that process one token. */
     double expert_ffn;        /* Width of one routed expert. */
     double shared_ffn;        /* Width of the shared experts together; 0: none. */
@@ -57,6 +62,11 @@ void hm__transformer_complete(struct hm_transformer *network);
 /* Check every field. The error names the field, its value and what would be right. */
 int hm__transformer_check(const struct hm_transformer *network, struct hm_err *err);
 
+/* Returns the number of attention blocks per layer: above 1 if layers also attend to an encoder. */
+double hm__transformer_blocks(const struct hm_transformer *network);
+/* Returns the share of the attention matrix that is computed, as a mean over all layers and per
+ * layer: 0.5 for a causal network, 1 for an encoder. */
+double hm__transformer_core_share(const struct hm_transformer *network);
 /* Returns the number of layers with experts; 0 for a dense network. */
 double hm__transformer_expert_layers(const struct hm_transformer *network);
 

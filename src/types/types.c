@@ -70,17 +70,18 @@ const char *hm_limit_name(enum hm_limit limit)
     return "?";
 }
 
-static const char *const platforms[] = {"job", "allreduce", "driver", "server"};
+static const char *const platforms[] = {"job",         "allreduce",  "driver",   "server",
+                                        "gossip-ring", "gossip-exp", "federated"};
 static const char *const consistencies[] = {"bsp", "ssp", "async"};
 
 const char *hm_platform_name(enum hm_platform platform)
 {
-    return (size_t)platform <= HM_PLATFORM_SERVER ? platforms[platform] : "?";
+    return (size_t)platform <= HM_PLATFORM_FEDERATED ? platforms[platform] : "?";
 }
 
 int hm_platform_find(const char *name)
 {
-    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_SERVER; i++)
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++)
         if (name && strcmp(platforms[i], name) == 0)
             return i;
     return -1;

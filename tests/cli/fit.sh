@@ -135,8 +135,8 @@ json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidate_
 expect "the runs are listed" 0 "7 runs of 83 candidates" howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only"
 json "measured runs improve a design" '.before != null and .rounded < .before' \
   howmany design --n 1..8 --size 0.25..1:4 --budget 3 --have "$runs" --json
-json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
-json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
+json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 --criterion I --target 64 --json
+json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 --criterion D --json
 json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
   howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
 json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4 --budget '$0.5' --json
@@ -144,8 +144,8 @@ expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..
 expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
 expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0
 expect "a budget in money without a job is refused" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
-expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
-expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 -c E
+expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 --criterion I --budget 4
+expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 --criterion E
 expect "candidates with one n are refused" 2 "cannot tell the term" howmany design --n 4 --budget 4
 expect "a negative cost is refused" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
 expect "a condition that no candidate meets is refused" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'
@@ -320,7 +320,7 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
-expect "--answers checks the headline rule without a folder" 0 "needs their folder: --data DIR" howmany validate --answers
+expect "--answers checks the headline rule without a folder" 0 "need the folder of curves.csv (data in the source, or doc/howmany/data where installed): --data DIR" howmany validate --answers
 jobs=$(grep -lE '^(compute|network|graph):' examples/*.yaml | grep -vE 'fig4|cluster-')
 json "the headline rule holds for all examples" '.headline_held == .headline_checked and .headline_checked >= 13 and
   all(.headline[] | select(.skipped | not); .holds and .recommended <= .best and .slack == 0.05) and
@@ -342,6 +342,22 @@ check "a plan beyond the node of all runs says so in its second line" sh -c "how
 check "a plan inside the node of all runs does not" sh -c "! howmany plan '$work/node.csv' --n 8 --no-chart | grep -q 'No run left its node'"
 printf 'n,seconds\n1,100\n2,99.8\n4,99.6\n8,99.6\n16,99.5\n' >"$work/constant.csv"
 json "a constant part of the time limits as serial work" '.limit.kind == "serial" and (.limit.why | test("do not shrink"))' howmany plan "$work/constant.csv" --json
+printf 'n,tokens/s\n1,120000\n2,235000\n4,460000\n8,900000\n' >"$work/rates.csv"
+check "a plan from rates gives a rate" sh -c "howmany plan '$work/rates.csv' --n 8 | head -1 | grep -qE '^Use 8 workers: (89[5-9]|90[0-5]),000 tokens/s \([0-9,]+ to [0-9,]+\), 7.5'"
+expect "the cost of a rate is that of a million" 0 "node-seconds for a million tokens" howmany plan "$work/rates.csv" --n 8
+json "the unit of a plan from rates is given" '.unit == "token"' howmany plan "$work/rates.csv" --json
+printf 'n,seconds\n1,.158\n2,.158\n4,.158\n' >"$work/flat.csv"
+expect "runs that do not get faster are asked for their scaling" 0 "a column scaling with the value weak" howmany fit "$work/flat.csv"
+check "falling times need no such column" sh -c "! howmany fit '$runs' | grep -q 'with the value weak'"
+printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
+check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
+printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
+expect "a constant communication is named as what does not shrink" 0 "takes 10 s, which does not" howmany plan "$work/constant.yaml"
+json "--papers: the statements of the four papers" '(.statements | length) == 75 and ([.statements[] | select(.agrees)] | length) == 69 and
+  ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 30 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
+  ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
+expect "--papers without the training runs skips their statements" 0 "62 of 68 statements agree" howmany validate --papers
+expect "--papers takes no files" 2 "--papers takes neither files" howmany validate --papers examples/fig1.yaml
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best

@@ -13,6 +13,21 @@ for command in $commands; do
   check "$command: help fits 80 columns on a wide terminal" wide
   check "$command: help of every option is whole" bash -c "diff <(COLUMNS=60 howmany $command --help | sed '1,2d; /^examples:/,\$d' | tr -s ' \n' '\n\n') <(COLUMNS=80 howmany $command --help | sed '1,2d; /^examples:/,\$d' | tr -s ' \n' '\n\n')"
 done
+# A letter means the same option in every command, and an option of that name has its letter everywhere.
+letters='a algorithm a algorithms b batch d data g goal h help i iterations j json l level m m n n o output p problem q quiet
+  r record s size t terms w where y yes'
+declare -A letter_of=()
+set -- $letters
+while [ $# -gt 0 ]; do letter_of[$2]=$1 && shift 2; done
+one_meaning() { # COMMAND: each option of its help has the letter of its name, or none
+  local letter name bad=0
+  while IFS=: read -r letter name; do
+    [ "$letter" = "${letter_of[$name]-}" ] || { echo "$1: --$name has the letter '$letter' instead of '${letter_of[$name]-}'" && bad=1; }
+  done < <(howmany "$1" --help | sed '/^examples:/,$d' | sed -nE 's/^  (-(.), )?--([a-z0-9-]+).*/\2:\3/p')
+  return $bad
+}
+for command in $commands; do check "$command: letters mean what they mean elsewhere" one_meaning "$command"; done
+
 # The examples run as they are written, with a store and outputs of their own.
 mkdir "$work/examples.d"
 cp -r examples "$work/examples.d/"

@@ -48,7 +48,94 @@ howmany import "$work/logs" -o "$work/runs.csv" >/dev/null
 expect "fit reads the table" 0 "40 runs" howmany fit "$work/runs.csv"
 expect "converge reads a folder of logs" 0 "10 / i" sh -c "howmany converge $work/logs >/dev/null && echo '10 / i'"
 expect "fit names what is missing in a log" 2 "n, the number of workers" howmany fit "$work/train.log"
+expect "facts about a log are set" 2 "runs of one configuration cannot show" howmany fit "$work/train.log" --set n=16
+expect "fit reads a folder of logs" 0 "40 runs" howmany fit "$work/logs"
+expect "plan takes times from a folder of logs" 0 "workers: " howmany plan --runs "$work/logs" --no-chart
+expect "plan reads a configuration and says what it assumes" 0 "assumed, because the file does not say it: sequence 2048, batch 4M tokens" howmany plan "$work/config.json" --on p5.48xlarge --max-n 128 --no-chart
+check "a value that is given is not assumed" sh -c "howmany plan $work/config.json --on p5.48xlarge --max-n 128 --no-chart --batch 256 | grep -qx '  note         assumed, because the file does not say it: sequence 2048'"
+expect "advise chooses an aim" 0 "no aim was given: 1.66667 is the smallest loss that every trace reaches" howmany advise "$work/logs"
+expect "advise names what is missing in a log" 2 "n, the number of workers" howmany advise "$work/train.log"
+expect "advise takes facts about a log" 0 "Use 16 workers" howmany advise "$work/train.log" --set n=16
+expect "other assignments need a job" 2 "this needs a job" howmany advise "$work/logs" --set batch=16
+expect "a saved fit needs an aim" 2 "no aim is given" sh -c "howmany converge $work/logs --save $work/fit.json >/dev/null && howmany advise $work/fit.json"
+expect "converge takes facts about a log" 0 "m = 16" howmany converge "$work/train.log" --set n=16
+
+# a Spark log in which one job repeats, on 1, 2 and 4 executors
+python3 - "$work" <<'EOP'
+import json, sys
+for n in (1, 2, 4):
+    t, out = 1000, [{"Event": "SparkListenerLogStart", "Spark Version": "3.5.0"}]
+    for e in range(n):
+        out.append({"Event": "SparkListenerExecutorAdded", "Timestamp": t, "Executor ID": str(e), "Executor Info": {"Host": "h", "Total Cores": 2}})
+    for job in range(4):
+        out.append({"Event": "SparkListenerJobStart", "Job ID": job, "Submission Time": t, "Stage Infos": [{"Stage ID": job, "Stage Name": "treeAggregate at G.scala:1"}]})
+        end = t + 8000 // n + 500
+        out.append({"Event": "SparkListenerTaskEnd", "Stage ID": job, "Stage Attempt ID": 0, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Task ID": job, "Launch Time": t, "Finish Time": end}, "Task Metrics": {"Executor Run Time": 16000}})
+        out.append({"Event": "SparkListenerJobEnd", "Job ID": job, "Completion Time": end, "Job Result": {"Result": "JobSucceeded"}})
+        t = end
+    with open(f"{sys.argv[1]}/events_{n}", "w") as f:
+        f.writelines(json.dumps(e) + "\n" for e in out)
+EOP
+mkdir "$work/spark"
+for n in 1 2 4; do mv "$work/events_$n" "$work/spark/app-$n"; done
+expect "fit reads Spark logs" 0 "12 runs" howmany fit "$work/spark"
+expect "plan takes times from a Spark log" 0 "an iteration" howmany plan --runs "$work/spark" --no-chart
+expect "plan corrects the job of a Spark log by its runs" 0 "an iteration" howmany plan "$work/spark/app-2" --runs "$work/spark" --no-chart
 expect "plan does not take a benchmark for a job" 2 "gives no network and no job" sh -c "printf '# nThread 1\n1024 256 float sum -1 1 1 1 0 1 1 1 0\n' >$work/nccl.log; howmany plan $work/nccl.log"
+
+# a run of MLflow, and platforms as machines
+run="$work/mlruns/0/abc"
+mkdir -p "$run/metrics/train" "$run/params"
+echo "experiment_id: 0" >"$work/mlruns/0/meta.yaml"
+printf 'end_time: 1700000100500\nstart_time: 1700000000000\nstatus: 4\n' >"$run/meta.yaml"
+for k in 1 2 3 4 5 6 7 8 9 10; do echo "$((1700000000000 + k * 2500)) 0.$((90 - k * 5)) $((k * 10))"; done >"$run/metrics/train/loss"
+cp "$run/metrics/train/loss" "$run/metrics/accuracy"
+: >"$run/metrics/empty"
+printf 8 >"$run/params/world_size"
+expect "a run of MLflow is one import" 0 "10 points of 1 losses as traces" i "$work/mlruns"
+expect "the state of a run is shown" 0 "its state is FAILED" i "$run"
+check "workers and times of a run are found" sh -c "howmany import $run --json | jq -e '.files[0] | .runs == [{n: 8, seconds: 0.25}] and .facts.seconds == 100.5 and .traces[1].iteration == 20'"
+cat >"$work/platform.xml" <<'EOF'
+<platform version="4.1"><zone id="z"><cluster id="c" radical="0-31" speed="200Gf" bw="1Gbps" lat="20us"/></zone></platform>
+EOF
+expect "a platform of SimGrid is a machine" 0 "platform.xml" howmany plan examples/fig2-spark-ann.yaml --on "$work/platform.xml" --no-chart
+expect "a log is no machine" 2 "nanoGPT log gives no cluster" howmany plan examples/fig2-spark-ann.yaml --on "$work/train.log"
+
+# runs in the formats of other tools
+if [ "$HM_SQLITE" = 1 ]; then
+  printf '# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4 18.5\n1024 20.25\n1048576 7660.03\n' >"$work/osu.txt"
+  i "$work/osu.txt" --set n=16 --record "$work/osu.db" >/dev/null
+  howmany runs export --record "$work/osu.db" --format osu >"$work/osu2.txt"
+  i "$work/osu.txt" --set n=16 --to runs -o "$work/osu.csv" >/dev/null
+  i "$work/osu2.txt" --set n=16 --to runs -o "$work/osu2.csv" >/dev/null
+  check "runs of messages come back from a table of OSU" cmp "$work/osu.csv" "$work/osu2.csv"
+  expect "other runs are no table of OSU" 2 "no run has the columns collective and bytes" howmany runs export --record "$work/s.db" --format osu
+  expect "a log of MLPerf has one run" 2 "a log of MLPerf has one run, not 3" howmany runs export --record "$work/osu.db" --format mllog
+  i "$work/logs/run_n4.log" --to traces --record "$work/ml.db" >/dev/null
+  howmany runs export --record "$work/ml.db" --format mllog >"$work/mllog.txt"
+  check "a trace comes back from a log of MLPerf" sh -c "howmany import $work/mllog.txt --json | jq -e '.files[0] | .format == \"mllog\" and .runs[0].n == 4 and ([.traces[].loss] | length) == 10 and .traces[9].loss == 1.66667'"
+  made=$(howmany runs export --record "$work/ml.db" --json | jq -r .made_at)
+  check "times of a log of MLPerf count from the run" grep -q "\"time_ms\":$(date -u -d "$made" +%s)000,.*run_start" "$work/mllog.txt"
+  expect "a format excludes other forms" 2 "format excludes json, csv and traces" howmany runs export --record "$work/ml.db" --format osu --json
+fi
+
+# a plan in the formats of other tools
+howmany plan examples/fig3-inception.yaml --n 50 --json >"$work/plan.json"
+howmany plan examples/fig3-inception.yaml --n 50 --emit chrome >"$work/step.json"
+i "$work/step.json" --json >"$work/step-facts.json"
+check "a predicted step is a trace with the times of the plan" jq -ne --slurpfile p "$work/plan.json" --slurpfile t "$work/step-facts.json" '
+  ($p[0].curve[] | select(.n == 50)) as $q | $t[0].files[0].facts as $f | def near($a; $b): ($a - $b | fabs) < 1e-3 * $b + 1e-2;
+  near($f.step_us[0]; $q.time_s * 1e6) and near($f.gpu.compute_busy_us; $q.compute_s * 1e6) and near($f.gpu.comm_busy_us; $q.communicate_s * 1e6) and $f.world_size == 50'
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --emit chrome >"$work/step.json"
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --json >"$work/plan.json"
+i "$work/step.json" --json >"$work/step-facts.json"
+check "a step of a transformer is a trace with the time of the plan" jq -ne --slurpfile p "$work/plan.json" --slurpfile t "$work/step-facts.json" '($t[0].files[0].facts.step_us[0] / ($p[0].recommended.time_s * 1e6) - 1 | fabs) < 1e-6'
+howmany plan examples/fig2-spark-ann.yaml --emit simgrid >"$work/emitted.xml"
+check "a cluster comes back from a platform" sh -c "howmany import $work/emitted.xml --json | jq -e '.files[0].facts | .slowest_flops == 84480000000 and .bandwidth_bytes_per_s == 125000000'"
+howmany plan llama-3-8b --on p5.48xlarge --n 64 --emit simgrid >"$work/emitted.xml"
+check "latency and workers of a node are kept" sh -c "howmany import $work/emitted.xml --json | jq -e '.files[0].facts | .hosts == 8 and .latency_s == 1.4e-05 and .slowest_flops == 8 * 3.015e13'"
+expect "emit excludes json" 2 "this is a text; leave out json and csv" howmany plan examples/fig3-inception.yaml --emit chrome --json
+expect "flags of layouts need a transformer" 2 "this needs a job that trains a transformer" howmany plan examples/fig3-inception.yaml --emit megatron
 
 # compressed files
 if [ "$HM_ZLIB" = 1 ]; then
@@ -56,5 +143,42 @@ if [ "$HM_ZLIB" = 1 ]; then
   expect "a gzip file is read" 0 "nanoGPT log" i "$work/train.log.gz"
   head -c 60 "$work/train.log.gz" >"$work/half.log.gz"
   expect "a cut gzip file is partial" 0 "cut short" i "$work/half.log.gz" --as nanogpt
+fi
+
+# archives
+if [ "$HM_ZLIB" = 1 ]; then
+  python3 - "$work" <<'EOP'
+import os, sys, zipfile
+work = sys.argv[1]
+with zipfile.ZipFile(f"{work}/logs.zip", "w", zipfile.ZIP_DEFLATED) as z:
+    for n in (1, 2, 4, 8):
+        z.write(f"{work}/logs/run_n{n}.log", f"logs/run_n{n}.log")
+    z.writestr("logs/README", "four runs")
+with zipfile.ZipFile(f"{work}/stored.zip", "w") as z:
+    z.write(f"{work}/config.json", "config.json")
+events = open(f"{work}/spark/app-2").read().splitlines(True)
+for method in ("stored", "deflated"):
+    with zipfile.ZipFile(f"{work}/rolling_{method}.zip", "w", zipfile.ZIP_STORED if method == "stored" else zipfile.ZIP_DEFLATED) as z:
+        z.writestr("eventlog_v2_app/appstatus_app", "")
+        z.writestr("eventlog_v2_app/events_10_app", "".join(events[8:]))
+        z.writestr("eventlog_v2_app/events_9_app", "".join(events[:8]))
+os.mkdir(f"{work}/eventlog_v2_app")
+for name, text in (("events_10_app", events[8:]), ("events_9_app", events[:8])):
+    open(f"{work}/eventlog_v2_app/{name}", "w").writelines(text)
+whole = open(f"{work}/logs.zip", "rb").read()
+open(f"{work}/cut.zip", "wb").write(whole[:150])
+open(f"{work}/nodir.zip", "wb").write(whole[:whole.index(b"PK\x01\x02")])
+EOP
+  expect "an archive is a folder" 0 "1 other files of the folder are not recognised" i "$work/logs.zip"
+  check "an archive gives the same table as a folder" sh -c "howmany import $work/logs.zip -o - | cmp - $work/runs.csv"
+  expect "fit reads an archive of logs" 0 "40 runs" howmany fit "$work/logs.zip"
+  expect "a member of an archive has a name" 0 "n = 4 is taken from the file name" i "$work/logs.zip/logs/run_n4.log"
+  expect "a missing member is an error" 2 "has no member 'logs/none'" i "$work/logs.zip/logs/none"
+  expect "an archive of one file is that file" 0 "46702792704 parameters" i "$work/stored.zip"
+  for log in "$work/eventlog_v2_app" "$work/rolling_stored.zip" "$work/rolling_deflated.zip"; do
+    expect "a rolling log is one log: ${log##*/}" 0 "4 jobs that repeat, as runs" i "$log"
+  done
+  expect "an archive without its directory is partial" 0 "run_n8.log: nanoGPT log (nanogpt), partial" i "$work/nodir.zip"
+  expect "a cut archive gives what was whole" 0 "run_n1.log: nanoGPT log (nanogpt), partial" i "$work/cut.zip"
 fi
 finish

@@ -14,6 +14,15 @@ check "static library" test -f "$library/libhowmany.a"
 check "pkg-config file" test -f "$library/pkgconfig/howmany.pc"
 check "catalog" test -f "$prefix/share/howmany/catalog/machines.yaml"
 check "examples" test -f "$prefix/share/doc/howmany/examples/fig1.yaml"
+outside() { # Outside the source folder, messages and help name the installed guides and examples, which exist.
+  echo nothing >"$work/unknown.bin"
+  (cd "$work" && "$prefix/bin/howmany" import unknown.bin) 2>"$work/said"
+  local guide=$(grep -o '[^ ]*/docs/formats.md' "$work/said")
+  [ -s "$guide" ] || { cat "$work/said" && return 1; }
+  local example=$(cd "$work" && "$prefix/bin/howmany" plan --help | sed -n '/^examples:/,$p' | grep -o '/[^ ]*/examples/resnet50.yaml')
+  [ -s "$example" ]
+}
+check "messages and help find the installed guides and examples" outside
 check "bash completion" test -s "$prefix/share/bash-completion/completions/howmany"
 check "zsh completion" test -s "$prefix/share/zsh/site-functions/_howmany"
 check "fish completion" test -s "$prefix/share/fish/vendor_completions.d/howmany.fish"
@@ -26,6 +35,7 @@ else
 fi
 
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Tests in containers run as root.
 check "the installed program finds its ranks" bash -c "'$prefix/bin/howmany' train -d digits:50 -i 1 | grep -q summary"
 if [ -n "${HM_SMPIMAIN:-}" ]; then
   check "and its simulated ones" bash -c "'$prefix/bin/howmany' train -d digits:50 -i 1 -n 4 --simulate '$prefix/share/doc/howmany/examples/cluster-study.yaml' | grep -q summary"
@@ -62,11 +72,18 @@ check "a program against the shared library" client $(pkg-config --libs howmany)
 check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_ZSTD" = 1 ] && echo -lzstd) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
 examples() { # Build and run each program of examples/c with the installed headers and library.
   local file
-  for file in "$prefix"/share/doc/howmany/examples/c/*.c; do
+  for file in $(ls "$prefix"/share/doc/howmany/examples/c/*.c | grep -v /ps_); do
     $HM_CC $flags -Wall -Wextra -Werror "$file" -o "$work/example" $(pkg-config --cflags --libs howmany) &&
       LD_LIBRARY_PATH=$library "$work/example" >/dev/null || return 1
   done
 }
+if [ -n "${HM_REDUCE:-}" ]; then
+  servers() { # A program of parameter servers with the installed header and library.
+    mpicc $flags -Wall -Wextra -Werror "$prefix/share/doc/howmany/examples/c/ps_logistic.c" -o "$work/servers" $(pkg-config --cflags --libs howmany-ps) -lm &&
+      LD_LIBRARY_PATH=$library timeout 60 mpirun --oversubscribe -n 3 "$work/servers" | grep -q '2 workers, mean loss'
+  }
+  check "a program of parameter servers against the installed library" servers
+fi
 check "the guides are installed" test -s "$prefix/share/doc/howmany/docs/plan.md" -a ! -e "$prefix/share/doc/howmany/docs/meson.build"
 check "the examples against the installed library" examples
 if command -v g++ >/dev/null; then

@@ -48,6 +48,32 @@ has "a file for torchtitan" "tensor_parallel_degree = 8" howmany plan $job --n 6
 has "a file for accelerate" "num_processes: 64" howmany plan $job --n 64 --emit accelerate
 has "a command for torchrun" "--nnodes 8 --nproc-per-node 8" howmany plan $job --n 64 --emit torchrun
 has "a script for Slurm" "#SBATCH --nodes=8" howmany plan $job --n 64 --emit sbatch
+cat >"$work/loss.yaml" <<'END'
+network: llama-3-8b
+sequence: 8192
+batch: 4M tokens
+cluster: {machine: p5.48xlarge, max_nodes: 128}
+END
+howmany plan "$work/loss.yaml" --loss 2.1 --json >"$work/loss.json"
+json "advice without traces follows scaling laws" '.candidates[0] as $c | input.recommended.total_s as $t | $c.algorithm == "scaling laws" and
+  $c.n == 1024 and $c.low_s < $t and $t < $c.high_s and (.notes | any(contains("scaling laws of Hoffmann")))' \
+  sh -c "howmany advise --job '$work/loss.yaml' --reach 2.1 --json && cat '$work/loss.json'"
+run howmany advise --job "$work/loss.yaml" --loss 0.1
+check "scaling laws take the loss itself" test "$code" -eq 2
+json "traces with the times of a transformer" '.candidates | length > 0 and all(.[]; .iteration_s > 0)' \
+  howmany advise examples/mnist-traces.csv.gz --loss 1e-3 --job "$work/loss.yaml" --json
+json "a budget gives parameters and tokens" '.outlook.loss < 2.1 and .parameters > 1e10 and .tokens > 1e11 and (.sizes | length) > 20 and
+  ([.sizes[].loss] | min) as $l | [.sizes[] | select(.loss == $l)][0].parameters == .parameters' \
+  howmany plan "$work/loss.yaml" --params auto --budget '$1M' --json
+has "flags of the scaled network" "--num-layers 68" howmany plan "$work/loss.yaml" --params 60B --tokens 1T --n 512 --emit megatron
+run howmany plan "$work/loss.yaml" --params 0.5
+check "a number of parameters is checked" test "$code" -eq 2
+run howmany plan examples/fig1.yaml --loss 2
+check "losses need a transformer" test "$code" -eq 2
+howmany plan $job --n 64 --set parallel.tp=8 --set parallel.pp=1 --set parallel.zero=2 --emit deepspeed >"$work/ds.json"
+json "the importer reads what was emitted" '.files[0].facts.zero_stage == 2 and .files[0].facts.n == 8 and .files[0].facts.gradient_accumulation_steps == 64' howmany import "$work/ds.json" --json
+howmany plan $job --n 64 --set parallel.tp=1 --set parallel.zero=3 --emit accelerate >"$work/accelerate.yaml"
+json "and for accelerate" '.files[0].facts.num_processes == 64 and .files[0].facts.num_machines == 8 and .files[0].facts.distributed_type == "FSDP"' howmany import "$work/accelerate.yaml" --json
 run howmany plan examples/fig1.yaml --emit megatron
 check "emitted flags need a transformer" test "$code" -eq 2
 run howmany plan $job --scheme ring

@@ -39,7 +39,7 @@ expect "the program has that version" 0 "$parts" howmany --version
 shown() { awk -v first="$(head -n 1 "$1")" '/^```c$/ {code = 1; text = ""; next} /^```$/ {if (code && index(text, first) == 1) printf "%s", text; code = 0} code {text = text $0 "\n"}' docs/library.md; }
 # The text block that follows it.
 printed() { awk -v first="$(head -n 1 "$1")" '$0 == first {found = 1} found && /^```text$/ {text = 1; next} text && /^```$/ {exit} text' docs/library.md; }
-for example in examples/c/*.c; do
+for example in $(ls examples/c/*.c | grep -v /ps_); do
   name=$(basename "$example" .c)
   short() { [ "$(wc -l <"$example")" -lt 40 ]; }
   check "$name has fewer than 40 lines" short
@@ -49,6 +49,36 @@ for example in examples/c/*.c; do
   [ -f "examples/c/$name.http" ] && input=examples/c/$name.http
   check "$name prints what docs/library.md shows" diff <(printed "$example") <("$work/$name" <"$input" | tr -d '\r')
 done
+# Programs of parameter servers run on several ranks.
+ps_example() { # NAME RANKS
+  local example=examples/c/$1.c name=$1
+  short() { [ "$(wc -l <"$example")" -lt 85 ]; }
+  check "$name has fewer than 85 lines" short
+  check "docs/library.md shows $name" diff <(shown "$example") "$example"
+  if [ -z "${HM_REDUCE:-}" ]; then
+    skip "$name prints what docs/library.md shows" "built without MPI"
+    return
+  fi
+  check "$name is built with the public headers" mpicc $flags -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$example" -o "$work/$name" -L"$HM_BUILD" -lhowmany-ps -lm
+  check "$name prints what docs/library.md shows" diff <(printed "$example") <(timeout 60 mpirun --oversubscribe -n "$2" "$work/$name")
+}
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Tests in containers run as root.
+ps_example ps_logistic 4
+ps_example ps_factorise 6
+if [ -n "${HM_REDUCE:-}" ]; then
+  expect "parameter servers on one rank are refused" 1 "servers: servers is 1 in a job of 1 rank" "$work/ps_logistic"
+  sed '/MPI_Init/d; /MPI_Finalize/d' examples/c/ps_logistic.c >"$work/no_mpi.c"
+  check "a program without MPI_Init is built" mpicc $flags -std=c11 -Iinclude "$work/no_mpi.c" -o "$work/no_mpi" -L"$HM_BUILD" -lhowmany-ps -lm
+  expect "parameter servers before MPI_Init are refused" 1 "MPI is not running (call MPI_Init before" "$work/no_mpi"
+  sed 's/hm_ps_run(&settings, worker/hm_ps_run(NULL, NULL/' examples/c/ps_logistic.c >"$work/null.c"
+  check "a program with NULL arguments is built" mpicc $flags -std=c11 -Wno-unused-function -Wno-unused-variable -Iinclude "$work/null.c" -o "$work/null" -L"$HM_BUILD" -lhowmany-ps -lm
+  expect "NULL arguments are refused on all ranks" 1 "settings: settings is NULL" timeout 60 mpirun --oversubscribe -n 3 "$work/null"
+  # Twice in one program, with other tables each time: the second run finds nothing of the first.
+  sed 's/int rc = hm_ps_run(&settings, worker, NULL, &err);/int rc = hm_ps_run(\&settings, worker, NULL, \&err) || hm_ps_run(\&settings, worker, NULL, \&err);/' examples/c/ps_logistic.c >"$work/twice.c"
+  check "a program that runs twice is built" mpicc $flags -std=c11 -Iinclude "$work/twice.c" -o "$work/twice" -L"$HM_BUILD" -lhowmany-ps -lm
+  check "a second run starts from 0 and gives the same bits" diff <(printf '3 workers, mean loss 0.1858\n%.0s' 1 2) <(timeout 60 mpirun --oversubscribe -n 4 "$work/twice")
+fi
 verbs() { "$HM_BUILD/python-verbs" | diff python/howmany/_verbs.py - || { echo "python/howmany/_verbs.py is older than the tables in src/request: make types"; return 1; }; }
 check "the functions of the Python package are what the tables of requests and answers give" verbs
 finish

@@ -74,7 +74,7 @@ beliefs() { # p(x0) of the two variables: 1*(2*5+2*1) : 3*(2*1+2*5)
 }
 check "beliefs of a UAI file" beliefs
 benched() {
-  howmany bench 'howmany train -i 3 -d dense:{size}x10 -n {n}' -n 1 -s 100,200 -r 1 --record bench.csv >/dev/null
+  howmany bench 'howmany train -i 3 -d dense:{size}x10 -n {n}' -n 1 -s 100,200 --repeat 1 --record bench.csv >/dev/null
   is "$(awk -F, 'NR > 1 && $6 == 3 && $7 > 0' bench.csv | wc -l)" 2
 }
 check "bench can measure it: iterations and loss" benched
@@ -244,7 +244,7 @@ two_ranks() { [ "$(pgrep -fc "^[^ ]*howmany-train .*$1")" -ge 2 ]; }
 # A long run; rank $1 is killed as soon as there is a checkpoint.
 killed() { # RANK RESTARTS
   rm -f die.ck
-  timeout 120 howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 800 --checkpoint die.ck --every 20 --restarts "$2" --json >died.out 2>died.err &
+  timeout 120 howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 400 --checkpoint die.ck --every 20 --restarts "$2" --json >died.out 2>died.err &
   local pid=$!
   wait_for 60 test -s die.ck
   kill_rank seed=77 "$1" || echo "# rank $1 is not there"
@@ -258,7 +258,7 @@ if [ "$mpi" ]; then
   check "the message names the killed rank" grep -q "rank 1 has died" died.err
   none_left() { ! ranks_left seed=77; }
   check "no rank is left running" none_left
-  howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 800 --json | learnt | tail -n 1 >whole
+  howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 400 --json | learnt | tail -n 1 >whole
   killed 0 2
   check "a restarted run ends with the same result" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
   check "the restart is in the trace" grep -qx '{"restart":1,"rank":0}' died.out

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .set_count = 2};
     if (hm__import_new(&from, &im, &err) == 0) {
         check_facts(im);
-        if (hm__import_runs(im, &runs, NULL) == 0 && hm_runs_check(runs, NULL))
+        if (hm__import_runs(&im, 1, &runs, NULL) == 0 && hm_runs_check(runs, NULL))
             abort();
         (void)hm__import_traces(&im, 1, NULL, &traces, NULL);
     }

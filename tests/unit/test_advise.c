@@ -452,8 +452,8 @@ static void the_next_run_may_be_the_best(void **state)
         if (strcmp(c->algorithm, advice->next.algorithm) != 0 || c->m != advice->next.m)
             continue;
         found = true;
-        assert_true(c->time_low_s < c->time_high_s);
-        assert_true(c->time_low_s < advice->candidates[0].time_s);
+        assert_true(c->low_s < c->high_s);
+        assert_true(c->low_s < advice->candidates[0].time_s);
     }
     assert_true(found);
     hm_advice_free(advice);

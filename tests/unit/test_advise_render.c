@@ -204,7 +204,7 @@ static void json_reads_back(void **state)
     const struct hm_value *best = hm__value_get(root, "best");
     assert_int_equal(best->count, list->items[0].count);
     assert_near(hm__value_number(best, "n"), s.candidates[0].m, 0);
-    assert_near(hm__value_number(best, "low_s"), s.candidates[0].time_low_s, 0);
+    assert_near(hm__value_number(best, "low_s"), s.candidates[0].low_s, 0);
     assert_near(hm__value_number(root, "best_loss"), a->best, 0);
     assert_int_equal(hm__value_get(root, "budget")->kind, HM_VALUE_NULL);
     hm_text_free(text);

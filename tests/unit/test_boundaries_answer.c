@@ -245,7 +245,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
 
     (void)state;
     assert_near(r->candidates[r->best].n, 2, 0); /* The cheapest one within the deadline. */
-    assert_true(r->candidates[r->best].fits);
+    assert_true(r->candidates[r->best].feasible);
     hm_recommendation_free(r);
     q.deadline_s = nextafter(60, 0);
     r = recommend_from(runs, &q);

@@ -68,7 +68,7 @@ static void assert_sound_advice(const struct hm_advice *advice)
         const struct hm_candidate *c = &advice->candidates[k];
         assert_true(isfinite(c->iteration_s) && c->iteration_s > 0);
         assert_true(isnan(c->time_s) || (isfinite(c->time_s) && c->time_s >= 0));
-        assert_true(!isnan(c->time_low_s) && !isnan(c->time_high_s));
+        assert_true(!isnan(c->low_s) && !isnan(c->high_s));
         assert_true(c->reaches >= 0 && c->reaches <= 1 + 1e-9);
         sum += c->probability;
     }

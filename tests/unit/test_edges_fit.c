@@ -350,7 +350,7 @@ static void repeats_have_an_interval(void **state)
     double reach[] = {tan(0.45 * acos(-1)) * sqrt(0.125) * sqrt(1.5), 2.919985580 * sqrt(4. / 3)};
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+    assert_int_equal(r->provenance, HM_RECOMMEND_ROWS);
     for (size_t i = 0; i < 2; i++) {
         double mean = i ? 21 : 11.25;
         assert_near(r->candidates[i].time_s, mean, 1e-12);

@@ -4,6 +4,7 @@
  */
 #include "testing.h"
 
+#include "budget.h"
 #include "linear.h"
 #include "programme.h"
 #include "random.h"
@@ -296,9 +297,134 @@ static void designs_are_optimal(void **state)
     }
 }
 
+/*
+ * Two terms that different candidates measure, x1 and x2: the information matrix is diagonal, and
+ * the shares have closed forms. With m_i = l_i x_i^2 and the cost c_i, Lagrange's condition gives
+ * l_i proportional to 1/c_i for D, to 1/(x_i sqrt(c_i)) for A and to |g_i|/(x_i sqrt(c_i)) for I.
+ */
+static void diagonal_designs_have_closed_forms(void **state)
+{
+    static const double x[2] = {2, 0.5}, cost[2] = {1, 3}, target[2] = {1, -4};
+    static const double features[4] = {2, 0, 0, 0.5};
+    static const enum hm_criterion criteria[] = {HM_CRITERION_A, HM_CRITERION_D, HM_CRITERION_I};
+
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (double budget = 0.2; budget < 1; budget += 0.2) {
+            struct hm_programme p = {.criterion = criteria[k],
+                                     .terms = 2,
+                                     .count = 2,
+                                     .features = features,
+                                     .cost = cost,
+                                     .budget = budget,
+                                     .target = {target[0], target[1]}};
+            double wanted[2], shares[2], value, gap, spent = 0;
+            for (int i = 0; i < 2; i++) {
+                wanted[i] = k == 1   ? 1 / cost[i]
+                            : k == 0 ? 1 / (x[i] * sqrt(cost[i]))
+                                     : fabs(target[i]) / (x[i] * sqrt(cost[i]));
+                spent += wanted[i] * cost[i];
+            }
+            assert_int_equal(hm__programme_solve(&p, shares, &value, &gap, NULL), 0);
+            for (int i = 0; i < 2; i++)
+                assert_near(shares[i], wanted[i] * budget / spent, 1e-9);
+            double m[2] = {shares[0] * x[0] * x[0], shares[1] * x[1] * x[1]};
+            assert_near(value,
+                        k == 0   ? 1 / m[0] + 1 / m[1]
+                        : k == 1 ? -log(m[0] * m[1])
+                                 : target[0] * target[0] / m[0] + target[1] * target[1] / m[1],
+                        1e-12);
+            assert_true(gap >= 0 && gap <= 1e-9 * (1 + fabs(value)));
+        }
+}
+
+/* With one term, the best design takes the candidates in the order of their information for a unit
+ * of cost, and the last of them in part. */
+static void one_term_is_a_knapsack(void **state)
+{
+    static const double features[4] = {1, 2, 3, 1}, cost[4] = {1, 1, 3, 4};
+    static const double wanted[4] = {0, 1, 0.5, 0}; /* 4, 9/3, 1 and 1/4 for a unit of cost. */
+    double shares[4], value, gap;
+    struct hm_programme p = {.terms = 1,
+                             .count = 4,
+                             .features = features,
+                             .cost = cost,
+                             .budget = 2.5,
+                             .known = {{0.25}},
+                             .target = {3}};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        p.criterion = k == 0 ? HM_CRITERION_A : k == 1 ? HM_CRITERION_D : HM_CRITERION_I;
+        assert_int_equal(hm__programme_solve(&p, shares, &value, &gap, NULL), 0);
+        for (int j = 0; j < 4; j++)
+            assert_true(fabs(shares[j] - wanted[j]) < 1e-9);
+        double m = 0.25 + 4 + 4.5;
+        assert_near(value, k == 0 ? 1 / m : k == 1 ? -log(m) : 9 / m, 1e-12);
+        assert_true(gap >= 0 && gap < 1e-9);
+    }
+    /* Without information, the criterion is infinite; a column that depends on another has none. */
+    static const double twice[4] = {1, 2, 2, 4}, one[2] = {1, 1};
+    p = (struct hm_programme){.criterion = HM_CRITERION_D,
+                              .terms = 2,
+                              .count = 2,
+                              .features = twice,
+                              .cost = cost,
+                              .budget = 1};
+    assert_true(isinf(hm__programme_value(&p, one)));
+}
+
+/*
+ * Random designs with many candidates: the bound on the distance from the optimum is at the level
+ * of rounding, and the number of Newton steps, each of which asks twice for every candidate whether
+ * the budget of the request is spent, is small.
+ */
+static void designs_converge_in_few_steps(void **state)
+{
+    enum { MANY = 40, FOUR = 4 };
+    static const enum hm_criterion criteria[] = {HM_CRITERION_A, HM_CRITERION_D, HM_CRITERION_I};
+    struct hm_random random;
+    int64_t all = 0;
+
+    (void)state;
+    hm__random_init(&random, 7, 0);
+    for (int round = 0; round < 12; round++) {
+        double features[MANY * FOUR], cost[MANY], shares[MANY], value, gap, spent = 0, total = 0;
+        struct hm_programme p = {.criterion = criteria[round % 3],
+                                 .terms = FOUR,
+                                 .count = MANY,
+                                 .features = features,
+                                 .cost = cost};
+        for (size_t j = 0; j < MANY; j++) {
+            for (size_t k = 0; k < FOUR; k++)
+                features[j * FOUR + k] = hm__random_normal(&random);
+            total += cost[j] = 0.5 + hm__random_uniform(&random);
+        }
+        for (size_t k = 0; k < FOUR; k++)
+            p.target[k] = 1 + (double)k;
+        p.budget = total * (0.1 + 0.3 * hm__random_uniform(&random));
+        struct hm_budget budget = {.checks = 1 << 30};
+        hm__budget_enter(&budget);
+        assert_int_equal(hm__programme_solve(&p, shares, &value, &gap, NULL), 0);
+        hm__budget_leave(&budget);
+        for (size_t j = 0; j < MANY; j++) {
+            assert_true(shares[j] >= 0 && shares[j] <= 1);
+            spent += shares[j] * cost[j];
+        }
+        assert_true(spent <= p.budget * (1 + 1e-12));
+        if (!(gap >= 0 && gap < 1e-9 * (1 + fabs(value))))
+            fail_msg("round %d: %g is not within %g", round, value, gap);
+        all += (1 << 30) - (int64_t)budget.checks;
+    }
+    assert_true((double)all / 12 / 2 / MANY < 58);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(diagonal_designs_have_closed_forms),
+        cmocka_unit_test(one_term_is_a_knapsack),
+        cmocka_unit_test(designs_converge_in_few_steps),
         cmocka_unit_test(least_squares_have_no_slope),
         cmocka_unit_test(solutions_scale_with_y),
         cmocka_unit_test(problems_are_merged),

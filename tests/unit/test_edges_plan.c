@@ -233,6 +233,13 @@ static void notes_follow_the_question(void **state)
          false},
         {ring_text, "platform", "server", "backups", "1", "a late worker drops its gradient", true},
         {ring_text, "platform", "server", "backups", "0", "a late worker drops", false},
+        {ring_text, "platform", "federated", NULL, NULL, "the server is an additional node", true},
+        {ring_text, "platform", "gossip-exp", NULL, NULL, "additional node", false},
+        {ring_text, "platform", "gossip-exp", NULL, NULL, "workers with different models", true},
+        {ring_text, "platform", "allreduce", "local_steps", "2", "workers with different models",
+         true},
+        {ring_text, "platform", "allreduce", "local_steps", "1", "workers with different models",
+         false},
         {free_text, "deadline", "30s", NULL, NULL, "deadline and budget are for one iteration",
          true},
         {small_job, "deadline", "300s", NULL, NULL, "deadline and budget are for", false},
@@ -275,8 +282,11 @@ static void notes_follow_the_question(void **state)
 
 static struct hm_platform_fields no_platforms(void)
 {
-    return (struct hm_platform_fields){
-        .staleness = NAN, .servers = NAN, .backups = NAN, .stale_cost = {.value = NAN}};
+    return (struct hm_platform_fields){.staleness = NAN,
+                                       .servers = NAN,
+                                       .backups = NAN,
+                                       .local_steps = NAN,
+                                       .stale_cost = {.value = NAN}};
 }
 
 static struct hm_plan_ways ways_of(struct hm_platform_fields f)
@@ -302,6 +312,36 @@ static void ways_fail(struct hm_platform_fields f, const char *field, const char
     assert_int_equal(hm__plan_ways(&call, &f, &ways, &err), HM_E_CONFLICT);
     assert_string_equal(err.field, field);
     assert_non_null(strstr(err.message, message));
+}
+
+/* The platforms whose workers have different models, and steps between two averages. */
+static void local_steps_follow_the_fields(void **state)
+{
+    struct hm_platform_fields f = no_platforms();
+
+    (void)state;
+    f.platform = (struct hm_choices){{0, 1, 3, 4, 5}, 5, false};
+    f.local_steps = 7;
+    struct hm_plan_ways w = ways_of(f);
+    assert_int_equal(w.count, 5);
+    assert_true(w.ways[0].platform == HM_PLATFORM_ALLREDUCE && w.ways[0].local_steps == 7);
+    assert_true(w.ways[1].platform == HM_PLATFORM_DRIVER && w.ways[1].local_steps == 0);
+    assert_true(w.ways[2].platform == HM_PLATFORM_GOSSIP_RING && w.ways[2].local_steps == 7);
+    assert_true(w.ways[3].platform == HM_PLATFORM_GOSSIP_EXP && w.ways[3].local_steps == 7);
+    assert_true(w.ways[4].platform == HM_PLATFORM_FEDERATED && w.ways[4].local_steps == 7);
+    f.platform = (struct hm_choices){{0, 1, 2, 3, 4, 5}, 6, true};
+    w = ways_of(f);
+    assert_int_equal(w.count, 5); /* "all": allreduce, driver, and servers in three ways. */
+    assert_true(w.ways[4].platform == HM_PLATFORM_SERVER);
+    f.platform = (struct hm_choices){{1, 2}, 2, false};
+    ways_fail(f, "local_steps", "only to platform allreduce");
+    f.platform.count = 0;
+    ways_fail(f, "local_steps", "only to platform allreduce");
+    f = no_platforms();
+    f.platform = (struct hm_choices){{3}, 1, false};
+    assert_true(ways_of(f).ways[0].local_steps == 0);
+    f.servers = 2;
+    ways_fail(f, "servers", "only to platform server or all");
 }
 
 static void ways_follow_the_fields(void **state)
@@ -650,6 +690,7 @@ int main(void)
         cmocka_unit_test(plans_rank_schemes),
         cmocka_unit_test(limits_are_the_larger_part),
         cmocka_unit_test(notes_follow_the_question),
+        cmocka_unit_test(local_steps_follow_the_fields),
         cmocka_unit_test(ways_follow_the_fields),
         cmocka_unit_test(servers_have_their_consistency),
         cmocka_unit_test(server_fields_need_servers),

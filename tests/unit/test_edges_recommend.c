@@ -54,7 +54,7 @@ static void places_are_written_with_units(void **state)
         const struct hm_at at = {"latency", rows[i].latency};
         const struct hm_recommend_question q = {.at = &at, .at_count = 1};
         struct hm_recommendation *r = recommend(latencies, &q);
-        assert_int_equal(r->way, HM_RECOMMEND_FIT);
+        assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
         has_text(r->reason, rows[i].text);
         assert_int_equal(find_note(r, "is outside the runs") != NULL, rows[i].outside);
         if (rows[i].outside)
@@ -117,7 +117,7 @@ static void other_quantities_must_agree(void **state)
     struct hm_recommendation *r = recommend(table, &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     for (size_t i = 0; i < r->candidate_count; i++)
         assert_near(r->candidates[i].time_s, 40 / r->candidates[i].n, 1e-6);
     hm_recommendation_free(r);
@@ -208,7 +208,7 @@ static void the_next_run_may_be_better(void **state)
     struct hm_recommendation *r = recommend(scattered, &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+    assert_int_equal(r->provenance, HM_RECOMMEND_ROWS);
     assert_near(r->candidates[0].n, 2, 0);
     assert_near(r->candidates[0].time_s, 6, 0);
     assert_near(r->candidates[1].n, 4, 0);
@@ -223,7 +223,7 @@ static void the_next_run_may_be_better(void **state)
     hm_recommendation_free(r);
     /* A fit without errors is certain, and no run would help. */
     r = recommend(partly, &q);
-    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     assert_near(r->candidates[0].n, 4, 0);
     assert_near(r->candidates[0].time_s, 3.5, 1e-3);
     assert_int_equal(r->next_count, 0);
@@ -232,7 +232,7 @@ static void the_next_run_may_be_better(void **state)
     q.goal = HM_GOAL_COST;
     q.price_per_s = 1;
     r = recommend(partly, &q);
-    assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+    assert_int_equal(r->provenance, HM_RECOMMEND_ROWS);
     assert_near(r->candidates[0].n, 1, 0);
     assert_int_equal(r->next_count, 0);
     hm_recommendation_free(r);
@@ -245,13 +245,13 @@ static void the_next_run_shows_how_time_depends_on_n(void **state)
     struct hm_recommendation *r = recommend("n,batch,seconds\n3,64,10\n3,64,10.1\n", &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_NONE);
+    assert_int_equal(r->provenance, HM_RECOMMEND_NONE);
     assert_near(r->next[0].value, 6, 0);
     assert_string_equal(r->next_why, "no run shows yet how the time depends on n");
     has_text(r->reason, "no run has batch 100, and the others are not sufficient");
     hm_recommendation_free(r);
     r = recommend("n,batch,seconds\n1,64,10\n2,64,7\n4,64,8\n", &q);
-    assert_int_equal(r->way, HM_RECOMMEND_NONE);
+    assert_int_equal(r->provenance, HM_RECOMMEND_NONE);
     assert_near(r->next[0].value, 2, 0);
     assert_string_equal(r->next_why, "it was the fastest so far");
     hm_recommendation_free(r);
@@ -267,7 +267,7 @@ static void the_model_is_checked_next(void **state)
     struct hm_recommendation *r = recommend("n,batch,seconds\n3,128,10\n", &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+    assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
     assert_near(r->candidates[0].n, 4, 0);
     assert_near(r->candidates[0].time_s, 2, 1e-12);
     assert_near(r->candidates[0].cost, 8, 1e-12);
@@ -305,7 +305,7 @@ static void models_take_their_place(void **state)
         const struct hm_question plain = HM_QUESTION_INIT;
         struct hm_recommendation *r = recommend(table, &q);
         struct hm_answer *answer = ask(other, &plain);
-        assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+        assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
         assert_int_equal(r->candidate_count, 3);
         for (size_t k = 0; k < 3; k++) {
             const struct hm_recommended *c = &r->candidates[k];

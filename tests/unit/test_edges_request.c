@@ -659,6 +659,23 @@ static void schemas_are_checked(void **state)
     assert_false(conforms("help", "{\"what\": true, \"n\": 1, \"time_s\": 1, \"speedup\": 1, "
                                   "\"gain\": 1}"));
     assert_false(conforms("nothing", "{}"));
+    assert_false(conforms("run", "[1]"));
+    assert_false(conforms("run", "3"));
+    /* A truth value is true or false without quotes. */
+    static const char file[] =
+        "{\"file\": \"a\", \"format\": \"b\", \"title\": \"c\", \"partial\": %s, "
+        "\"needs_n\": false, \"taken\": [], \"left_out\": [], \"notes\": [], \"facts\": null, "
+        "\"runs\": [], \"traces\": [], \"document_kind\": null, \"document\": null}";
+    static const struct {
+        const char *value;
+        bool conforms;
+    } values[] = {{"true", true},       {"false", true}, {"\"true\"", false}, {"1", false},
+                  {"\"false\"", false}, {"[]", false},   {"null", false},     {"\"x\"", false}};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char text[400];
+        snprintf(text, sizeof(text), file, values[i].value);
+        assert_int_equal(conforms("import_file", text), values[i].conforms);
+    }
 }
 
 int main(void)

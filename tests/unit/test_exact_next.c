@@ -20,7 +20,11 @@ struct world {
 static void world_init(struct world *x, enum hm_recommend_way way, const double *n, size_t count)
 {
     *x = (struct world){
-        .out = {.way = way, .goal = HM_GOAL_TIME, .best = HM_NONE, .sure = NAN, .row_count = 1000},
+        .out = {.provenance = way,
+                .goal = HM_GOAL_TIME,
+                .best = HM_NONE,
+                .sure = NAN,
+                .row_count = 1000},
     };
     x->w = (struct hm_recommending){.q = &x->q,
                                     .out = &x->out,
@@ -43,7 +47,7 @@ static void world_set_time(struct world *x, size_t i, double time_s, size_t rows
     x->c[i].r.time_s = x->c[i].r.value = time_s;
     x->c[i].r.low_s = time_s - 1;
     x->c[i].r.high_s = time_s + 1;
-    x->c[i].r.rows = rows;
+    x->c[i].r.row_count = rows;
 }
 
 /* The first `wins` draws of a candidate are `low`, the others `high`. */
@@ -87,7 +91,7 @@ static void rows_without_a_fit_propose_the_nearest_n(void **state)
     check_next(&x, 5, not_run); /* 5 is nearer to 4 than 3 is: ln(5/4) < ln(4/3). */
     x.c[4].r.failed = true;
     check_next(&x, 3, not_run);
-    x.c[3].r.rows = 1;
+    x.c[3].r.row_count = 1;
     check_next(&x, 1, not_run); /* 1 and 16 are equally far; the first of them is taken. */
     x.c[1].r.failed = x.c[2].r.failed = true;
     check_next(&x, 0, NULL);
@@ -118,9 +122,9 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     check_next(&x, 4, "a fit of the runs gives it 12.5 s there (11.5 to 13.5)");
     x.c[2].r.failed = true;
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
-    x.c[1].r.rows = 1;
+    x.c[1].r.row_count = 1;
     check_next(&x, 8, not_run); /* No other time is from a fit, so 8 may be better. */
-    x.c[1].r.rows = 0;
+    x.c[1].r.row_count = 0;
     x.c[1].draws = NULL; /* Without draws, no candidate is likely to be better. */
     check_next(&x, 0, NULL);
     hm__arena_free(x.w.arena);
@@ -463,7 +467,7 @@ static void limits_come_before_values(void **state)
     x.q.deadline_s = 6; /* 1 worker takes 10 s. */
     judge(&x);
     check_order(&x, by_deadline, 5);
-    assert_true(x.out.candidates[0].fits && !x.out.candidates[3].fits);
+    assert_true(x.out.candidates[0].feasible && !x.out.candidates[3].feasible);
     x.q.deadline_s = 0;
     x.q.budget = 9.5; /* The least cost is 10. */
     judge(&x);

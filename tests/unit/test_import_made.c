@@ -346,7 +346,7 @@ static void workers_come_from_the_caller_or_the_name(void **state)
     (void)state;
     assert_int_equal(import_text("train.log", steps, strlen(steps), NULL, &im, &err), 0);
     assert_true(im->needs_n);
-    assert_int_equal(hm__import_runs(im, &runs, &err), HM_E_MISSING);
+    assert_int_equal(hm__import_runs(&im, 1, &runs, &err), HM_E_MISSING);
     assert_non_null(strstr(err.message, "n, the number of workers"));
     hm__import_free(im);
     assert_int_equal(import_text("run_n4.log", steps, strlen(steps), NULL, &im, &err), 0);
@@ -354,7 +354,7 @@ static void workers_come_from_the_caller_or_the_name(void **state)
     hm__import_free(im);
     err = (struct hm_err){0};
     assert_int_equal(import_text("run_n4.log", steps, strlen(steps), "n=8", &im, &err), 0);
-    assert_int_equal(hm__import_runs(im, &runs, &err), 0);
+    assert_int_equal(hm__import_runs(&im, 1, &runs, &err), 0);
     assert_int_equal(runs->count, 2);
     assert_near(hm_runs_column(runs, "n")->values[0], 8, 0);
     assert_near(hm_runs_column(runs, "seconds")->values[1], 0.1, 1e-12);

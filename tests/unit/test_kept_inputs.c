@@ -109,7 +109,7 @@ static void read_import(const char *data, size_t size, struct outcome *o)
     }
     o->accepted = true;
     outcome_add(o, "%.*s ", (int)im->facts_text.length, im->facts_text.data);
-    if (hm__import_runs(im, &runs, &none) == 0)
+    if (hm__import_runs(&im, 1, &runs, &none) == 0)
         add_runs(o, runs);
     else
         outcome_add_error(o, &none);

@@ -130,7 +130,14 @@ static void mistakes_are_named(void **state)
 
 static struct hm_large_answer *plan_job(const char *start, const char *more, double n)
 {
-    const struct hm_large_question q = {n, NAN, NAN, NAN, .05};
+    const struct hm_large_question q = {.n = n,
+                                        .max_n = NAN,
+                                        .deadline_s = NAN,
+                                        .budget = NAN,
+                                        .certainty = NAN,
+                                        .slack = .05,
+                                        .loss = NAN,
+                                        .parameters = NAN};
     struct hm_job *job = large_job(start, more);
     struct hm_large_answer *answer = NULL;
     struct hm_err err = {0};
@@ -309,11 +316,17 @@ static void errors_stay_below_the_bars(void **state)
                 fail_msg("%s: %g rows, %.2f %%", bars[k].source, scores[i].rows,
                          100 * scores[i].mean);
             if (strcmp(bars[k].source, "nanotron_h100_8b") == 0)
-                assert_true(scores[i].outcomes_right >= .93 && scores[i].memory_median <= .08);
+                assert_true(scores[i].outcomes_right >= .92 && scores[i].memory_median <= .08);
+            /* Micro-batches that were chosen to fill the device: they fit. */
+            if (strcmp(bars[k].source, "llm_foundry") == 0)
+                assert_true(scores[i].outcomes_right >= .93);
+            /* Sources with fewer than 18 rows cannot have a share between 85 and 95 %. */
+            if (scores[i].rows >= 18)
+                assert_true(scores[i].inside > .83 && scores[i].inside < .965);
         }
     assert_true(found == sizeof(bars) / sizeof(bars[0]));
     const struct hm_large_score *all = &scores[count - 1];
-    assert_true(all->mean < .1052 && all->memory_median < .08);
+    assert_true(all->mean < .1052 && all->memory_median < .08 && all->outcomes_right >= .93);
     assert_true(all->inside > .85 && all->inside < .95);
     free(p);
     hm__large_rows_free(rows);

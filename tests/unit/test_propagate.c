@@ -228,6 +228,8 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
             many.settings = one.settings;
             run_on(&one, 1);
             for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+                if (way > 0 && s % 3 != 1 && !is_torture())
+                    continue; /* The other kinds of messages run on 3 and 61 ranks only. */
                 run_on(&many, sizes[s]);
                 assert_int_equal(many.total, one.total);
                 assert_memory_equal(many.messages, one.messages, one.total * sizeof(double));

@@ -29,7 +29,7 @@ static void test_published(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct hm_recommendation *r =
             ask_among(runs, cases[i].batch, cases[i].latency, cases[i].latency > 0 ? 2 : 1);
-        assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+        assert_int_equal(r->provenance, HM_RECOMMEND_ROWS);
         assert_int_equal(r->best, 0);
         assert_near(r->candidates[0].n, cases[i].n, 0);
         assert_near(r->candidates[0].time_s, cases[i].seconds, 0);
@@ -48,7 +48,7 @@ static void test_never_fails(void **state)
         struct hm_recommendation *r = ask_at(runs, batches[i], 0, NULL);
         const struct hm_recommended *last = &r->candidates[r->candidate_count - 1];
         assert_true(r->best == 0 && r->candidates[0].n > 1);
-        assert_true(last->failed && last->n == 1 && isnan(last->time_s) && !last->fits);
+        assert_true(last->failed && last->n == 1 && isnan(last->time_s) && !last->feasible);
         assert_string_equal(last->why, i ? "out of memory with a batch of 64000 (line 3)"
                                          : "out of memory (line 3)");
         hm_recommendation_free(r);
@@ -106,7 +106,7 @@ static void test_rows_left_out(void **state)
         struct hm_runs *others = without(runs, i, false);
         struct hm_recommendation *r =
             ask_at(others, cell(runs, "batch", i), cell(runs, "latency", i), &n);
-        assert_int_equal(r->way, HM_RECOMMEND_FIT);
+        assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
         assert_int_equal(r->best, 0);
         const struct hm_recommended *c = &r->candidates[0];
         assert_true(c->low_s <= c->time_s && c->time_s <= c->high_s);
@@ -159,7 +159,7 @@ static void test_places_left_out(void **state)
         double latency = cell(runs, "latency", i);
         struct hm_recommendation *r =
             ask_among(others, cell(runs, "batch", i), latency, latency > 0 ? 2 : 1);
-        assert_int_equal(r->way, HM_RECOMMEND_FIT);
+        assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
         for (size_t n = 1; n < 5; n++)
             least = fmin(least, times[n]);
         double got = times[(size_t)r->candidates[0].n];
@@ -290,12 +290,12 @@ static void test_all_fit(void **state)
             }
     struct hm_runs *runs = parse(text);
     struct hm_recommendation *r = recommend(runs, &q);
-    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     assert_near(r->candidates[0].n, 6, 0);
     assert_near(r->candidates[0].time_s, 4000 / 6.0 / 100 + 30 * 0.02 * 6 + 0.5, 0.03);
     assert_near(r->candidates[1].time_s, 4000 / 3.0 / 100 + 30 * 0.02 * 3 + 0.5, 0.03);
     /* This is the largest value that is stated from 30 runs. */
-    assert_near(r->sure, 31. / 32, 1e-12);
+    assert_near(r->sure, 30.5 / 31, 1e-12);
     assert_int_equal(r->row_count, 30);
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -353,7 +353,7 @@ static void test_goals(void **state)
         }
         struct hm_runs *runs = parse(text);
         struct hm_recommendation *r = recommend(runs, &q);
-        assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+        assert_int_equal(r->provenance, HM_RECOMMEND_ROWS);
         assert_int_equal(r->candidate_count, 6);
         if (best == 0) {
             assert_true(r->best == HM_NONE && r->missed);
@@ -364,10 +364,10 @@ static void test_goals(void **state)
             assert_near(r->candidates[0].cost, (double)best * times[best] * q.price_per_s, 1e-12);
         }
         for (size_t i = 1; i < 6; i++) /* Feasible candidates come first, by value. */
-            assert_true(r->candidates[i - 1].fits
-                            ? !r->candidates[i].fits ||
+            assert_true(r->candidates[i - 1].feasible
+                            ? !r->candidates[i].feasible ||
                                   r->candidates[i - 1].value <= r->candidates[i].value
-                            : !r->candidates[i].fits);
+                            : !r->candidates[i].feasible);
         hm_recommendation_free(r);
         hm_runs_free(runs);
     }
@@ -524,7 +524,7 @@ static void test_costs(void **state)
     q.price_per_s = 0;
     at.value = 3;
     r = recommend(runs, &q);
-    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     assert_near(r->candidates[0].cost, 0.1 * r->candidates[0].n * r->candidates[0].time_s, 1e-9);
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -542,7 +542,7 @@ static void test_repeats(void **state)
     assert_near(r->candidates[0].n, 2, 0);
     assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* The mean of two runs. */
     assert_near(r->candidates[1].time_s, 12, 1e-12);
-    assert_int_equal(r->candidates[1].rows, 3);
+    assert_int_equal(r->candidates[1].row_count, 3);
     assert_int_equal(r->row_count, 7);
     /* 11.25 -+ t(1; 0.95) 0.35355 sqrt(1.5), t = tan(0.45 pi) */
     assert_near(r->candidates[0].high_s,
@@ -628,14 +628,14 @@ static void test_model(void **state)
     struct hm_recommendation *r = recommend(NULL, &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+    assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
     assert_near(r->candidates[0].n, 8, 0);
     assert_near(r->candidates[0].time_s, 8 / 8.0 + 0.4 * 3, 1e-12);
     assert_near(r->candidates[0].cost, 8 * 2.2, 1e-12);
     assert_int_equal(r->candidate_count, 3);
     hm_recommendation_free(r);
     r = recommend(runs, &q); /* 8 is known to fail */
-    assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+    assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
     assert_near(r->candidates[0].n, 3, 0);
     assert_true(r->candidates[2].failed && r->candidates[2].n == 8);
     hm_recommendation_free(r);
@@ -659,7 +659,7 @@ static void test_none(void **state)
     struct hm_recommendation *r = recommend(runs, &q);
 
     (void)state;
-    assert_int_equal(r->way, HM_RECOMMEND_NONE);
+    assert_int_equal(r->provenance, HM_RECOMMEND_NONE);
     assert_true(r->best == HM_NONE && r->candidate_count == 0);
     assert_int_equal(r->next_count, 2);
     assert_string_equal(r->next[0].name, "n");

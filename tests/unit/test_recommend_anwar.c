@@ -65,7 +65,7 @@ static void test_fit_is_not_contradicted(void **state)
     assert_true(r->sure <= 0.99);
     hm_recommendation_free(r);
     r = ask_at(runs, 6400, 0.02, NULL); /* Two workers were run, three are faster by the fit. */
-    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     assert_near(r->candidates[0].n, 3, 0);
     for (size_t i = 0; i < r->candidate_count; i++)
         assert_true(r->candidates[i].time_s >= r->candidates[0].time_s);

@@ -70,7 +70,7 @@ static int render_design(enum hm_format format, const struct hm_style *style, ch
 static int render_recommendation(enum hm_format format, const struct hm_style *style,
                                  char **ret_text, struct hm_err *err)
 {
-    struct hm_recommended candidates[] = {{.n = 2, .time_s = 1, .fits = true}};
+    struct hm_recommended candidates[] = {{.n = 2, .time_s = 1, .feasible = true}};
     struct hm_recommendation recommendation = {.goal = HM_GOAL_TIME,
                                                .level = 0.9,
                                                .candidates = candidates,

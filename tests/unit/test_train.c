@@ -19,11 +19,19 @@ struct promise {
 };
 
 static const struct promise promises[] = {
-    {"gd", 1e-9, 2e-3, 400, 0},      {"lbfgs", 1e-10, 2e-3, 300, 0},
-    {"sgd", 5e-3, 1e-2, 400, 0.5},   {"momentum", 1e-3, 1e-2, 300, 0.1},
-    {"adam", 1e-3, 1e-2, 400, 0.05}, {"local-sgd", 3e-2, 3e-2, 400, 0.5},
-    {"splash", 2e-2, 3e-2, 400, 0},  {"cocoa", 1e-9, 1e-7, 1500, 0},
-    {"cocoa+", 1e-9, 1e-7, 1500, 0}, {"mini-sdca", 1e-9, 1e-7, 3000, 0},
+    {"gd", 1e-9, 2e-3, 400, 0},
+    {"lbfgs", 1e-10, 2e-3, 300, 0},
+    {"sgd", 5e-3, 1e-2, 400, 0.5},
+    {"momentum", 1e-3, 1e-2, 300, 0.1},
+    {"adam", 1e-3, 1e-2, 400, 0.05},
+    {"local-sgd", 3e-2, 3e-2, 400, 0.5},
+    {"splash", 2e-2, 3e-2, 400, 0},
+    {"cocoa", 1e-9, 1e-7, 1500, 0},
+    {"cocoa+", 1e-9, 1e-7, 1500, 0},
+    {"mini-sdca", 1e-9, 1e-7, 3000, 0},
+    {"gossip-ring", 3e-2, 3e-2, 1500, 0.05},
+    {"gossip-exp", 3e-2, 3e-2, 1500, 0.05},
+    {"fedavg", 3e-2, 3e-2, 400, 0.5},
 };
 
 static const struct promise *promise_of(const char *name)
@@ -176,23 +184,31 @@ static void shrinking_ends_at_the_same_optimum(void **state)
 
 /* ---- iterates ------------------------------------------------------------------------------- */
 
+/* One line of the oracle; those of federated averaging end with settings of their own. */
 static void check_steps(const char *line)
 {
     static struct training t;
     char problem[16], loss[16], algorithm[16];
     double iterations, step, batch, passes, norm, along, norm2 = 0, sum = 0;
+    double clients = 0, fraction = 0, uneven = 0;
     int ranks;
 
-    assert_int_equal(sscanf(line, "steps %15s %15s %15s %d %lf %lf %lf %lf %lf %lf", problem, loss,
-                            algorithm, &ranks, &iterations, &step, &batch, &passes, &norm, &along),
-                     10);
+    int read = sscanf(line, "steps %15s %15s %15s %d %lf %lf %lf %lf %lf %lf %lf %lf %lf", problem,
+                      loss, algorithm, &ranks, &iterations, &step, &batch, &passes, &norm, &along,
+                      &clients, &fraction, &uneven);
+    assert_int_equal(read, strcmp(algorithm, "fedavg") == 0 ? 13 : 10);
     const struct problem *p = problem_named(problem);
     for (int sparse = 0; sparse < 2; sparse++) {
         t = (struct training){.problem = p,
                               .loss = loss_named(loss),
                               .sparse = sparse,
                               .algorithm = algorithm,
-                              .settings = {.step = step, .batch = batch, .passes = passes},
+                              .settings = {.step = step,
+                                           .batch = batch,
+                                           .passes = passes,
+                                           .clients = clients,
+                                           .fraction = fraction,
+                                           .uneven = uneven},
                               .plan = {.limits = {.iterations = iterations, .best = NAN}}};
         train_on(&t, ranks);
         norm2 = sum = 0;
@@ -411,8 +427,8 @@ static void bytes_are_those_of_the_scheme(void **state)
     static const struct {
         const char *algorithm;
         double more; /* Doubles besides those of w. */
-    } sums[] = {{"cocoa", 0}, {"cocoa+", 0}, {"local-sgd", 0}, {"splash", 0},
-                {"sgd", 1},   {"adam", 1},   {"momentum", 1},  {"mini-sdca", 1}};
+    } sums[] = {{"cocoa", 0}, {"cocoa+", 0},   {"local-sgd", 0}, {"splash", 0}, {"sgd", 1},
+                {"adam", 1},  {"momentum", 1}, {"mini-sdca", 1}, {"fedavg", 1}};
     static struct training t;
 
     (void)state;
@@ -428,6 +444,29 @@ static void bytes_are_those_of_the_scheme(void **state)
                 assert_true(t.last.flop > 2 * (double)t.problem->features);
                 assert_near(t.totals.bytes, 2 * t.last.bytes, 1e-15);
             }
+}
+
+/*
+ * A rank of a ring sends to two neighbours, one after the other, and a rank of an exponential graph
+ * to one. All ranks have one row in each mini-batch, so that no rank waits for another.
+ */
+static void gossip_sends_one_or_two_messages(void **state)
+{
+    static struct training t;
+
+    (void)state;
+    for (int ring = 0; ring < 2; ring++)
+        for (int ranks = 1; ranks <= 12; ranks++) {
+            double messages = ranks == 1 ? 0 : ring && ranks > 2 ? 2 : 1;
+            t = plain_run(ring ? "gossip-ring" : "gossip-exp", 2);
+            t.settings.batch = ranks;
+            t.plan.limits.iterations = 4;
+            train_on(&t, ranks);
+            double bytes = (double)t.unknowns * sizeof(double);
+            assert_near(t.last.bytes, ranks * messages * bytes, 0);
+            assert_near(t.last.communicate_s, messages * (FAKE_LATENCY_S + bytes * FAKE_BYTE_S),
+                        1e-9);
+        }
 }
 
 static void points_have_times_work_and_accuracy(void **state)
@@ -511,6 +550,7 @@ int main(void)
         cmocka_unit_test(the_gap_limit_ends_a_run),
         cmocka_unit_test(nan_counts_as_diverged),
         cmocka_unit_test(bytes_are_those_of_the_scheme),
+        cmocka_unit_test(gossip_sends_one_or_two_messages),
         cmocka_unit_test(points_have_times_work_and_accuracy),
         cmocka_unit_test(batches_have_their_size),
     };

@@ -47,6 +47,8 @@ SCHEMES = {
     "rabenseifner": lambda n, M, a, b: 2 * ceil_log2(n) * a + Q(2 * (n - 1), n) * M * b,
     "ring": lambda n, M, a, b: 2 * (n - 1) * a + Q(2 * (n - 1), n) * M * b,
     "shuffle": lambda n, M, a, b: (n - 1) * a + Q(n - 1, n) * M * b,
+    "gossip-ring": lambda n, M, a, b: {1: 0, 2: 1}.get(n, 2) * (a + M * b),   # one message to each neighbour
+    "gossip-exp": lambda n, M, a, b: (a + M * b) if n > 1 else 0,             # one message to one neighbour
 }
 
 

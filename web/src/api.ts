@@ -5,7 +5,7 @@ import type { Problem } from './types.gen';
 export interface Ask {
   path: string;
   body?: unknown;
-  /** Content type of a body that is text already; without it the body is sent as JSON. */
+  /** Content type of a body that is a text or a file; without it the body is sent as JSON. */
   type?: string;
   /** The response is plain text, not JSON. */
   text?: boolean;
@@ -40,7 +40,7 @@ export async function ask<T>(request: Ask, signal?: AbortSignal): Promise<T> {
   const init: RequestInit = { headers, signal };
   if (request.body !== undefined) {
     init.method = 'POST';
-    init.body = request.type ? String(request.body) : JSON.stringify(request.body);
+    init.body = request.body instanceof Blob ? request.body : request.type ? String(request.body) : JSON.stringify(request.body);
     headers['Content-Type'] = request.type ?? 'application/json';
   }
   let response: Response;
@@ -76,8 +76,8 @@ export interface Answer<T> {
 
 /**
  * The answer to a request that changes over time. While a slider is dragged, at most one request is
- * sent every `pace` milliseconds, always with the latest state. A new request aborts the previous
- * one, so the last answer wins. The old answer stays visible until the new one arrives. A change of
+ * sent every `pace` milliseconds, always with the latest state; the first one is sent at once. A new request aborts the previous
+ * one, so the last answer wins. The old answer stays until a new one arrives, also beside a problem. A change of
  * `again` sends the same request once more.
  */
 export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<T> {
@@ -85,6 +85,7 @@ export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<
   const latest = useRef<Ask | null>(request);
   const timer = useRef(0);
   const control = useRef<AbortController | null>(null);
+  const asked = useRef(false);
   const key = request ? JSON.stringify(request) : '';
 
   latest.current = request;
@@ -107,9 +108,10 @@ export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<
         (problem: Problem | Error) =>
           control.current === own &&
           !(problem instanceof Error && problem.name === 'AbortError') &&
-          setAnswer({ value: null, problem: problem as Problem, busy: false }),
+          setAnswer((old) => ({ value: old.value, problem: problem as Problem, busy: false })),
       );
-    }, pace);
+    }, asked.current ? pace : 0);
+    asked.current = true;
   }, [key, again]);
   useEffect(
     () => () => {
@@ -120,4 +122,23 @@ export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<
     [],
   );
   return answer;
+}
+
+/** The answers to several requests, each null until it is there; a change of the requests asks again after a pause. */
+export function useAnswers<T>(requests: Ask[]): (T | null)[] {
+  const [answers, setAnswers] = useState<(T | null)[]>([]);
+  const key = JSON.stringify(requests);
+  useEffect(() => {
+    const own = new AbortController();
+    const timer = window.setTimeout(() => {
+      void Promise.all(requests.map((request) => ask<T>(request, own.signal).catch(() => null))).then((values) => {
+        if (!own.signal.aborted) setAnswers(values);
+      });
+    }, 200);
+    return () => {
+      window.clearTimeout(timer);
+      own.abort();
+    };
+  }, [key]);
+  return requests.length ? answers : [];
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { chartSvg } from './chart_svg';
-import type { Line, Spec } from './chart_spec';
+import { placeLabels, type Line, type Spec } from './chart_spec';
 import { Download, Table, type Column } from './ui';
 import type { Row } from './format';
 
@@ -18,7 +18,7 @@ function series(line: Line): uPlot.Series {
   return {
     label: line.label,
     stroke: colour,
-    width: line.points ? 0 : 2,
+    width: line.points || line.edge ? 0 : 2,
     dash: line.dashed ? [6, 5] : undefined,
     spanGaps: true,
     paths: line.points ? () => null : undefined,
@@ -37,17 +37,21 @@ function axis(label: string, text: (v: number) => string, log: boolean | undefin
     stroke: variable('--soft'),
     grid: { stroke: variable('--grid'), width: 1, ...(log ? { filter: rounds } : {}) },
     ticks: { stroke: variable('--grid'), width: 1, size: 5, ...(log ? { filter: rounds } : {}) },
-    values: (_u, splits) => splits.map((v) => (v === null || (log && !isRound(v)) ? '' : text(v))),
+    ...(log ? { filter: rounds } : {}),
+    values: (_u, splits) => splits.map((v) => (v === null ? '' : text(v))),
   };
 }
 
-/** On logarithmic axes only 1, 2 and 5 times a power of ten get a label. */
-function isRound(value: number): boolean {
-  const lead = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return [1, 2, 5].some((k) => Math.abs(lead - k) < 1e-6);
+/** On logarithmic axes 1, 2 and 5 times a power of ten get a label, or only the powers of ten where a decade is short. */
+function rounds(u: uPlot, splits: number[], index: number): (number | null)[] {
+  const { min, max } = u.scales[index === 0 ? 'x' : 'y'] ?? {};
+  const length = (index === 0 ? u.bbox.width : 2.5 * u.bbox.height) / (window.devicePixelRatio || 1);
+  const leads = length / Math.log10((max ?? 10) / (min ?? 1)) > 110 ? [1, 2, 5] : [1];
+  return splits.map((v) => {
+    const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
+    return leads.some((k) => Math.abs(lead - k) < 1e-6) ? v : null;
+  });
 }
-
-const rounds = (_u: uPlot, splits: number[]) => splits.map((v) => (isRound(v) ? v : null));
 
 function drawMarks(u: uPlot, spec: Spec): void {
   const { ctx } = u;
@@ -55,10 +59,10 @@ function drawMarks(u: uPlot, spec: Spec): void {
   ctx.save();
   ctx.setLineDash([]);
   ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-  for (const mark of spec.marks) {
-    const x = u.valToPos(mark.x, 'x', true);
-    const y = u.valToPos(mark.y, 'y', true);
-    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+  const at = spec.marks
+    .map((mark) => ({ mark, under: mark.under, x: u.valToPos(mark.x, 'x', true), y: u.valToPos(mark.y, 'y', true), width: ctx.measureText(mark.label).width }))
+    .filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
+  for (const { mark, x, y } of at) {
     ctx.beginPath();
     ctx.arc(x, y, 5.5 * ratio, 0, 2 * Math.PI);
     ctx.fillStyle = variable('--card');
@@ -66,45 +70,71 @@ function drawMarks(u: uPlot, spec: Spec): void {
     ctx.lineWidth = 2.5 * ratio;
     ctx.strokeStyle = variable('--line-' + mark.colour);
     ctx.stroke();
-    const wide = ctx.measureText(mark.label).width;
-    const end = x + wide + 12 * ratio > u.bbox.left + u.bbox.width;
-    const low = y + 24 * ratio > u.bbox.top + u.bbox.height;
-    const above = mark.under ? low : low || y - 14 * ratio > u.bbox.top + 10 * ratio;
-    ctx.textAlign = end ? 'right' : 'left';
-    ctx.lineWidth = 4 * ratio;
-    ctx.strokeStyle = variable('--card');
-    ctx.fillStyle = variable('--text');
-    const at: [number, number] = [x + (end ? -9 : 9) * ratio, above ? y - 10 * ratio : y + 20 * ratio];
-    ctx.strokeText(mark.label, ...at);
-    ctx.fillText(mark.label, ...at);
   }
+  const frame = { x: u.bbox.left, y: u.bbox.top, width: u.bbox.width, height: u.bbox.height };
+  ctx.textAlign = 'left';
+  ctx.lineWidth = 4 * ratio;
+  ctx.strokeStyle = variable('--card');
+  ctx.fillStyle = variable('--text');
+  placeLabels(at, frame, 12 * ratio).forEach((spot, i) => {
+    const label = at[i]?.mark.label ?? '';
+    ctx.strokeText(label, spot.x, spot.y);
+    ctx.fillText(label, spot.x, spot.y);
+  });
   ctx.restore();
 }
 
-function options(spec: () => Spec, width: number): uPlot.Options {
+/** Shows the numbers under the mouse in a box beside it. */
+function moveTip(u: uPlot, spec: Spec, tip: HTMLElement): void {
+  const i = u.cursor.idx;
+  const left = u.cursor.left ?? -1;
+  tip.hidden = i === null || i === undefined || left < 0;
+  if (tip.hidden || i === null || i === undefined) return;
+  const lines = [`${spec.xText(spec.x[i] as number)} ${spec.xLabel}`];
+  for (const mark of spec.marks) if (mark.x === spec.x[i] && spec.lines.every((line) => line.points)) lines[0] = mark.label + ': ' + lines[0];
+  for (const line of spec.lines) {
+    const value = line.values[i];
+    if (value !== null && value !== undefined) lines.push(`${line.label} ${spec.yText(value)}`);
+  }
+  tip.textContent = lines.join('\n');
+  const right = left > u.over.clientWidth / 2;
+  tip.style.left = right ? '' : `${u.over.offsetLeft + left + 14}px`;
+  tip.style.right = right ? `${u.root.clientWidth - u.over.offsetLeft - left + 14}px` : '';
+}
+
+/** The range of the x axis. Where all lines are points, there is a margin at both ends. */
+function xRange(spec: Spec, low: number, high: number): [number, number] {
+  if (!(high > low)) return spec.xLog ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
+  const margin = spec.lines.every((line) => line.points) ? 0.08 : 0;
+  if (!spec.xLog) return [low - margin * (high - low), high + margin * (high - low)];
+  return [low * (low / high) ** margin, high * (high / low) ** margin];
+}
+
+function options(spec: () => Spec, width: number, tip: HTMLElement): uPlot.Options {
   const now = spec();
   return {
     width,
     height,
-    padding: [14, 12, 0, 0],
+    padding: [14, 26, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     legend: { show: false },
     scales: {
-      x: { time: false, distr: now.xLog ? 3 : 1 },
+      x: { time: false, distr: now.xLog ? 3 : 1, range: (_u, low, high) => xRange(now, low, high) },
       y: {
         distr: now.yLog ? 3 : 1,
-        range: now.yLog ? undefined : (_u, low, high) => (high > 0 ? [Math.min(0, low), high * 1.08] : [low, high || 1]),
+        range: now.yLog ? (_u, low, high) => [low / 1.3, high * 1.5] : (_u, low, high) => (high > 0 ? [Math.min(0, low), high * 1.08] : [low, high || 1]),
       },
     },
-    axes: [axis(now.xLabel, now.xText, now.xLog, 2), axis(now.yLabel, now.yText, now.yLog, 3)],
+    axes: [axis(now.xLabel, now.xText, now.xLog, 2), axis(now.yLabel, now.yTick ?? now.yText, now.yLog, 3)],
     series: [{ label: now.xLabel }, ...now.lines.map(series)],
-    hooks: { draw: [(u) => drawMarks(u, spec())] },
+    bands: now.band ? [{ series: [now.band[1] + 1, now.band[0] + 1], fill: variable('--band') }] : undefined,
+    hooks: { draw: [(u) => drawMarks(u, spec())], setCursor: [(u) => moveTip(u, spec(), tip)] },
   };
 }
 
 /** The properties of a chart that uPlot cannot change later; when they change, a new plot is made. */
 function shape(spec: Spec): string {
-  return JSON.stringify([spec.xLabel, spec.yLabel, spec.xLog, spec.yLog, spec.lines.map((l) => [l.label, l.colour])]);
+  return JSON.stringify([spec.xLabel, spec.yLabel, spec.xLog, spec.yLog, spec.lines.map((l) => [l.label, l.colour]), spec.band]);
 }
 
 function useDark(): boolean {
@@ -129,7 +159,11 @@ function Canvas({ spec }: { spec: Spec }) {
     const parent = box.current;
     if (!parent) return;
     const data = () => [latest.current.x, ...latest.current.lines.map((l) => l.values)] as uPlot.AlignedData;
-    plot.current = new uPlot(options(() => latest.current, parent.clientWidth || 320), data(), parent);
+    const tip = document.createElement('div');
+    tip.className = 'tip';
+    tip.hidden = true;
+    plot.current = new uPlot(options(() => latest.current, parent.clientWidth || 320, tip), data(), parent);
+    plot.current.root.append(tip);
     const watch = new ResizeObserver(() => plot.current?.setSize({ width: parent.clientWidth || 320, height }));
     watch.observe(parent);
     return () => {
@@ -144,7 +178,8 @@ function Canvas({ spec }: { spec: Spec }) {
   return <div class="canvas" ref={box} role="img" aria-label={spec.title + '. ' + spec.summary} />;
 }
 
-function Legend({ lines }: { lines: Line[] }) {
+function Legend({ lines: all }: { lines: Line[] }) {
+  const lines = all.filter((line) => !line.edge);
   if (lines.length < 2) return null;
   return (
     <ul class="legend" aria-hidden="true">

@@ -8,6 +8,8 @@ export interface Line {
   dashed?: boolean;
   /** Draw points without a line between them. */
   points?: boolean;
+  /** An edge of a band: it has no line and no entry in the legend. */
+  edge?: boolean;
 }
 
 export interface Mark {
@@ -15,8 +17,45 @@ export interface Mark {
   y: number;
   label: string;
   colour: number;
-  /** Write the label under the point, so that labels of neighbouring points do not overlap. */
+  /** Prefer to write the label under the point. */
   under?: boolean;
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+function overlaps(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+export interface Label {
+  /** Left end and baseline of the text. */
+  x: number;
+  y: number;
+}
+
+/**
+ * Where to write the labels of marks: beside, above or below their points, at the first place that
+ * is inside the frame and covers neither another label nor a point. `size` is the height of the text.
+ */
+export function placeLabels(points: { x: number; y: number; width: number; under?: boolean }[], frame: Box, size: number): Label[] {
+  const dot = size / 2;
+  const taken: Box[] = points.map((p) => ({ x: p.x - dot, y: p.y - dot, width: 2 * dot, height: 2 * dot }));
+  return points.map((p) => {
+    const near = [-0.9, 1.6, -2.1, 2.8, -3.3, 4].map((k) => k * size);
+    const rows = p.under ? [near[1], near[0], near[3], near[2], near[5], near[4]] : near;
+    const spots = rows.flatMap((dy) => [p.x + dot + 2, p.x - p.width - dot - 2, p.x - p.width / 2].map((x) => ({ x, y: p.y + (dy as number) })));
+    const box = (spot: Label): Box => ({ x: spot.x, y: spot.y - size, width: p.width, height: 1.2 * size });
+    const isInside = (b: Box) => b.x >= frame.x && b.x + b.width <= frame.x + frame.width && b.y >= frame.y && b.y + b.height <= frame.y + frame.height;
+    const free = spots.find((spot) => isInside(box(spot)) && !taken.some((other) => overlaps(box(spot), other)));
+    const spot = free ?? spots.find((s) => isInside(box(s))) ?? (spots[0] as Label);
+    taken.push(box(spot));
+    return spot;
+  });
 }
 
 export interface Spec {
@@ -28,8 +67,12 @@ export interface Spec {
   marks: Mark[];
   xLog?: boolean;
   yLog?: boolean;
+  /** Numbers of the two lines that a filled band lies between. */
+  band?: [number, number];
   xText: (value: number) => string;
   yText: (value: number) => string;
+  /** The text at a tick of the y axis, if it is shorter than yText. */
+  yTick?: (value: number) => string;
   /** What the chart shows, in a sentence; also for screen readers. */
   summary: string;
 }

@@ -1,5 +1,5 @@
 // A chart as an SVG file that needs no other file, for printing and for documents.
-import { place, scale, type Line, type Spec } from './chart_spec';
+import { place, placeLabels, scale, type Line, type Spec } from './chart_spec';
 
 const colours = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#6b7078', '#a3195b'];
 const width = 760;
@@ -26,8 +26,16 @@ function lineSvg(line: Line, x: number[], atX: (v: number) => number, atY: (v: n
     .map((value, i) => [x[i] as number, value] as const)
     .filter((p): p is readonly [number, number] => p[1] !== null && Number.isFinite(p[1]));
   const at = points.map(([a, b]) => `${atX(a).toFixed(1)},${atY(b).toFixed(1)}`);
+  if (line.edge) return '';
   if (line.points) return points.map(([a, b]) => `<circle cx="${atX(a).toFixed(1)}" cy="${atY(b).toFixed(1)}" r="3" fill="${colourOf(line.colour)}"/>`).join('');
   return `<polyline points="${at.join(' ')}" fill="none" stroke="${colourOf(line.colour)}" stroke-width="2"${line.dashed ? ' stroke-dasharray="6 5"' : ''}/>`;
+}
+
+/** The filled area between the two lines of the band. */
+function bandSvg(spec: Spec, atX: (v: number) => number, atY: (v: number) => number): string {
+  const [low, high] = (spec.band ?? []).map((i) => spec.lines[i]?.values ?? []);
+  const points = (values: (number | null)[] = []) => values.flatMap((v, i) => (v === null ? [] : [`${atX(spec.x[i] as number).toFixed(1)},${atY(v).toFixed(1)}`]));
+  return `<polygon points="${[...points(low), ...points(high).reverse()].join(' ')}" fill="#0b5fb0" fill-opacity="0.12"/>`;
 }
 
 export function chartSvg(spec: Spec): string {
@@ -43,7 +51,7 @@ export function chartSvg(spec: Spec): string {
   ];
   for (const tick of ys.ticks) {
     out.push(`<path d="M${left} ${atY(tick).toFixed(1)}H${width - right}" stroke="#ddd"/>`);
-    out.push(text(left - 8, atY(tick) + 4, spec.yText(tick), 'text-anchor="end"'));
+    out.push(text(left - 8, atY(tick) + 4, (spec.yTick ?? spec.yText)(tick), 'text-anchor="end"'));
   }
   for (const tick of xs.ticks) {
     out.push(`<path d="M${atX(tick).toFixed(1)} ${height - bottom}v5" stroke="#888"/>`);
@@ -52,14 +60,14 @@ export function chartSvg(spec: Spec): string {
   out.push(`<path d="M${left} ${top}V${height - bottom}H${width - right}" fill="none" stroke="#888"/>`);
   out.push(text((left + width - right) / 2, height - 16, spec.xLabel, 'text-anchor="middle"'));
   out.push(text(0, 0, spec.yLabel, `text-anchor="middle" transform="translate(16 ${(top + height - bottom) / 2}) rotate(-90)"`));
+  if (spec.band) out.push(bandSvg(spec, atX, atY));
   for (const line of spec.lines) out.push(lineSvg(line, spec.x, atX, atY));
-  for (const mark of spec.marks) {
-    const end = atX(mark.x) > width - 140;
-    out.push(`<circle cx="${atX(mark.x).toFixed(1)}" cy="${atY(mark.y).toFixed(1)}" r="5.5" fill="#fff" stroke="${colourOf(mark.colour)}" stroke-width="2.5"/>`);
-    out.push(text(atX(mark.x) + (end ? -9 : 9), atY(mark.y) + (mark.under && atY(mark.y) < height - bottom - 24 ? 20 : -9), mark.label, `text-anchor="${end ? 'end' : 'start'}" font-weight="bold"`));
-  }
+  const at = spec.marks.map((mark) => ({ x: atX(mark.x), y: atY(mark.y), width: 7.6 * mark.label.length, under: mark.under }));
+  spec.marks.forEach((mark, i) => out.push(`<circle cx="${at[i]?.x.toFixed(1)}" cy="${at[i]?.y.toFixed(1)}" r="5.5" fill="#fff" stroke="${colourOf(mark.colour)}" stroke-width="2.5"/>`));
+  placeLabels(at, { x: left, y: top, width: width - left - right, height: height - top - bottom }, 13).forEach((spot, i) => out.push(text(spot.x, spot.y, spec.marks[i]?.label ?? '', 'font-weight="bold"')));
   let x = left;
   for (const line of spec.lines) {
+    if (line.edge) continue;
     out.push(`<path d="M${x} 42h20" stroke="${colourOf(line.colour)}" stroke-width="3"${line.dashed ? ' stroke-dasharray="6 4"' : ''}/>`, text(x + 26, 46, line.label));
     x += 7 * line.label.length + 44;
   }

@@ -22,10 +22,3 @@ export const examples = Object.entries(texts).map(([id, text]) => ({
   title: facts(text).name ?? id,
   yaml: trimmed(text),
 }));
-
-export const firstJob = 'ex:gpt2';
-
-/** A job that trains a network of the catalog. */
-export function networkJob(name: string): string {
-  return `name: ${name}\nnetwork: ${name}\nbatch: 1024\nprecision: 16\niterations: 100000\ncluster: {machine: p4d.24xlarge, max_nodes: 32}\n`;
-}

@@ -56,6 +56,14 @@ export function money(dollars: number | null | undefined): string {
   return '$' + dollars.toExponential(1);
 }
 
+/** Money at the tick of an axis: short, without cents where they are zero. */
+export function moneyTick(dollars: number): string {
+  const size = Math.abs(dollars);
+  if (size >= 1e6) return '$' + plain(dollars / 1e6) + 'M';
+  if (size >= 1e4) return '$' + plain(dollars / 1e3) + 'k';
+  return '$' + (size >= 1000 ? Math.round(dollars).toLocaleString('en-US') : plain(dollars));
+}
+
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return '–';
   if (share > 0.99 && share < 1) return 'over 99 %';

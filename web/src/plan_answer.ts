@@ -1,33 +1,43 @@
-// The request and the answer of /v1/plan (docs/plan.md): the answer as sentences and charts. Pure functions.
-import type { Line, Mark, Spec } from './chart_spec';
-import { align } from './chart_spec';
-import { count, factor, money, percent, plain, time, timeUnit, workers } from './format';
+// The request and the answer of /v1/plan (docs/plan.md): the answer as sentences. Pure functions.
+import { count, factor, money, percent, plain, time, workers } from './format';
 import type { Values } from './link';
+import { hasLayouts, jobText, layoutFields, networkName, usualWork, workOf } from './model';
+import { facts } from './parse';
 import { given } from './request';
-import type { Plan, PlanRequest, Point } from './types.gen';
+import type { CatalogEntry, Plan, PlanRequest, Point } from './types.gen';
 
 /** The keys of the job that the sliders change. */
 export const sliderFields = {
-  batch: 'batch',
   bandwidth: 'cluster.fabric.bandwidth',
   latency: 'cluster.fabric.latency',
   price: 'cluster.price',
 } as const;
 
 const sliderUnits: Record<keyof typeof sliderFields, (value: string) => string> = {
-  batch: (v) => v,
   bandwidth: (v) => v + ' Gbit/s',
   latency: (v) => v + ' us',
   price: (v) => '$' + v + '/h',
 };
 
+/** Whether a quantity of the cluster has an effect on a job: its formulas may not use it. */
+export function isUsed(key: string, values: Values): boolean {
+  const text = jobText(values);
+  return key === 'price' || networkName(values) !== undefined || facts(text).counted || new RegExp('\\b' + key + '\\b').test(text);
+}
+
 /** The request for the values of the view; sliders that have no effect on the job are left out. */
-export function planRequest(values: Values, yaml: string, usable: (key: string) => boolean): PlanRequest {
-  const request: PlanRequest = { job: yaml, ...given<PlanRequest>(values, ['goal', 'deadline', 'budget', 'certainty', 'max_n']) };
+export function planRequestOf(values: Values, networks: CatalogEntry[]): PlanRequest {
+  const request: PlanRequest = { job: jobText(values), ...given<PlanRequest>(values, ['goal', 'deadline', 'budget', 'certainty', 'max_n', 'batch', 'sequence', 'tokens', 'epochs', 'iterations']) };
   const set: Values = {};
   for (const key of Object.keys(sliderFields) as (keyof typeof sliderFields)[]) {
     const value = values[key];
-    if (value && usable(key)) set[sliderFields[key]] = sliderUnits[key](value);
+    if (value && isUsed(key, values)) set[sliderFields[key]] = sliderUnits[key](value);
+  }
+  for (const [key, field] of Object.entries({ precision: 'precision', nodes: 'cluster.max_nodes', ...layoutFields })) if (values[key]) set[field] = values[key] as string;
+  if (networkName(values)) {
+    const { unit, amount } = workOf(values, hasLayouts(values, networks));
+    if (!amount) request[unit] = usualWork[unit];
+    request.on = ['p5.48xlarge'];
   }
   if (values.on) request.on = values.on.split(',');
   if (Object.keys(set).length) request.set = set;
@@ -44,11 +54,43 @@ function pointText(point: Point, reference: number): string {
   return `${workers(point.n)}${nodes}: ${time(point.time_s)} an iteration${speedText(point, reference)}`;
 }
 
-/** The machines of a point: "10 × p4d.24xlarge (80 GPUs)", or "9 workers". */
-function machinesText(plan: Plan, point: Point): string {
-  if (!plan.machine || /[/]|\.(ya?ml|json)$/.test(plan.machine)) return workers(point.n);
+/** The machines of a point: "10 × p4d.24xlarge (80 workers)", or "9 workers". */
+export function machinesText(plan: Plan, point: Point): string {
+  const machine = point.machine ?? plan.machine;
+  if (!machine || /[/]|\.(ya?ml|json)$/.test(machine)) return workers(point.n);
   const inside = point.nodes === point.n ? '' : ` (${workers(point.n)})`;
-  return `${point.nodes} × ${plan.machine}${inside}`;
+  return `${point.nodes} × ${machine}${inside}`;
+}
+
+/** The answer with the points of its own machine only: the curve of a network with layouts has those of all machines. */
+export function ofOneMachine(plan: Plan): Plan {
+  const isOwn = (point: Point) => !point.machine || !plan.machine || point.machine === plan.machine;
+  const seen = new Set<number>();
+  const curve = plan.curve.filter((point) => isOwn(point) && !seen.has(point.n) && seen.add(point.n)).sort((a, b) => a.n - b.n);
+  return { ...plan, curve, pareto: plan.pareto.filter(isOwn) };
+}
+
+export interface Choice {
+  name: string;
+  point: Point;
+  /** Whether it is the recommended point. */
+  recommended: boolean;
+}
+
+/** The cheapest, the balanced and the fastest choice; equal ones are one. Without a price, the recommended point alone. */
+export function choices(plan: Plan): Choice[] {
+  const { cheapest, balanced, fastest } = plan.alternatives;
+  const used = plan.status === 'unreached' ? null : plan.recommended;
+  const isSame = (a: Point, b: Point | null) => b !== null && a.n === b.n && (a.machine ?? plan.machine) === (b.machine ?? plan.machine);
+  const out: Choice[] = [];
+  for (const [name, point] of [['Cheapest', cheapest], ['Balanced', balanced], ['Fastest', fastest]] as [string, Point | null][]) {
+    const last = out[out.length - 1];
+    if (!point) continue;
+    if (last && isSame(point, last.point)) last.name += ' and ' + name.toLowerCase();
+    else out.push({ name, point, recommended: isSame(point, used) });
+  }
+  if (used && !out.some((choice) => choice.recommended)) out.push({ name: out.length ? 'Within the limits' : 'Recommended', point: used, recommended: true });
+  return out;
 }
 
 /** What a point needs: time and money of the whole job; the rate with weak scaling; otherwise the time of an iteration. */
@@ -134,11 +176,6 @@ export function planFacts(plan: Plan): Fact[] {
     if (memory) add('Memory', memory);
     if (sure) add('How sure', sure);
   }
-  const { cheapest, balanced, fastest } = plan.alternatives;
-  const differ = (a: Point, b: Point) => a.n !== b.n || a.machine !== b.machine;
-  if (cheapest && balanced && fastest && (differ(cheapest, balanced) || differ(balanced, fastest)))
-    for (const [name, point] of [['Cheapest', cheapest], ['Balanced', balanced], ['Fastest', fastest]] as [string, Point][])
-      add(name, `${machinesText({ ...plan, machine: point.machine ?? plan.machine }, point)}: ${time(point.total_s)}, ${money(point.cost)}`);
   if (best && plan.best && plan.best.n !== best.n)
     add('Optimum', `${workers(plan.best.n)}: ${time(plan.total_of === 'job' ? plan.best.total_s : plan.best.time_s)}, for ${factor(plan.best.node_s / best.node_s)} the machine-hours`);
   if (plan.nearest) {
@@ -161,114 +198,40 @@ export function planFacts(plan: Plan): Fact[] {
   return out;
 }
 
-function marks(plan: Plan, y: (p: Point) => number | null, x: (p: Point) => number = (p) => p.n): Mark[] {
-  const out: Mark[] = [];
-  const add = (point: Point | null, label: string, colour: number, under: boolean) => {
-    const value = point && y(point);
-    if (point && value !== null) out.push({ x: x(point), y: value, label, colour, under });
+export interface ScenarioRow {
+  what: string;
+  kept: string;
+  now: string;
+  change: string;
+}
+
+function modelText(values: Values, plan: Plan): string {
+  return networkName(values) ?? plan.job ?? 'a job of your own';
+}
+
+/** How a number changed: "1.50× as much", or "–" if one of them is not known. */
+function changeText(before: number | null | undefined, after: number | null | undefined): string {
+  if (!before || !after) return '–';
+  return before === after ? 'the same' : factor(after / before);
+}
+
+/** Two scenarios as rows of a table: what was kept, and what is asked now. */
+export function scenarioRows(keptValues: Values, kept: Plan, nowValues: Values, now: Plan): ScenarioRow[] {
+  const [a, b] = [kept.recommended, now.recommended];
+  const total = (plan: Plan) => (plan.recommended ? (plan.total_of === 'job' ? plan.recommended.total_s : plan.recommended.time_s) : null);
+  const sure = (plan: Plan) => {
+    const point = plan.recommended;
+    if (!point || point.low_s === null || point.high_s === null) return '–';
+    const scale = plan.total_of === 'job' ? point.total_s / point.time_s : 1;
+    return `${time(point.low_s * scale)} to ${time(point.high_s * scale)}`;
   };
-  const used = plan.recommended;
-  if (plan.knee && plan.knee.n !== used?.n) add(plan.knee, `knee ${plan.knee.n}`, 3, true);
-  if (plan.best && plan.best.n !== used?.n) add(plan.best, `optimum ${plan.best.n}`, 4, true);
-  if (used) add(used, `recommended ${used.n}`, 2, false);
-  return out;
-}
-
-/** Whether the axis of workers is logarithmic: on a linear axis the best point would be too close to the left end. */
-function isLong(plan: Plan): boolean {
-  const last = plan.curve[plan.curve.length - 1]?.n ?? 1;
-  return last > 8 * (plan.best?.n ?? last) || last > 256;
-}
-
-const whole = (value: number) => plain(value, 6);
-
-function byWorkers(plan: Plan, more: Pick<Spec, 'title' | 'yLabel' | 'lines' | 'marks' | 'yText' | 'summary' | 'yLog'>): Spec {
-  return { xLabel: 'workers', x: plan.curve.map((p) => p.n), xLog: isLong(plan), xText: whole, ...more };
-}
-
-export function speedupSpec(plan: Plan): Spec {
-  const top = Math.max(...plan.curve.map((p) => p.speedup));
-  const lines: Line[] = [{ label: 'speedup', values: plan.curve.map((p) => p.speedup), colour: 1 }];
-  const ideal = plan.curve.map((p) => (p.n / plan.reference <= 1.15 * top ? p.n / plan.reference : null));
-  lines.push({ label: 'ideal', values: ideal, colour: 5, dashed: true });
-  const peak = plan.curve.find((p) => p.speedup === top);
-  return byWorkers(plan, {
-    title: 'Speedup',
-    yLabel: 'times as fast as ' + (plan.reference === 1 ? 'one' : plan.reference),
-    lines,
-    marks: marks(plan, (p) => p.speedup),
-    yText: whole,
-    summary: `The speedup is highest with ${workers(peak?.n ?? 1)}, ${factor(top)}.` + (plan.knee ? ` The knee is at ${plan.knee.n}.` : ''),
-  });
-}
-
-export function timeSpec(plan: Plan): Spec {
-  const unit = timeUnit(Math.max(...plan.curve.map((p) => p.time_s)));
-  const scaled = (key: 'time_s' | 'low_s' | 'high_s' | 'compute_s' | 'communicate_s') => plan.curve.map((p) => ((p[key] ?? 0) > 0 ? (p[key] as number) / unit.size : null));
-  const band: Line[] = plan.curve.some((p) => p.low_s !== null)
-    ? [
-        { label: 'from', values: scaled('low_s'), colour: 5, dashed: true },
-        { label: 'to', values: scaled('high_s'), colour: 5, dashed: true },
-      ]
-    : [];
-  const times = plan.curve.map((p) => p.time_s);
-  const steep = Math.max(...times) > 30 * Math.min(...times);
-  return byWorkers(plan, {
-    title: 'Time of an iteration',
-    yLabel: 'time, ' + unit.name,
-    lines: [
-      { label: 'iteration', values: scaled('time_s'), colour: 1 },
-      ...band,
-      { label: 'computing', values: scaled('compute_s'), colour: 3, dashed: true },
-      { label: 'communicating', values: scaled('communicate_s'), colour: 2, dashed: true },
-    ],
-    yLog: steep,
-    marks: marks(plan, (p) => p.time_s / unit.size),
-    yText: whole,
-    summary: plan.recommended ? `With ${workers(plan.recommended.n)}: ${time(plan.recommended.compute_s)} computing, ${time(plan.recommended.communicate_s)} communicating.` : '',
-  });
-}
-
-export function costSpec(plan: Plan): Spec | null {
-  const known = plan.curve.filter((p) => p.cost !== null && p.fits);
-  if (!known.length) return null;
-  const least = known.reduce((a, b) => ((b.cost as number) < (a.cost as number) ? b : a));
-  const of = plan.total_of === 'job' ? 'of the whole job' : 'of an iteration';
-  return byWorkers(plan, {
-    title: 'Cost ' + of,
-    yLabel: 'cost',
-    lines: [{ label: 'cost', values: plan.curve.map((p) => p.cost), colour: 1 }],
-    marks: marks(plan, (p) => p.cost),
-    yText: money,
-    summary: `The cheapest is ${workers(least.n)}, ${money(least.cost)}.`,
-  });
-}
-
-/** Time against cost: all points that fit in memory, and the Pareto front. */
-export function paretoSpec(plan: Plan): Spec | null {
-  const fits = plan.curve.filter((p) => p.fits && p.cost !== null);
-  const front = plan.pareto.filter((p) => p.cost !== null);
-  if (!front.length || fits.length < 2) return null;
-  const unit = timeUnit(Math.max(...fits.map((p) => p.total_s)));
-  const sorted = (points: Point[]) => [...points].sort((a, b) => a.total_s - b.total_s);
-  const { x, values } = align(
-    [sorted(fits), sorted(front)].map((points) => ({ x: points.map((p) => p.total_s / unit.size), y: points.map((p) => p.cost) })),
-  );
-  const span = (x[x.length - 1] as number) / (x[0] as number);
-  const ends = front.length === 1 ? `Only ${workers((front[0] as Point).n)} is on the front.` : `The front runs from ${workers((front[0] as Point).n)} to ${(front[front.length - 1] as Point).n}.`;
-  return {
-    title: 'Time against cost',
-    xLabel: (plan.total_of === 'job' ? 'time of the whole job, ' : 'time of an iteration, ') + unit.name,
-    yLabel: 'cost',
-    x,
-    xLog: span > 50,
-    xText: whole,
-    yText: money,
-    lines: [
-      { label: 'all that fit in memory', values: values[0] as (number | null)[], colour: 5, points: true },
-      { label: 'Pareto front', values: values[1] as (number | null)[], colour: 1 },
-    ],
-    marks: marks(plan, (p) => p.cost, (p) => p.total_s / unit.size),
-    summary: `No number of workers is both faster and cheaper than a point of the front. ${ends}`,
-  };
+  const limit = (plan: Plan) => limits[plan.limit.kind] ?? plan.limit.kind;
+  return [
+    { what: 'Model', kept: modelText(keptValues, kept), now: modelText(nowValues, now), change: '' },
+    { what: 'Rent', kept: a ? machinesText(kept, a) : 'no answer', now: b ? machinesText(now, b) : 'no answer', change: changeText(a?.nodes, b?.nodes) },
+    { what: 'Time', kept: time(total(kept)), now: time(total(now)), change: changeText(total(kept), total(now)) },
+    { what: 'Cost', kept: money(a?.cost), now: money(b?.cost), change: changeText(a?.cost, b?.cost) },
+    { what: 'How sure', kept: sure(kept), now: sure(now), change: '' },
+    { what: 'Limited by', kept: limit(kept), now: limit(now), change: '' },
+  ];
 }

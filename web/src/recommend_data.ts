@@ -43,7 +43,7 @@ export function recommendSpec(r: Recommend): Spec | null {
   const best = r.best;
   const lines: Spec['lines'] = [{ label: 'time', values: known.map((c) => scaled(c.time_s)), colour: 1 }];
   if (known.some((c) => c.low_s !== null))
-    lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 5, dashed: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 5, dashed: true });
+    lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 1, edge: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 1, edge: true });
   return {
     title: 'Time by workers',
     xLabel: 'workers',
@@ -52,6 +52,7 @@ export function recommendSpec(r: Recommend): Spec | null {
     xText: (v) => (Number.isInteger(v) ? String(v) : ''),
     yText: (v) => plain(v, 4),
     lines,
+    band: lines.length > 1 ? [1, 2] : undefined,
     marks: best && best.time_s !== null ? [{ x: best.n, y: best.time_s / unit.size, label: `best ${best.n}`, colour: 2, under: true }] : [],
     summary: best ? `The time is least with ${workers(best.n)}.` : 'There is no recommendation.',
   };

@@ -5,10 +5,12 @@ import { Chart } from './chart';
 import { percent, plain, time, toCsv, type Row } from './format';
 import type { Values } from './link';
 import { parseTable } from './parse';
-import { addedLine, filtered, fitRequest, fitRows, pageSize, residualSpec, runsPath } from './runs_data';
-import type { Added, Fit, Problem, RunsPage } from './types.gen';
+import { ImportPreview, importedRows } from './import_preview';
+import { withQuery } from './request';
+import { addedLine, filtered, fitRequest, isTable, pageSize, residualSpec, runsPath, sampleRuns, storedFitRequest } from './runs_data';
+import type { Added, Fit, Import, ImportFile, Problem, RunsPage } from './types.gen';
 import { capital, Download, Field, ProblemContext, Table, Wrong, type Column } from './ui';
-import { Upload } from './upload';
+import { textOf, Upload } from './upload';
 
 interface ViewProps {
   values: Values;
@@ -46,9 +48,11 @@ const residualColumns: Column[] = [
   { key: 'error', label: 'error', text: percent, number: true },
 ];
 
-function Fitted({ rows, stored }: { rows: Row[]; stored: boolean }) {
-  const runs = fitRows(rows.filter((row) => !row.status || row.status === 'ok'), stored);
-  const answer = useAnswer<Fit>(runs.length > 2 ? { path: 'v1/fit', body: fitRequest(runs) } : null, 0, 150);
+/** The fit of all runs of a file, or of all stored runs that match, not only of those on the page. */
+function Fitted({ rows, where, stored }: { rows: Row[]; where: string; stored: boolean }) {
+  const runs = rows.filter((row) => !row.status || row.status === 'ok');
+  const body = stored ? storedFitRequest(where, runs) : fitRequest(runs);
+  const answer = useAnswer<Fit>(runs.length > 2 ? { path: 'v1/fit', body } : null, 0, 150);
   const spec = answer.value ? residualSpec(answer.value) : null;
   if (answer.problem) return <p class="card soft">These runs cannot be fitted: {capital(answer.problem.detail ?? answer.problem.title)}</p>;
   if (!spec || !answer.value) return answer.busy ? null : <p class="card soft">A fit needs more runs.</p>;
@@ -81,6 +85,59 @@ function Add({ text, onAdded }: { text: string; onAdded: (line: string) => void 
   );
 }
 
+function Imported({ name, file, content, onClose, onKept, noStore }: { name: string; file: ImportFile; content: Blob; onClose: () => void; onKept: (line: string) => void; noStore: boolean }) {
+  const [n, setN] = useState('');
+  const [read, setRead] = useState(file);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const { rows } = importedRows(read);
+  const again = async (text: string) => {
+    setN(text);
+    if (!/^\d+$/.test(text)) return;
+    try {
+      const answer = await ask<Import>({ path: withQuery('v1/import', { set: 'n=' + text }), body: content, type: 'application/octet-stream' });
+      if (answer.files[0]) setRead(answer.files[0]);
+    } catch (error) {
+      setProblem(error as Problem);
+    }
+  };
+  const keep = async () => {
+    try {
+      const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      onKept(addedLine(await ask<Added>({ path: 'v1/runs', body: toCsv(columns, rows), type: 'text/csv' })));
+    } catch (error) {
+      setProblem(error as Problem);
+    }
+  };
+  return (
+    <>
+      <ImportPreview name={name} file={read} />
+      {file.needs_n ? (
+        <div class="card field">
+          <label for="import-n">Number of workers of these runs</label>
+          <input id="import-n" type="text" inputMode="numeric" value={n} onInput={(e) => void again(e.currentTarget.value)} />
+        </div>
+      ) : null}
+      {problem ? <Wrong problem={problem} /> : null}
+      <p class="row">
+        {noStore || !rows.length ? null : <button type="button" class="main" onClick={() => void keep()}>Add them to the server</button>}
+        <button type="button" onClick={onClose}>Close</button>
+      </p>
+    </>
+  );
+}
+
+function NoRuns({ onSample }: { onSample: () => void }) {
+  return (
+    <section class="card" aria-label="No runs yet">
+      <h2>No runs yet</h2>
+      <p>A run is one line of a table: the number of workers <code>n</code>, the <code>seconds</code> it took, and whatever else differed, such as the <code>size</code> of the data.</p>
+      <pre>{sampleRuns}</pre>
+      <p class="row"><button type="button" onClick={onSample}>Show this sample</button></p>
+      <p class="soft">Next: run your program on two or three numbers of workers, write such a table, and drop it here. Logs of Hugging Face, Megatron, TensorBoard, Spark, Slurm and others are read too.</p>
+    </section>
+  );
+}
+
 function Paging({ values, onChange, next, local }: ViewProps & { next: string | null; local: boolean }) {
   const from = local ? Number(values.after ?? 0) : 0;
   return (
@@ -104,6 +161,22 @@ export function RunsView({ values, onChange }: ViewProps) {
   const rows = local ? matching.slice(from, from + pageSize) : (stored.value?.runs ?? []);
   const next = local ? (from + pageSize < matching.length ? String(from + pageSize) : null) : (stored.value?.next ?? null);
   const columns = columnsOf(rows, !local);
+  const [imported, setImported] = useState<{ name: string; file: ImportFile; content: Blob } | null>(null);
+  const show = (csv: string) => { setImported(null); onChange({ csv, after: '', where: '', sort: '' }); };
+  const open = async (file: File) => {
+    setStatus('');
+    setImported(null);
+    try {
+      const text = await textOf(file);
+      if (isTable(text)) return show(text);
+      const answer = await ask<Import>({ path: 'v1/import', body: file, type: 'application/octet-stream' });
+      if (answer.files[0]) setImported({ name: file.name, file: answer.files[0], content: file });
+    } catch (error) {
+      const problem = error as Problem;
+      setStatus(problem.status === 422 ? `${file.name} is neither a table of runs nor a file of a tool that is known.` : `${file.name}: ${capital(problem.detail ?? problem.title ?? 'it cannot be read')}`);
+    }
+  };
+  const isEmpty = !rows.length && !noStore && !stored.busy && !stored.problem;
   return (
     <ProblemContext.Provider value={local ? null : stored.problem}>
       <div class="view">
@@ -114,7 +187,7 @@ export function RunsView({ values, onChange }: ViewProps) {
           </fieldset>
           <fieldset class="card">
             <legend>Add</legend>
-            <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => { setStatus(''); onChange({ csv, after: '', where: '', sort: '' }); }} />
+            <Upload id="runs-file" label="Drop a table of runs (.csv, .jsonl), or a log of another tool" accept="*" onFile={open} />
             {local ? (
               <>
                 <p class="soft">These runs are only in this page.{' '}
@@ -127,10 +200,12 @@ export function RunsView({ values, onChange }: ViewProps) {
           </fieldset>
         </div>
         <div class="results" aria-busy={stored.busy}>
-          {noStore ? <p class="card" data-test="no-store">This server has no store of runs. To store runs, start it with <code>howmany serve --record FILE</code>. A table that is opened here is shown and fitted, but not stored.</p> : null}
+          {noStore ? <p class="card" data-test="no-store">This server has no store, so that it keeps no runs. A table that is opened here is shown and fitted.</p> : null}
           {stored.problem && !noStore && !local ? <Wrong problem={stored.problem} /> : null}
-          {!rows.length && !noStore && !stored.busy && !stored.problem ? <p class="card soft">No runs match.</p> : null}
-          {rows.length ? (
+          {imported ? <Imported key={imported.name} {...imported} noStore={noStore} onClose={() => setImported(null)} onKept={(line) => { setStatus(line); setImported(null); setAdditions(additions + 1); }} /> : null}
+          {isEmpty && !imported && !local && values.where ? <p class="card soft">No runs match.</p> : null}
+          {(isEmpty || noStore) && !imported && !local && !values.where ? <NoRuns onSample={() => show(sampleRuns)} /> : null}
+          {rows.length && !imported ? (
             <section class="card">
               <h2>{local ? `${matching.length} runs of the file` : 'Runs'}</h2>
               <Table name="runs" columns={columns} rows={rows} sort={values.sort ?? ''} onSort={(sort) => onChange({ sort, after: '' })} />
@@ -141,7 +216,7 @@ export function RunsView({ values, onChange }: ViewProps) {
               </p>
             </section>
           ) : null}
-          {rows.length ? <Fitted rows={local ? matching : rows} stored={!local} /> : null}
+          {rows.length && !imported ? <Fitted rows={local ? matching : rows} where={values.where ?? ''} stored={!local} /> : null}
         </div>
       </div>
     </ProblemContext.Provider>

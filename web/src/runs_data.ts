@@ -56,14 +56,6 @@ export function filtered(rows: Row[], where: string, sort: string): Row[] {
   return [...out].sort((a, b) => way * compare(a[column], b[column]));
 }
 
-/** The rows that a fit gets. Of stored runs only the columns that every run has. */
-export function fitRows(rows: Row[], stored: boolean): Row[] {
-  if (!stored) return rows;
-  const columns = ['n', 'batch', 'latency', 'bandwidth', 'size', 'seconds'];
-  const common = columns.filter((column) => rows.every((row) => typeof row[column] === 'number'));
-  return rows.map((row) => Object.fromEntries(common.map((column) => [column, row[column]])));
-}
-
 /** The point to predict, needed when the runs differ in a quantity; any point that was measured is suitable. */
 export function fitTarget(rows: Row[]): Record<string, number> | undefined {
   const target: Record<string, number> = {};
@@ -76,10 +68,27 @@ export function fitTarget(rows: Row[]): Record<string, number> | undefined {
   return { n: 1, ...target };
 }
 
-/** The request for a fit of these runs. */
+/** The request for a fit of the runs of a file. */
 export function fitRequest(runs: Row[]): FitRequest {
   return { runs, target: fitTarget(runs) };
 }
+
+/** The request for a fit of all stored runs that match; the rows of the visible page say what has to be predicted. */
+export function storedFitRequest(where: string, page: Row[]): FitRequest {
+  const found = conditions(where);
+  return { ...(found.length ? { where: found } : {}), target: fitTarget(page) };
+}
+
+/** Whether a text is a table of runs or traces: a header of names, of which one says what the rows measure; or JSON lines. */
+export function isTable(text: string): boolean {
+  if (/^\s*\{"/.test(text)) return /"(n|m|seconds|iteration|run)"/.test(text.split('\n')[0] ?? '');
+  const header = text.split('\n').find((line) => line.trim() && !line.startsWith('#')) ?? '';
+  const names = header.split(',').map((cell) => cell.trim().replace(/^"|"$/g, ''));
+  return names.length > 1 && names.every((name) => /^[A-Za-z_][\w ./()-]*$/.test(name)) && names.some((name) => /^(n|m|workers|nodes|machines|seconds|time|total|iteration|i)\b/i.test(name));
+}
+
+/** A table of runs as an example of the format. */
+export const sampleRuns = 'n,size,seconds\n1,0.1,22.1\n2,0.1,15.5\n4,0.1,13.6\n4,0.2,17.9\n8,0.2,16.4\n16,0.3,17.0\n8,0.4,21.2\n16,0.4,19.4\n';
 
 export function residualSpec(fit: Fit): Spec | null {
   const rows = fit.residuals.filter((r) => r.left_out_s !== null && r.seconds > 0).sort((a, b) => a.seconds - b.seconds);

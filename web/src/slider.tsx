@@ -1,4 +1,5 @@
 // A slider with a number input beside it. Positions are steps on a logarithmic scale.
+import { useState } from 'preact/hooks';
 import { plain } from './format';
 import { InputProblem, inputAttributes, useProblem } from './ui';
 
@@ -33,19 +34,23 @@ interface SliderProps {
   value: string;
   /** The value of the job, if it is known. */
   own?: number;
+  /** What the value is before a change, such as "as in the job". */
+  source: string;
   /** Why the slider has no effect; undefined while it has one. */
   disabled?: string;
   onChange: (value: string) => void;
 }
 
-export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
+export function Slider({ range, value, own, source, disabled, onChange }: SliderProps) {
   const id = 'set-' + range.key;
   const set = value !== '' && Number.isFinite(Number(value));
   const shown = set ? Number(value) : own;
   const middle = Math.sqrt(range.low * range.high);
   const message = useProblem(range.field);
-  const words = shown === undefined ? 'value of the job' : plain(shown, 6) + ' ' + range.unit;
-  const text = value !== '' ? value : own === undefined ? '' : plain(own, 4);
+  const words = shown === undefined ? source : plain(shown, 6) + ' ' + range.unit;
+  /** What is being typed; a number that was cleared stays empty until the focus leaves it. */
+  const [draft, setDraft] = useState<string | null>(null);
+  const text = draft ?? (value !== '' ? value : own === undefined ? '' : plain(own, 4));
   return (
     <div class="slider">
       <label for={id}>{range.label}</label>
@@ -59,7 +64,8 @@ export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
           value={text}
           disabled={!!disabled}
           aria-label={range.label + ', ' + range.unit}
-          onInput={(e) => onChange(e.currentTarget.value)}
+          onInput={(e) => { setDraft(e.currentTarget.value); onChange(e.currentTarget.value); }}
+          onBlur={() => setDraft(null)}
           {...inputAttributes(range.field, id, message)}
         />
         <span class="unit" aria-hidden="true">{range.unit}</span>
@@ -76,9 +82,9 @@ export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
         onInput={(e) => onChange(plain(fromPosition(range, Number(e.currentTarget.value)), 6))}
       />
       <span class="below">
-        <small class="soft">{disabled ?? (set ? 'changed' : own === undefined ? 'not in the job' : 'as in the job')}</small>
+        <small class="soft">{disabled ?? (set ? 'changed' : source)}</small>
         {set && !disabled ? (
-          <button type="button" class="plain" onClick={() => onChange('')} aria-label={`reset ${range.label} to the value of the job`}>
+          <button type="button" class="plain" onClick={() => onChange('')} aria-label={`reset ${range.label}`}>
             reset
           </button>
         ) : null}

@@ -31,7 +31,7 @@ export interface PlanRequest {
   iterations?: string;
   /** how to reduce gradients; several are ranked, 'all' ranks them all */
   scheme?: string | string[];
-  /** allreduce, driver (model at a driver) or server (parameter servers) instead of the job's communication; several are ranked, 'all' ranks them all */
+  /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp or federated instead of the job's communication; several are ranked, 'all' ranks the first three */
   platform?: string | string[];
   /** of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or all (default bsp; with platform all, all) */
   consistency?: string | string[];
@@ -43,6 +43,8 @@ export interface PlanRequest {
   colocated?: boolean;
   /** with bsp: a step uses the first n - K gradients of n workers */
   backups?: Quantity;
+  /** allreduce, gossip and federated: iterations between two averages (default 1) */
+  local_steps?: Quantity;
   /** with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a fit saved by `howmany converge --save` (.json) */
   stale_cost?: Quantity | object;
   /** take times from runs: they correct the job's sheet, or, without a job or with terms, replace it; see howmany-fit(1) */
@@ -81,8 +83,8 @@ export interface PlanRequest {
   reference?: Quantity;
   /** for a transformer: which ranks form which groups on which nodes */
   explain_layout?: boolean;
-  /** for a transformer: flags or a file that run the layout */
-  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch';
+  /** for a transformer: flags or a file that run the layout; chrome: the step as a trace for Perfetto; simgrid: the cluster as a platform */
+  emit?: 'megatron' | 'deepspeed' | 'torchtitan' | 'accelerate' | 'torchrun' | 'sbatch' | 'chrome' | 'simgrid';
   /** the whole answer as JSON */
   json?: boolean;
   /** the curve as comma-separated values */
@@ -271,6 +273,8 @@ export interface RunsExportRequest {
   until?: string;
   /** sort by this column; -COLUMN: largest first (default: newest first) */
   sort?: string;
+  /** export: the format; mllog is a log of MLPerf of one run, osu a table of messages */
+  format?: 'csv' | 'jsonl' | 'mllog' | 'osu';
 }
 
 /** A request of recommend: how many workers, from runs that were measured. */
@@ -501,7 +505,7 @@ export interface Rank {
   cost: number | null;
   /** why it loses; null for the winner */
   why: string | null;
-  /** allreduce, driver or server */
+  /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
   platform?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
@@ -515,6 +519,8 @@ export interface Rank {
   backups?: number | null;
   /** factor on the iterations */
   stale_cost?: number | null;
+  /** iterations between two averages */
+  local_steps?: number | null;
   /** samples of gradients that count */
   samples_per_s?: number | null;
   /** workers from which on servers' links limit */
@@ -594,6 +600,8 @@ export interface Plan {
   n_low: number | null;
   /** largest n that may be the best */
   n_high: number | null;
+  /** work of the seconds of the runs: sample, token or epoch; null: iteration */
+  unit: string | null;
   /** without runs: measurements that the intervals are taken from */
   sheet_kind: string | null;
   /** without runs: the runs that would narrow the intervals */
@@ -632,7 +640,7 @@ export interface Plan {
   runners?: Point[] | null;
   /** changes that make the layout fit, fastest first */
   hints?: Point[] | null;
-  /** allreduce, driver or server */
+  /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
   platform?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
@@ -646,6 +654,8 @@ export interface Plan {
   backups?: number | null;
   /** factor on the iterations */
   stale_cost?: number | null;
+  /** iterations between two averages */
+  local_steps?: number | null;
   /** samples of gradients that count */
   samples_per_s?: number | null;
   /** workers from which on servers' links limit */

@@ -1,6 +1,6 @@
 // Small components that every view uses.
 import { createContext, type ComponentChildren } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { plain, type Row } from './format';
 import type { AdviseRequest, PlanRequest, Problem, RecommendRequest, RunsListRequest } from './types.gen';
 
@@ -10,6 +10,8 @@ export interface Column {
   text?: (value: never, row: Row) => string;
   /** The column has numbers and is aligned to the right. */
   number?: boolean;
+  /** What a cell shows instead of a text. */
+  cell?: (row: Row) => ComponentChildren;
 }
 
 interface TableProps {
@@ -20,6 +22,24 @@ interface TableProps {
   sort?: string;
   onSort?: (column: string) => void;
   mark?: (row: Row) => string | undefined;
+  /** The rows keep their order. */
+  still?: boolean;
+}
+
+/** Compares two values of a column: numbers by size, other values as text, missing ones last. */
+export function compareValues(a: unknown, b: unknown): number {
+  const [lost, missing] = [a === null || a === undefined || a === '', b === null || b === undefined || b === ''];
+  if (lost || missing) return Number(lost) - Number(missing);
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true });
+}
+
+/** The rows in the order of a column; a leading "-" means descending. Missing values stay last. */
+export function sortedRows(rows: Row[], sort: string): Row[] {
+  const key = sort.replace(/^-/, '');
+  if (!key) return rows;
+  const way = sort.startsWith('-') ? -1 : 1;
+  const missing = (value: unknown) => value === null || value === undefined || value === '';
+  return [...rows].sort((a, b) => (missing(a[key]) || missing(b[key]) ? 1 : way) * compareValues(a[key], b[key]));
 }
 
 function shown(column: Column, row: Row): string {
@@ -41,23 +61,27 @@ function Heading({ column, sort, onSort }: { column: Column; sort?: string; onSo
   );
 }
 
-export function Table({ name, columns, rows, sort, onSort, mark }: TableProps) {
+export function Table({ name, columns, rows, sort, onSort, mark, still }: TableProps) {
+  const [own, setOwn] = useState('');
+  const order = onSort ? sort : own;
+  const choose = still ? undefined : (onSort ?? setOwn);
+  const shownRows = onSort || still ? rows : sortedRows(rows, own);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={'Table: ' + name}>
       <table>
         <thead>
           <tr>
             {columns.map((column) => (
-              <Heading key={column.key} column={column} sort={sort} onSort={onSort} />
+              <Heading key={column.key} column={column} sort={order} onSort={choose} />
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, i) => (
+          {shownRows.map((row, i) => (
             <tr key={i} class={mark?.(row)}>
               {columns.map((column) => (
                 <td key={column.key} class={column.number ? 'number' : ''}>
-                  {shown(column, row)}
+                  {column.cell ? column.cell(row) : shown(column, row)}
                 </td>
               ))}
             </tr>
@@ -103,19 +127,21 @@ export function capital(text: string): string {
 /** The problem of the view's last request, for the inputs below it. */
 export const ProblemContext = createContext<Problem | null>(null);
 
+const documents = ['job', 'traces', 'runs', 'files', 'on'];
+
 /**
  * The name of the input that a problem belongs to. A problem inside a document (job, traces, runs)
  * belongs to the input of the document, which `source` names. The keys of `set` have inputs of
  * their own. All other problems name a field of the request.
  */
 export function inputName(problem: Problem): string | null {
-  const inside = problem.source && problem.source !== 'set';
+  const inside = problem.source && documents.includes(problem.source);
   return (inside ? problem.source : problem.field) ?? null;
 }
 
 /** Where in a document the problem is; empty for problems of a plain field. */
 function placeText(problem: Problem): string {
-  if (!problem.source || problem.source === 'set') return '';
+  if (!problem.source || !documents.includes(problem.source)) return '';
   return [problem.line ? 'line ' + problem.line : '', problem.field ?? ''].filter(Boolean).join(', ');
 }
 
@@ -169,10 +195,25 @@ export function Wrong({ problem }: { problem: Problem }) {
   );
 }
 
+/** A section that can be closed. It opens when `open` becomes true, and only the user closes it. */
+export function Fold({ title, open, children }: { title: string; open: boolean; children: ComponentChildren }) {
+  const box = useRef<HTMLDetailsElement>(null);
+  const [first] = useState(open);
+  useEffect(() => {
+    if (open && box.current) box.current.open = true;
+  }, [open]);
+  return (
+    <details ref={box} open={first}>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  );
+}
+
 // ---- inputs ------------------------------------------------------------------------------------
 
 /** Names of request fields, as the server writes them in `field` of a problem. */
-export type RequestField = keyof PlanRequest | keyof AdviseRequest | keyof RecommendRequest | keyof RunsListRequest;
+export type RequestField = 'precision' | 'cluster.max_nodes' | `parallel.${string}` | keyof PlanRequest | keyof AdviseRequest | keyof RecommendRequest | keyof RunsListRequest;
 
 interface FieldProps {
   /** The field of the request; also the id of the input. */

@@ -5,7 +5,11 @@ interface Props {
   id: string;
   label: string;
   accept: string;
-  onText: (text: string, name: string) => void;
+  onText?: (text: string, name: string) => void;
+  /** Called with the file itself instead of its text. */
+  onFile?: (file: File) => Promise<void>;
+  /** Says nothing about a file that was read, because the caller does. */
+  quiet?: boolean;
 }
 
 export async function textOf(file: File): Promise<string> {
@@ -13,14 +17,16 @@ export async function textOf(file: File): Promise<string> {
   return new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
-export function Upload({ id, label, accept, onText }: Props) {
+export function Upload({ id, label, accept, onText, onFile, quiet }: Props) {
   const [status, setStatus] = useState('');
+  const [over, setOver] = useState(false);
   const read = async (file: File | undefined) => {
     if (!file) return;
+    if (onFile) return onFile(file);
     try {
       const text = await textOf(file);
-      onText(text, file.name);
-      setStatus(`${file.name}: ${text.trimEnd().split('\n').length} lines`);
+      onText?.(text, file.name);
+      setStatus(quiet ? '' : `${file.name}: ${text.trimEnd().split('\n').length} lines`);
     } catch {
       setStatus(`${file.name} cannot be read.`);
     }
@@ -30,7 +36,12 @@ export function Upload({ id, label, accept, onText }: Props) {
     input.value = ''; // The same file can then be chosen again.
   };
   return (
-    <div class="field">
+    <div
+      class={'field drop' + (over ? ' over' : '')}
+      onDragOver={(e) => { e.preventDefault(); setOver(true); }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(e) => { e.preventDefault(); setOver(false); void read(e.dataTransfer?.files[0]); }}
+    >
       <label for={id}>{label}</label>
       <input id={id} type="file" accept={accept} onChange={(e) => void choose(e.currentTarget)} />
       <small role="status">{status}</small>

@@ -24,6 +24,7 @@ const context = await chromium.launchPersistentContext(profile, {
 context.setDefaultTimeout(8000);
 
 export const wide = { width: 1280, height: 900 };
+export const tablet = { width: 768, height: 1024 };
 export const phone = { width: 390, height: 844 };
 let failed = 0;
 
@@ -73,7 +74,7 @@ async function test(name, work) {
   for (const page of context.pages()) if (!before.includes(page)) await page.close();
 }
 
-const tools = { test, open, look, fail, wide, phone, address, bare };
+const tools = { test, open, look, fail, wide, tablet, phone, address, bare };
 try {
   await planTests(tools);
   await viewTests(tools);

@@ -28,38 +28,65 @@ export async function tabTo(page, selector, most = 60) {
   throw new Error('Tab does not reach ' + selector);
 }
 
-export async function planTests({ test, open, look, fail, phone }) {
+const first = /^Use 11 × p5\.48xlarge \(88 workers\): 7\.67 h, \$4,642/;
+/** A job whose machines and links are those of the test, not of the catalog. */
+const gpt2 = '#plan?job=ex%3Agpt2';
+
+export async function planTests(tools) {
+  const { test, open, look, fail, phone, tablet, address } = tools;
+  await formTests(tools);
+  await compareTests(tools);
+  await test('how many: the first answer comes within a second of opening', async () => {
+    const page = await open('#runs');
+    const times = [];
+    // Other programs may use the processors at the same moment, so the best of four counts.
+    for (let i = 0; i < 4; i++) {
+      await page.goto(address + '/?again=' + i + '#plan');
+      await headlineIs(page, first);
+      times.push(await page.evaluate(() => performance.getEntriesByType('mark').find((m) => m.name === 'answer')?.startTime ?? Infinity));
+    }
+    console.log('# the first answer came after ' + times.map(Math.round).join(', ') + ' ms');
+    if (Math.min(...times) > 1000) fail('it took longer');
+  });
+
   await test('how many: the first page shows an answer with charts and tables', async () => {
     const page = await open();
-    await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 14\.4 h, \$5,059/);
-    for (const name of ['Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
+    await headlineIs(page, first);
+    const cards = page.getByRole('list', { name: 'Choices' }).getByRole('listitem');
+    const texts = await cards.allTextContents();
+    if (texts.length !== 2 || !/^Cheapest.*1 × p5\.48xlarge.*2\.72 days.*\$3,595.*2\.03 days to 3\.61 days \(90 %\)/.test(texts[0])) fail('another cheapest choice: ' + texts);
+    if (!/^Balanced and fastest ?recommended.*11 × p5.*7\.67 h/.test(texts[1])) fail('another fastest choice: ' + texts);
+    for (const name of ['Machines: time against cost', 'Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
       await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByText('Table: speedup').click();
-    const rows = await page.locator('figure').first().locator('tbody tr').count();
+    const rows = await page.locator('figure', { hasText: 'Table: speedup' }).locator('tbody tr').count();
     if (rows < 10) fail(`the table has ${rows} rows`);
     await look(page, 'plan-wide-light');
   });
 
   await test('how many: on a phone, in the dark', async () => {
     const page = await open('', { size: phone, scheme: 'dark' });
-    await headlineIs(page, /^Use 16 × p4d/);
+    await headlineIs(page, first);
     await page.locator('.uplot canvas').first().waitFor();
     await look(page, 'plan-phone-dark');
     await page.setViewportSize({ width: 320, height: 640 });
     await look(page, 'plan-narrow-dark');
   });
 
-  await test('how many: wide in the dark, a phone in the light', async () => {
+  await test('how many: wide and on a tablet in the dark, a phone and a tablet in the light', async () => {
     const page = await open('', { scheme: 'dark' });
-    await headlineIs(page, /^Use 16 × p4d/);
+    await headlineIs(page, first);
     await look(page, 'plan-wide-dark');
+    await page.setViewportSize(tablet);
+    await look(page, 'plan-tablet-dark');
     await page.emulateMedia({ colorScheme: 'light' });
+    await look(page, 'plan-tablet-light');
     await page.setViewportSize(phone);
     await look(page, 'plan-phone-light');
   });
 
   await test('how many: the keyboard moves a slider, and the answer follows', async () => {
-    const page = await open();
+    const page = await open(gpt2);
     const before = await headlineIs(page, /^Use/);
     await tabTo(page, '.skip');
     await tabTo(page, '#set-bandwidth');
@@ -69,15 +96,16 @@ export async function planTests({ test, open, look, fail, phone }) {
     await page.waitForFunction((old) => document.querySelector('[data-test=headline]').textContent !== old, before);
     if ((await number.inputValue()) === first) fail('the number does not follow the slider');
     if (!(await page.locator('#set-bandwidth').getAttribute('aria-valuetext')).endsWith('Gbit/s')) fail('no unit is read aloud');
-    await tabTo(page, 'button.plain');
+    await tabTo(page, '.below button.plain');
     await page.keyboard.press('Enter');
     await headlineIs(page, before);
     if ((await number.inputValue()) !== first) fail('reset does not restore the value of the job');
   });
 
   await test('how many: curves follow while a slider is dragged', async () => {
-    const page = await open();
+    const page = await open(gpt2);
     await headlineIs(page, /^Use/);
+    await page.locator('#set-latency').scrollIntoViewIfNeeded();
     const slider = await page.locator('#set-latency').boundingBox();
     const y = slider.y + slider.height / 2;
     const seen = new Set();
@@ -93,7 +121,7 @@ export async function planTests({ test, open, look, fail, phone }) {
   });
 
   await test('how many: the last answer wins', async () => {
-    const page = await open();
+    const page = await open(gpt2);
     await headlineIs(page, /^Use 16 × p4d/);
     let number = 0;
     await page.route('**/v1/plan', async (route) => {
@@ -102,31 +130,17 @@ export async function planTests({ test, open, look, fail, phone }) {
       await new Promise((done) => setTimeout(done, wait));
       await route.fulfill({ response }).catch(() => {});
     });
-    await page.locator('#set-batch-number').fill('64');
+    await page.locator('#batch').fill('64');
     await page.waitForTimeout(200);
-    await page.locator('#set-batch-number').fill('4096');
+    await page.locator('#batch').fill('4096');
     const last = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 3\.79 days/);
     await page.waitForTimeout(1600);
     if ((await headline(page).textContent()) !== last) fail('an old answer came after the new one');
   });
 
-  await test('how many: machines are found, chosen and compared', async () => {
-    const page = await open();
-    await page.getByText('Choose others').click();
-    await page.getByLabel('Find').fill('h100 8x');
-    await page.getByRole('checkbox', { name: /^p5\.48xlarge/ }).check();
-    await page.getByLabel('Find').fill('p4d');
-    await page.getByRole('checkbox', { name: /^p4d\./ }).check();
-    const table = page.getByRole('region', { name: 'Table: machines compared' });
-    await table.getByText('p4d.24xlarge').waitFor();
-    if ((await table.locator('tbody tr').count()) !== 2) fail('not two rows');
-    await page.getByRole('button', { name: 'Use the job’s own' }).click();
-    await table.waitFor({ state: 'detached' });
-  });
-
   await test('how many: a job that is typed in, and an error in it', async () => {
     const page = await open();
-    await page.getByText('Edit the job, or paste another').click();
+    await page.getByText('Examples, layers and formulas').click();
     const text = page.getByLabel('YAML of the job');
     await text.fill('compute: 10/n\ncommunicate: 0.5*log2(n)\ncluster: {max_nodes: 64}\n');
     await headlineIs(page, 'Use 9 workers: 2.70 s an iteration, 3.71× as fast as one.');
@@ -141,15 +155,14 @@ export async function planTests({ test, open, look, fail, phone }) {
   await test('how many: a wrong value is shown at its input', async () => {
     const page = await open('#plan?max_n=64');
     await headlineIs(page, /^Use/);
-    const input = page.getByLabel('Most workers');
+    const input = page.getByLabel('Workers, at most');
     await input.fill('many');
     await problemAt(page, input, /'many' is not a number/);
     await look(page, 'plan-wrong-field');
-    await page.getByRole('button', { name: 'Go to “Most workers”' }).click();
+    await page.getByRole('button', { name: 'Go to “Workers, at most”' }).click();
     if (!(await input.evaluate((e) => e === document.activeElement))) fail('the focus is not at the input');
     await input.fill('64');
-    await headlineIs(page, /^Use/);
-    if (await page.locator('[aria-invalid], .invalid').count()) fail('a right value is still marked as wrong');
+    await page.waitForFunction(() => !document.querySelector('[aria-invalid], .invalid'));
     const bandwidth = page.locator('#set-bandwidth-number');
     await bandwidth.fill('0');
     await problemAt(page, bandwidth, /'0 Gbit\/s' is out of range/);
@@ -161,22 +174,22 @@ export async function planTests({ test, open, look, fail, phone }) {
     await problemAt(page, page.getByLabel('Find'), /no machine 'p4d' in the catalog\. Did you mean p4d\.24xlarge\?/i);
   });
 
-  await test('how many: a network of the catalog, and a deadline that cannot be met', async () => {
-    const page = await open();
-    await page.locator('#job').selectOption('net:resnet-50');
+  await test('how many: a deadline that cannot be met', async () => {
+    const page = await open('#plan?job=net%3Aresnet-50&on=p4d.24xlarge');
     await headlineIs(page, /^Use \d+ × p4d/);
-    await page.getByText('Goal, deadline and budget').click();
     await page.getByLabel('Deadline').fill('1 s');
     await headlineIs(page, 'No number of workers meets the deadline with a probability of 90 %.');
+    if (await page.getByRole('list', { name: 'Choices' }).count()) fail('there are choices that miss the deadline');
     await page.getByLabel('Deadline').fill('');
     await headlineIs(page, /^Use/);
+    if (!(await page.getByLabel('Deadline').evaluate((e) => e === document.activeElement))) fail('clearing the deadline loses the focus');
   });
 
   await test('how many: a link gives the same view again', async () => {
-    const page = await open();
+    const page = await open(gpt2);
     await headlineIs(page, /^Use 16 × p4d/);
     await page.locator('#set-price-number').fill('10');
-    await page.locator('#set-batch-number').fill('1000');
+    await page.locator('#batch').fill('1000');
     await page.waitForFunction(() => location.hash.includes('batch=1000'));
     const wanted = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 25\.3 h, \$4,044/);
     const again = await open(await page.evaluate(() => location.hash));
@@ -187,7 +200,7 @@ export async function planTests({ test, open, look, fail, phone }) {
   });
 
   await test('how many: downloads have the data of the page', async () => {
-    const page = await open();
+    const page = await open(gpt2);
     await headlineIs(page, /^Use 16 × p4d/);
     const fetched = async (name) => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
@@ -197,7 +210,138 @@ export async function planTests({ test, open, look, fail, phone }) {
     if (plan.recommended.n !== 128) fail('another answer in the JSON');
     const csv = await fetched('Download the curve as CSV');
     if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV is not the curve');
+    const html = await fetched('Download everything, one HTML file, as Report');
+    if (!html.startsWith('<!doctype html>') || !html.includes('Use 16 × p4d.24xlarge') || (html.match(/<svg/g) ?? []).length < 4 || /<script|NaN|undefined/.test(html)) fail('the report is wrong');
     const svg = await fetched('Download Speedup as SVG');
     if (!svg.startsWith('<svg') || !svg.includes('recommended 128') || svg.includes('NaN')) fail('the SVG is wrong');
+  });
+}
+
+/** Inputs of the view: the model by name, by file, the work, the layout, and what happens while one types. */
+async function formTests({ test, open, look, fail }) {
+  await test('how many: a model by name, its work and its layout', async () => {
+    const page = await open();
+    await headlineIs(page, first);
+    const model = page.getByLabel('Model', { exact: true });
+    await model.fill('llama-3');
+    await page.getByText('Names that contain it: llama-3').waitFor();
+    await headlineIs(page, first); // The last answer stays while the name is incomplete.
+    await model.fill('llama-3-8b');
+    await headlineIs(page, /p5\.48xlarge/);
+    if ((await page.getByLabel('Work', { exact: true }).inputValue()) !== '100B') fail('no usual amount of work');
+    await page.getByLabel('Machines, at most').fill('16');
+    await headlineIs(page, /^Use 16 × p5\.48xlarge \(128 workers\): 23\.0 h/);
+    await page.getByLabel('Precision').selectOption('fp8');
+    await page.getByLabel('Parallel layout').selectOption('own');
+    const tensor = page.getByLabel('Tensor');
+    await tensor.fill('3');
+    await problemAt(page, tensor, /3 does not divide heads, which is 32/);
+    await look(page, 'plan-layout-wrong');
+    await tensor.fill('8');
+    await page.waitForFunction(() => !document.querySelector('[aria-invalid]'));
+    await page.getByLabel('Work', { exact: true }).fill('1T');
+    await page.waitForFunction(() => location.hash.includes('tokens=1T') && location.hash.includes('tensor=8') && location.hash.includes('precision=fp8'));
+    await headlineIs(page, /days/);
+  });
+
+  await test('how many: a config.json of Hugging Face is dropped on the page', async () => {
+    const page = await open();
+    await headlineIs(page, first);
+    const text = readFileSync('examples/config-llama-3-8b.json', 'utf8');
+    const data = await page.evaluateHandle((content) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], 'config.json', { type: 'application/json' }));
+      return transfer;
+    }, text);
+    await page.locator('.drop').first().dispatchEvent('drop', { dataTransfer: data });
+    await page.getByText('config.json is a transformer.').waitFor();
+    await headlineIs(page, /^Use \d+ × (p4d|p5)/);
+    if (!(await page.getByLabel('YAML of the job').inputValue()).includes('kind: transformer')) fail('the network is not shown');
+    await page.locator('#model-file').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"a": 1}') });
+    await page.getByText(/^x\.json: Has no format that can be imported/).waitFor();
+  });
+
+  await test('how many: the last answer stays while a value is wrong, and clearing a number keeps it empty', async () => {
+    const page = await open(gpt2);
+    const line = await headlineIs(page, /^Use 16 × p4d/);
+    await page.getByLabel('Batch').fill('many');
+    await problemAt(page, page.getByLabel('Batch'), /'many' is not a number/);
+    if ((await headline(page).textContent()) !== line) fail('the answer disappears');
+    await page.getByLabel('Batch').fill('');
+    await page.waitForFunction(() => !document.querySelector('[aria-invalid]'));
+    const number = page.locator('#set-bandwidth-number');
+    await number.focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Delete');
+    if ((await number.inputValue()) !== '') fail('the number comes back while it is cleared');
+    await page.keyboard.type('50');
+    if ((await number.inputValue()) !== '50') fail('typing does not work');
+    await page.waitForFunction(() => location.hash.includes('bandwidth=50'));
+  });
+}
+
+/** What compares: machines, points under the mouse, tables, scenarios. */
+async function compareTests({ test, open, look, fail }) {
+  await test('how many: machines are found, chosen, compared and sorted', async () => {
+    const page = await open(gpt2);
+    await page.getByText('Choose machines').click();
+    const catalog = page.getByRole('region', { name: 'Table: machines of the catalog' });
+    await page.getByLabel('Find').fill('h100 8x');
+    await page.getByRole('checkbox', { name: 'p5.48xlarge' }).check();
+    await page.getByLabel('Find').fill('p4d');
+    await page.getByRole('checkbox', { name: 'p4d.24xlarge' }).check();
+    await page.getByLabel('Find').fill('');
+    await page.getByLabel('Provider').selectOption('Lambda');
+    if ((await catalog.locator('tbody tr', { hasText: 'Azure' }).count()) !== 0) fail('the provider does not filter');
+    await catalog.getByRole('button', { name: /^price/ }).click();
+    const prices = (await catalog.locator('tbody tr td:nth-child(6)').allTextContents()).map((text) => Number(text.replace(/[^0-9.]/g, '')));
+    if (prices.length < 4 || prices.some((p, i) => i > 0 && p > prices[i - 1])) fail('the prices are not sorted: ' + prices);
+    const table = page.getByRole('region', { name: 'Table: machines compared' });
+    await table.getByText('p4d.24xlarge').waitFor();
+    if ((await table.locator('tbody tr').count()) !== 2) fail('not two rows');
+    await page.getByRole('img', { name: /^Machines: time against cost/ }).waitFor();
+    await look(page, 'plan-machines');
+    await page.getByRole('button', { name: 'Use the job’s own' }).click();
+    await table.waitFor({ state: 'detached' });
+  });
+
+  await test('how many: machines of a large network are compared too', async () => {
+    const page = await open('#plan?job=net%3Allama-3-8b&tokens=100B&on=p5.48xlarge%2Cp4d.24xlarge&nodes=16');
+    const table = page.getByRole('region', { name: 'Table: machines compared' });
+    await table.getByText('p4d.24xlarge').waitFor();
+    await page.getByRole('img', { name: /^Machines: time against cost/ }).waitFor();
+    const speedup = await page.locator('figure', { hasText: 'Table: speedup' });
+    await speedup.getByText('Table: speedup').click();
+    const n = (await speedup.locator('tbody td:first-child').allTextContents()).map(Number);
+    if (n.some((value, i) => i > 0 && value <= n[i - 1])) fail('the curve has points of several machines: ' + n);
+  });
+
+  await test('how many: the numbers under the mouse', async () => {
+    const page = await open(gpt2);
+    await headlineIs(page, /^Use 16 × p4d/);
+    const chart = page.locator('figure', { hasText: 'Table: speedup' });
+    await chart.locator('.u-over').hover();
+    const tip = chart.locator('.tip');
+    await tip.waitFor();
+    if (!/^\d+ workers\nspeedup [\d.]+\nideal [\d.]+$/.test(await tip.textContent())) fail('the tip says ' + (await tip.textContent()));
+    await page.mouse.move(5, 5);
+    await tip.waitFor({ state: 'hidden' });
+  });
+
+  await test('how many: two scenarios side by side, also by a link', async () => {
+    const page = await open(gpt2);
+    await headlineIs(page, /^Use 16 × p4d/);
+    await page.getByRole('button', { name: /^Keep this as scenario A/ }).click();
+    await page.getByLabel('Machines, at most').fill('4');
+    const table = page.getByRole('region', { name: 'Table: two scenarios' });
+    await table.getByText('4 × p4d.24xlarge (32 workers)').waitFor();
+    await table.getByText('16 × p4d.24xlarge (128 workers)').waitFor();
+    await look(page, 'plan-scenarios');
+    const again = await open(await page.evaluate(() => location.hash));
+    await again.getByRole('region', { name: 'Table: two scenarios' }).getByText('4 × p4d.24xlarge (32 workers)').waitFor();
+    await page.getByRole('button', { name: 'Exchange A and B' }).click();
+    await headlineIs(page, /^Use 16 × p4d/);
+    await page.getByRole('button', { name: 'Stop comparing' }).click();
+    await table.waitFor({ state: 'detached' });
   });
 }

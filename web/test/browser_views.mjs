@@ -70,7 +70,11 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
 
   await test('runs: a table is added to the store, but not twice', async () => {
     const page = await open('#runs');
-    await page.getByText('No runs match.').waitFor();
+    await page.getByText('No runs yet').waitFor();
+    await page.getByRole('button', { name: 'Show this sample' }).click();
+    await page.getByRole('heading', { name: '8 runs of the file' }).waitFor();
+    await page.getByRole('img', { name: /^Predicted against measured/ }).waitFor();
+    await page.getByRole('button', { name: 'Close the table' }).click();
     for (const line of ['44 runs were added.', 'All 44 runs were already stored.']) {
       await page.locator('#runs-file').setInputFiles('examples/anwar.csv');
       await page.getByRole('heading', { name: '44 runs of the file' }).waitFor();
@@ -78,6 +82,15 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
       await page.getByRole('status').filter({ hasText: line }).waitFor();
       await page.getByRole('heading', { name: 'Runs', exact: true, level: 2 }).waitFor();
     }
+  });
+
+  await test('runs: the fit is of all stored runs that match, not of the visible page', async () => {
+    const page = await open('#runs');
+    const chart = page.locator('figure', { hasText: 'Predicted against measured' });
+    await chart.getByText('Table: predicted against measured').click();
+    const visible = await page.getByRole('region', { name: 'Table: runs' }).locator('tbody tr').count();
+    const fitted = await chart.locator('tbody tr').count();
+    if (visible !== 25 || fitted <= 25) fail(`${visible} runs on the page, ${fitted} in the fit`);
   });
 
   await test('runs: a table with an error is refused as a whole', async () => {
@@ -175,6 +188,29 @@ async function storedTracesTest({ test, open, fail }) {
   });
 }
 
+/** These tests add runs of another kind to the store, so they are the last ones that use it. */
+async function importTests({ test, open, look, fail }) {
+  await test('runs: a file of another tool is shown before it is kept; a job is not a table of runs', async () => {
+    const page = await open('#runs');
+    await page.locator('#runs-file').setInputFiles('examples/nccl-tests.txt');
+    await page.getByRole('heading', { name: /^nccl-tests\.txt: benchmark of communication/ }).waitFor();
+    await page.getByText('17 other lines').waitFor();
+    if ((await page.getByRole('region', { name: 'Table: rows of the file' }).locator('tbody tr').count()) !== 20) fail('not twenty rows');
+    await look(page, 'runs-import');
+    await page.getByRole('button', { name: 'Add them to the server' }).click();
+    await page.getByRole('status').filter({ hasText: '20 runs were added.' }).waitFor();
+    await page.locator('#runs-file').setInputFiles('examples/fig1.yaml');
+    await page.getByText('fig1.yaml is neither a table of runs nor a file of a tool that is known.').waitFor();
+    const state = JSON.stringify({ log_history: [{ loss: 2, step: 10, epoch: 1 }, { loss: 1.5, step: 20, epoch: 2 }], global_step: 20, max_steps: 20, epoch: 2, total_flos: 1, best_metric: null, best_model_checkpoint: null, is_local_process_zero: true, is_world_process_zero: true, trial_name: null, trial_params: null, num_train_epochs: 2 });
+    await page.locator('#runs-file').setInputFiles({ name: 'trainer_state.json', mimeType: 'application/json', buffer: Buffer.from(state) });
+    await page.getByText('The number of workers is missing').waitFor();
+    await page.getByLabel('Number of workers of these runs').fill('8');
+    await page.getByText('The number of workers is missing').waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Table: rows of the file' }).getByRole('cell', { name: '8', exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+  });
+}
+
 async function frameTests({ test, open, fail }) {
   await test('each view keeps its state while other views are shown', async () => {
     const page = await open('#plan?batch=1000');
@@ -183,7 +219,7 @@ async function frameTests({ test, open, fail }) {
     await wait(page, /^Use cocoa/);
     if ((await page.title()) !== 'Which algorithm? – howmany') fail('the title stays');
     await page.getByRole('link', { name: 'How many?' }).click();
-    if ((await page.locator('#set-batch-number').inputValue()) !== '1000') fail('the batch is lost');
+    if ((await page.locator('#batch').inputValue()) !== '1000') fail('the batch is lost');
     await page.goBack();
     await wait(page, /^Use cocoa/);
   });
@@ -197,14 +233,14 @@ async function frameTests({ test, open, fail }) {
     await page.reload();
     await page.getByLabel('This server needs a token:').fill('secret');
     await page.keyboard.press('Enter');
-    await wait(page, /^Use 16 × p4d/);
+    await wait(page, /^Use 11 × p5/);
   });
 
   await test('a server that does not respond is reported', async () => {
     const page = await open();
-    await wait(page, /^Use 16 × p4d/);
+    await wait(page, /^Use 11 × p5/);
     await page.route('**/v1/plan', (route) => route.abort());
-    await page.locator('#set-batch-number').fill('100');
+    await page.locator('#batch').fill('100');
     await page.getByRole('alert').filter({ hasText: 'The server does not respond.' }).waitFor();
     page.complaints.length = 0;
   });
@@ -216,5 +252,6 @@ export async function viewTests(tools) {
   await runsTests(tools);
   await recommendTests(tools);
   await storedTracesTest(tools);
+  await importTests(tools);
   await frameTests(tools);
 }

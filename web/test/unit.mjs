@@ -2,15 +2,19 @@
 import './unit_views.mjs';
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { align, logTicks, scale, ticks } from '../src/chart_spec.ts';
+import { align, logTicks, placeLabels, scale, ticks } from '../src/chart_spec.ts';
 import { chartSvg } from '../src/chart_svg.ts';
-import { bitRate, money, number, percent, plain, time, timeUnit, toCsv } from '../src/format.ts';
+import { bitRate, money, moneyTick, number, percent, plain, time, timeUnit, toCsv } from '../src/format.ts';
 import { change, isCut, linkLimit, readLink, writeLink } from '../src/link.ts';
 import { facts, parseCsv, parseTable, quantity } from '../src/parse.ts';
-import { headline, paretoSpec, planFacts, planRequest, speedupSpec } from '../src/plan_answer.ts';
+import { acceleratorOf, providerOf } from '../src/machines.tsx';
+import { hasLayouts, jobText, workOf } from '../src/model.ts';
+import { choices, headline, ofOneMachine, planFacts, planRequestOf, scenarioRows } from '../src/plan_answer.ts';
+import { machineSpec, paretoSpec, speedupSpec, timeSpec } from '../src/plan_charts.ts';
+import { report } from '../src/report.ts';
 import { given, withQuery, withUnit } from '../src/request.ts';
 import { fromPosition, steps, toPosition } from '../src/slider.tsx';
-import { capital, inputName } from '../src/ui.tsx';
+import { capital, inputName, sortedRows } from '../src/ui.tsx';
 
 test('reading a link gives the values that were written', () => {
   const values = { job: 'own', yaml: 'compute: 10/n\n# ä & = ? #\n', on: 'a,b', batch: '64' };
@@ -41,6 +45,7 @@ test('quantities are written with units', () => {
   assert.deepEqual([0, 1882.4, 12345, 3.06, 0.00072, 1.9e-5].map(money), ['$0', '$1,882', '$12,345', '$3.06', '$0.00072', '$1.9e-5']);
   assert.deepEqual([0, 0.001, 0.66, 0.999, 1].map(percent), ['0 %', 'under 1 %', '66 %', 'over 99 %', '100 %']);
   assert.deepEqual([0, 1234567, 1e-5, 15.68, 999].map((v) => number(v)), ['0', '1.23e6', '1.00e-5', '15.7', '999']);
+  assert.deepEqual([0, 75, 2.5, 1500, 15000, 2.5e6].map(moneyTick), ['$0', '$75', '$2.5', '$1,500', '$15k', '$2.5M']);
   assert.deepEqual([25, 0.1, 1024, 1e12].map((v) => plain(v, 6)), ['25', '0.1', '1024', '1e12']);
   assert.deepEqual([125e6, 5e10, 4e11].map(bitRate), ['1.00 Gbit/s', '400 Gbit/s', '3.20 Tbit/s']);
   assert.deepEqual(timeUnit(10000), { size: 3600, name: 'h' });
@@ -95,6 +100,7 @@ const plan = {
   pareto: [point(4)], curve: [point(1), point(2), point(4)],
 };
 
+
 test('a plan in sentences', () => {
   assert.equal(headline(plan), 'Use 4 workers: 2.50 s an iteration, 4.00× as fast as one.');
   assert.equal(headline({ ...plan, recommended: null, best: null, status: 'unreached', missed: 'deadline' }), 'No number of workers meets the deadline.');
@@ -112,15 +118,71 @@ test('a plan in sentences', () => {
   const job = { ...plan, machine: 'p4d.24xlarge', total_of: 'job', goal: 'time', knee_hours: 3.2, recommended: point(8, { nodes: 1, total_s: 7200, cost: 44 }), best: point(16, { node_s: 30 }), knee: point(2, { total_s: 14400, cost: 20 }) };
   assert.equal(headline(job), 'Use 1 × p4d.24xlarge (8 workers): 2.00 h, $44.00; that is 3.20× the machine-hours of 2 workers, which take 4.00 h and $20.00.');
   assert.ok(planFacts(job).some((fact) => fact.name === 'Optimum' && /^16 workers/.test(fact.text)));
-  const priced = { ...plan, alternatives: { cheapest: point(1, { cost: 1 }), balanced: point(2, { cost: 2 }), fastest: point(4, { cost: 3 }) } };
-  assert.deepEqual(planFacts(priced).filter((fact) => /est$|ced$/.test(fact.name)).map((fact) => fact.text), ['1 worker: 10.0 s, $1.00', '2 workers: 5.00 s, $2.00', '4 workers: 2.50 s, $3.00']);
-  const machines = { ...plan, machine: 'a', alternatives: { cheapest: point(4, { cost: 1, machine: 'b' }), balanced: point(4, { cost: 2, machine: 'a' }), fastest: point(4, { cost: 2, machine: 'a' }) } };
-  assert.equal(planFacts(machines).find((fact) => fact.name === 'Cheapest').text, '4 × b: 2.50 s, $1.00');
+});
+
+test('the three choices of a plan', () => {
+  const names = (p) => choices(p).map((c) => [c.name, c.point.n, c.recommended]);
+  const priced = (a, b, c, more) => ({ ...plan, alternatives: { cheapest: point(a, { cost: 1 }), balanced: point(b, { cost: 2 }), fastest: point(c, { cost: 3 }) }, ...more });
+  assert.deepEqual(names(priced(1, 2, 4)), [['Cheapest', 1, false], ['Balanced', 2, false], ['Fastest', 4, true]]);
+  assert.deepEqual(names(priced(1, 4, 4)), [['Cheapest', 1, false], ['Balanced and fastest', 4, true]]);
+  assert.deepEqual(names(priced(1, 1, 2)), [['Cheapest and balanced', 1, false], ['Fastest', 2, false], ['Within the limits', 4, true]]);
+  assert.deepEqual(names(plan), [['Recommended', 4, true]]);
+  assert.deepEqual(names({ ...plan, status: 'unreached', recommended: null }), []);
 });
 
 test('a plan request has the values of the view, with units', () => {
-  const body = planRequest({ batch: '64', latency: '5', price: '2', on: 'a,b', goal: 'cost', max_n: '8', job: 'own' }, 'x', (key) => key !== 'batch');
-  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.fabric.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost', max_n: '8' });
+  const own = { job: 'own', yaml: 'compute: 1 s/n\ncommunicate: latency*n\n', latency: '5', price: '2', bandwidth: '9', on: 'a,b', goal: 'cost', max_n: '8', nodes: '4', batch: '64' };
+  assert.deepEqual(planRequestOf(own, []), { job: own.yaml, goal: 'cost', max_n: '8', batch: '64', on: ['a', 'b'], set: { 'cluster.fabric.latency': '5 us', 'cluster.price': '$2/h', 'cluster.max_nodes': '4' } });
+  const networks = [{ name: 'llama', parameters: null }, { name: 'resnet-50', parameters: 25e6 }];
+  const large = { job: 'net:llama', precision: 'fp8', tensor: '8', sequence: '4096' };
+  assert.deepEqual(planRequestOf(large, networks), { job: 'llama', sequence: '4096', tokens: '100B', on: ['p5.48xlarge'], set: { precision: 'fp8', 'parallel.tensor': '8' } });
+  assert.deepEqual(planRequestOf({ job: 'net:resnet-50', iterations: '5' }, networks), { job: 'resnet-50', iterations: '5', on: ['p5.48xlarge'] });
+  assert.deepEqual([hasLayouts(large, networks), hasLayouts({ job: 'net:resnet-50' }, networks), hasLayouts({ job: 'own', yaml: 'network:\n  kind: transformer\n' }, [])], [true, false, true]);
+  assert.deepEqual(workOf({ job: 'net:resnet-50', work: 'epochs' }, false), { unit: 'epochs', amount: '' });
+  assert.deepEqual([jobText({}), jobText({ job: 'own' }), jobText({ job: 'ex:none' })], ['gpt-2', '', '']);
+});
+
+test('the curve of one machine, and the machines compared', () => {
+  const mixed = { ...plan, machine: 'a', curve: [point(4, { machine: 'a' }), point(2, { machine: 'b' }), point(1, { machine: 'a' }), point(1, { machine: 'a', time_s: 99 })] };
+  assert.deepEqual(ofOneMachine(mixed).curve.map((p) => [p.n, p.time_s]), [[1, 10], [4, 2.5]]);
+  const rank = (machine, total_s, cost, more) => ({ machine, scheme: null, feasible: true, n: 8, time_s: 1, speedup: 1, total_s, cost, why: null, ...more });
+  const spec = machineSpec([rank('slow', 7200, 1), rank('fast', 3600, 9), rank('none', null, null, { feasible: false })], true);
+  assert.deepEqual([spec.x, spec.marks.map((m) => m.label), spec.summary], [[1, 2], ['fast × 8', 'slow × 8'], 'fast is the fastest, slow the cheapest.']);
+  assert.equal(machineSpec([rank('one', 1, 1)], true), null);
+  const machine = { name: 'p5', title: 'AWS p5.48xlarge, 8x H100 80 GB, EFA v2' };
+  assert.deepEqual([providerOf(machine), acceleratorOf(machine), providerOf({ title: 'laptop, 4 cores' }), acceleratorOf({ title: null })], ['AWS', '8x H100 80 GB', 'own', 'CPU']);
+});
+
+test('two scenarios side by side', () => {
+  const rows = scenarioRows({ job: 'net:a' }, { ...plan, recommended: point(4, { cost: 2 }) }, { job: 'own' }, { ...plan, recommended: point(8, { cost: 3 }) });
+  assert.deepEqual(rows.slice(0, 4).map((r) => [r.what, r.kept, r.now, r.change]), [['Model', 'a', 'a job of your own', ''], ['Rent', '4 workers', '8 workers', '2.00×'], ['Time', '2.50 s', '1.25 s', '0.500×'], ['Cost', '$2.00', '$3.00', '1.50×']]);
+  assert.equal(scenarioRows({}, plan, {}, { ...plan, recommended: null })[1].now, 'no answer');
+});
+
+test('the report is one HTML file', () => {
+  const html = report({ ...plan, howmany: '1', notes: ['a <b>'] }, [speedupSpec(plan), timeSpec(plan)], '{"job": "<x>"}', 'http://x/#plan?a=1&b=2');
+  assert.match(html, /^<!doctype html>/);
+  for (const part of ['<svg', 'Use 4 workers', 'a &lt;b&gt;', '{&quot;job&quot;: &quot;&lt;x&gt;&quot;}', 'href="http://x/#plan?a=1&amp;b=2"', '<td>2.50 s</td>']) assert.ok(html.includes(part), part);
+  assert.doesNotMatch(html, /NaN|undefined|<script|(src|href)="(?!http:\/\/x)/);
+});
+
+test('labels of marks do not cover each other or a point', () => {
+  const frame = { x: 0, y: 0, width: 400, height: 200 };
+  const points = [{ x: 100, y: 100, width: 90 }, { x: 104, y: 103, width: 60, under: true }, { x: 390, y: 100, width: 80 }, { x: 110, y: 8, width: 70 }, { x: 98, y: 99, width: 50 }];
+  const boxes = placeLabels(points, frame, 12).map((spot, i) => [spot.x, spot.y - 12, spot.x + points[i].width, spot.y + 2.4]);
+  const apart = (a, b) => a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
+  boxes.forEach((a, i) => {
+    assert.ok(a[0] >= 0 && a[2] <= 400 && a[1] >= 0 && a[3] <= 200, `label ${i} is outside`);
+    boxes.forEach((b, k) => assert.ok(i === k || apart(a, b), `labels ${i} and ${k} overlap`));
+    points.forEach((p, k) => assert.ok(apart(a, [p.x - 5, p.y - 5, p.x + 5, p.y + 5]), `label ${i} covers point ${k}`));
+  });
+});
+
+test('rows are sorted, missing values last', () => {
+  const rows = [{ a: 2 }, { a: null }, { a: 10 }, { a: 1 }];
+  const order = (sort) => sortedRows(rows, sort).map((row) => row.a);
+  assert.deepEqual([order(''), order('a'), order('-a')], [[2, null, 10, 1], [1, 2, 10, null], [10, 2, 1, null]]);
+  assert.deepEqual(sortedRows([{ a: 'b10' }, { a: 'b9' }], 'a').map((row) => row.a), ['b9', 'b10']);
 });
 
 test('requests have the given fields, as a query or with units', () => {
@@ -134,6 +196,7 @@ test('a problem belongs to the input of its field or of its document', () => {
   assert.equal(inputName({ field: 'max_n', line: 1 }), 'max_n');
   assert.equal(inputName({ field: 'cluster.price', source: 'set', line: 1 }), 'cluster.price');
   assert.equal(inputName({ field: 'compute', source: 'job', line: 2 }), 'job');
+  assert.equal(inputName({ field: 'parallel.tensor', source: 'llama-3-8b' }), 'parallel.tensor');
   assert.equal(inputName({ title: 'x' }), null);
   assert.deepEqual(['line 2, n: x', 'm: workers', 'why?'].map(capital), ['Line 2, n: x.', 'm: workers.', 'Why?']);
 });

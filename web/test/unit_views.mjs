@@ -4,7 +4,7 @@ import test from 'node:test';
 import { adviceFacts, adviceLine, adviseRequest, bestOfEach, candidateSpec, chosenTraces, convergenceSpec, readTraces } from '../src/advice.ts';
 import { chartSvg } from '../src/chart_svg.ts';
 import { recommendLine, recommendPath, recommendSpec } from '../src/recommend_data.ts';
-import { conditions, filtered, fitRows, fitTarget, holds, residualSpec, runsPath } from '../src/runs_data.ts';
+import { conditions, filtered, fitTarget, holds, isTable, residualSpec, runsPath, sampleRuns, storedFitRequest } from '../src/runs_data.ts';
 
 const candidate = (algorithm, n, time_s, more) => ({ algorithm, n, measured: true, iterations: 4, iteration_s: time_s / 4, time_s, low_s: time_s, high_s: time_s, cost: null, loss: 1e-3, loss_low: null, loss_high: null, reaches: 1, probability: 0.5, why: 'best', ...more });
 const best = candidate('a', 4, 0.01);
@@ -48,15 +48,20 @@ test('runs are filtered and sorted with the rules of the server', () => {
   assert.equal(runsPath({ where: 'n>=4,a=x', sort: '-n', after: '7' }), 'v1/runs?where=n%3E%3D4&where=a%3Dx&sort=-n&after=7&limit=25');
 });
 
-test('a fit gets the columns that all runs have', () => {
-  const rows = [{ id: 1, n: 1, batch: 10, size: 1, seconds: 3 }, { id: 2, n: 2, batch: 20, seconds: 2 }];
-  assert.deepEqual(fitRows(rows, true), [{ n: 1, batch: 10, seconds: 3 }, { n: 2, batch: 20, seconds: 2 }]);
-  assert.deepEqual(fitTarget(fitRows(rows, true)), { n: 1, batch: 20 });
+test('a fit of stored runs is a fit of all that match', () => {
+  const rows = [{ id: 1, n: 1, batch: 10, seconds: 3 }, { id: 2, n: 2, batch: 20, seconds: 2 }];
+  assert.deepEqual(storedFitRequest('n>=2, a=x', rows), { where: ['n>=2', 'a=x'], target: { n: 1, batch: 20 } });
+  assert.deepEqual(storedFitRequest('', rows), { target: { n: 1, batch: 20 } });
   assert.deepEqual(fitTarget([{ workers: 1, 'latency (ms)': 0 }, { workers: 1, 'latency (ms)': 5 }]), { n: 1, latency: 5 });
   assert.equal(fitTarget([{ n: 1 }]), undefined);
   const fit = { error: 0.1, left_out_error: 0.2, terms: [], residuals: [{ n: 1, seconds: 4, left_out_s: 5 }, { n: 2, seconds: 2, left_out_s: 2 }] };
   assert.deepEqual(residualSpec(fit).x, [2, 4]);
   assert.equal(residualSpec({ ...fit, residuals: [] }), null);
+});
+
+test('tables are told from other files', () => {
+  for (const text of [sampleRuns, 'workers,Latency (ms),seconds\n1,2,3\n', '# note\nalgorithm,m,iteration,objective\n', '{"n": 1, "seconds": 2}\n']) assert.equal(isTable(text), true, text);
+  for (const text of ['compute: 10/n\ncommunicate: 0.5*log2(n)\n', 'name: a, b\nn: 4\n', '{"model_type": "llama"}', '', '#\n', 'one line', 'x,y\n1,2\n']) assert.equal(isTable(text), false, text);
 });
 
 test('a recommendation in sentences', () => {

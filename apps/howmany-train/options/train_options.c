@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients.h"
 #include "linear_problem.h"
 #include "text.h"
 
@@ -29,6 +30,9 @@ enum rank_option {
     MOMENTUM,
     MEMORY,
     SHRINK,
+    CLIENTS,
+    FRACTION,
+    UNEVEN,
     HIDDEN,
     ACTIVATION,
     STATES,
@@ -74,8 +78,10 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                  "svm (default), logistic, squares, softmax, perceptron or bp",
                  "svm logistic squares softmax perceptron bp"},
     [ALGORITHM] = {"algorithm", 'a', "NAME",
-                   "gd, lbfgs, sgd, momentum, adam, local-sgd, splash, cocoa, cocoa+ or mini-sdca",
-                   "gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca"},
+                   "gd, lbfgs, sgd, momentum, adam, local-sgd, splash, cocoa, cocoa+, mini-sdca, "
+                   "gossip-ring, gossip-exp or fedavg",
+                   "gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca gossip-ring "
+                   "gossip-exp fedavg"},
     [DATA] = {"data", 'd', "DATA",
               "a file (LIBSVM, IDX, CSV; .gz), a folder with MNIST, or a recipe such as digits, "
               "dense:1000x20, sparse:10000x1000; bp: grid:30x30, tree:100, random:100,300 or a "
@@ -97,13 +103,23 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                "shuffled as-is"},
     [LAMBDA] = {"lambda", 0, "X", "strength of the regulariser (default 1e-4; perceptron 0)", NULL},
     [STEP] = {"step", 0, "X", "initial step size (default: chosen by the algorithm)", NULL},
-    [BATCH] = {"batch", 'b', "ROWS", "rows in a mini-batch over all ranks (default 128)", NULL},
+    [BATCH] =
+        {"batch", 'b', "ROWS",
+         "rows in a mini-batch over all ranks (default 128); fedavg: of one client (default 32)",
+         NULL},
     [PASSES] = {"passes", 0, "K", "passes of a rank over its own rows in an iteration (default 1)",
                 NULL},
     [MOMENTUM] = {"momentum", 0, "X", "momentum of momentum and adam (default 0.9)", NULL},
     [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS stores (default 10)", NULL},
     [SHRINK] = {"shrink", 0, NULL,
                 "let cocoa and cocoa+ skip rows whose dual variable has stopped changing", NULL},
+    [CLIENTS] = {"clients", 0, "K",
+                 "fedavg: clients, to which the rows belong (default: one on each worker)", NULL},
+    [FRACTION] = {"fraction", 0, "X",
+                  "fedavg: fraction of the clients that take part in a round (default 1)", NULL},
+    [UNEVEN] = {"uneven", 0, "X",
+                "fedavg: client k has a share of the rows proportional to k^-X (default 0: equal)",
+                NULL},
     [HIDDEN] = {"hidden", 0, "WIDTHS",
                 "widths of the perceptron's hidden layers, such as 128 or 256,64", NULL},
     [ACTIVATION] = {"activation", 0, "NAME",
@@ -180,7 +196,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                         "when a rank fails, restart from the checkpoint, up to R times (default 0)",
                         NULL},
     [TRAIN_RECORD] =
-        {"record", 0, "FILE",
+        {"record", 'r', "FILE",
          "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
          "@file"},
     [TRAIN_JSON] = {"json", 'j', NULL, "print JSON lines, also on a terminal", NULL},
@@ -366,6 +382,19 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
+/* Options that describe which clients take part and how many rows they have. */
+static int option_accept_clients(struct train_options *o, int option, const char *value)
+{
+    double *into = option == FRACTION ? &o->settings.fraction : &o->settings.uneven;
+    double most = option == FRACTION ? 1 : HM_UNEVEN_MOST;
+    int rc = option_read_number(option, value, 0, into);
+
+    if (rc == 0 && (*into > most || (option == FRACTION && *into == 0)))
+        rc = cli_complain("--%s: '%s' is not %s %g", train_table[option].name, value,
+                          option == FRACTION ? "above 0 and at most" : "from 0 to", most);
+    return rc;
+}
+
 static int option_accept_number(struct train_options *o, int option, const char *value)
 {
     double seed;
@@ -385,6 +414,11 @@ static int option_accept_number(struct train_options *o, int option, const char 
         return option_read_fraction(option, value, &o->settings.momentum);
     case MEMORY:
         return option_read_integer(option, value, 1, &o->settings.memory);
+    case CLIENTS:
+        return cli_whole("clients", value, 1, HM_CLIENTS_MOST, &o->settings.clients);
+    case FRACTION:
+    case UNEVEN:
+        return option_accept_clients(o, option, value);
     case STATES:
         return option_read_integer(option, value, 2, &o->states);
     case COUPLING:
@@ -527,7 +561,9 @@ static const char *option_applies_to(const struct train_options *o, int option)
     case SCHEME:
         return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
     case SHARES:
-        return bp ? "problems with rows, not to belief propagation" : NULL;
+        return bp                     ? "problems with rows, not to belief propagation"
+               : train_has_clients(o) ? "other algorithms: the rows of fedavg belong to clients"
+                                      : NULL;
     case ORDER:
         return !bp && !hm__data_is_made(&o->data) ? NULL : "rows from files";
     case DATA_SEED:
@@ -553,14 +589,20 @@ static const char *option_algorithms(const struct train_options *o, int option)
     case STEP: /* The algorithms that are not named here choose their step size themselves. */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
-                   : "gd, sgd, momentum, adam, local-sgd and splash";
+                   : "gd, sgd, momentum, adam, local-sgd, splash, gossip-ring, gossip-exp and "
+                     "fedavg";
     case BATCH:
-        return batches || (local && !train_problem_loss(o->problem) && a->name)
+        return batches || train_has_clients(o) ||
+                       (local && !train_problem_loss(o->problem) && a->name)
                    ? NULL
-                   : "sgd, momentum, adam and mini-sdca, and to local-sgd with softmax or "
-                     "perceptron";
+                   : "sgd, momentum, adam, mini-sdca, gossip-ring, gossip-exp and fedavg, and to "
+                     "local-sgd with softmax or perceptron";
     case PASSES:
-        return local ? NULL : "local-sgd, splash, cocoa and cocoa+";
+        return local ? NULL : "local-sgd, splash, cocoa, cocoa+ and fedavg";
+    case CLIENTS:
+    case FRACTION:
+    case UNEVEN:
+        return train_has_clients(o) ? NULL : "fedavg";
     case MOMENTUM:
         return a->defaults.momentum > 0 ? NULL : "momentum and adam";
     case MEMORY:

@@ -36,7 +36,7 @@ enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
  */
 enum {
     TRAIN_HIDDEN = 2,
-    TRAIN_RANKS = 51,
+    TRAIN_RANKS = 54,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
@@ -112,6 +112,8 @@ int train_options_refuse_unused(const struct train_options *options);
  * this function.
  */
 int train_platform_check(struct train_options *options);
+/* Whether the run is federated averaging, whose rows belong to clients. */
+bool train_has_clients(const struct train_options *options);
 /* Check the options against the number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
 /* Check the number of servers against the number of parameters. */

@@ -34,6 +34,11 @@ int train_platform_check(struct train_options *o)
     return 0;
 }
 
+bool train_has_clients(const struct train_options *o)
+{
+    return o->algorithm && strcmp(o->algorithm->name, "fedavg") == 0;
+}
+
 int train_workers_check(const struct train_options *o, double workers)
 {
     if (workers < 1)
@@ -43,6 +48,9 @@ int train_workers_check(const struct train_options *o, double workers)
     if (o->platform == HM_PLATFORM_SERVER && o->serving.backups >= workers)
         return cli_complain("--backups: %d of %.0f workers leave none for a step; use at most %.0f",
                             o->serving.backups, workers, workers - 1);
+    if (o->settings.clients > 0 && o->settings.clients < workers)
+        return cli_complain("--clients: %.0f clients are fewer than the %.0f workers",
+                            o->settings.clients, workers);
     return 0;
 }
 

@@ -6,6 +6,8 @@
 #ifndef HM_CLI_H
 #define HM_CLI_H
 
+#include <stdio.h>
+
 #include "howmany.h"
 #include "unit.h"
 
@@ -77,7 +79,8 @@ void cli_options_make(const struct cli_command *command, struct cli_options *ret
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
     cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
-    cli_validate, cli_lab, cli_serve, cli_completion, cli_man, cli_import, cli_calibrate, cli_steer;
+    cli_validate, cli_lab, cli_serve, cli_init, cli_completion, cli_man, cli_import, cli_calibrate,
+    cli_steer;
 extern const struct cli_command *const cli_commands[]; /* All commands; the list ends with NULL. */
 
 /* Parse the arguments after the name of the command, and run the command. Returns the exit code. */
@@ -111,6 +114,9 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
 /* Write an error such as "howmany: file:3: field: message", and its hint, to standard error. A
  * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
+/* Write a text; names of guides and examples in it become those of the installed files where the
+ * current folder has no such file. */
+void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
 /* Returns how to write to standard output: colour, Unicode and width. */

@@ -85,8 +85,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the group of option i was printed already, with an earlier entry that is an option and
- * not an operand. */
+/* Whether the heading of the group of option i was printed already, for an earlier option of the
+ * group. Operands do not count. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -116,8 +116,11 @@ static void print_examples(const struct cli_command *c)
 
     if (c->examples[0])
         printf("\nexamples:\n");
-    for (size_t i = 0; i < count && c->examples[i]; i++)
-        printf("  %s\n", c->examples[i]);
+    for (size_t i = 0; i < count && c->examples[i]; i++) {
+        fputs("  ", stdout);
+        cli_put_guides(stdout, c->examples[i]);
+        putchar('\n');
+    }
 }
 
 void cli_command_help(const struct cli_command *c)

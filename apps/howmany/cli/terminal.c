@@ -53,8 +53,11 @@ int cli_report(const struct hm_err *err)
     else if (err->field[0])
         fprintf(stderr, "%s: ", err->field);
     fprintf(stderr, "%s\n", err->message[0] ? err->message : hm_strerror(err->code));
-    if (err->hint[0])
-        fprintf(stderr, "  %s\n", err->hint);
+    if (err->hint[0]) {
+        fputs("  ", stderr);
+        cli_put_guides(stderr, err->hint);
+        fputc('\n', stderr);
+    }
     return EXIT_USAGE;
 }
 

@@ -54,7 +54,7 @@ static const struct cli_option options[] = {
     [OUTPUT] = {"output", 'o', "FILE",
                 "write the description of the machine to this file (default: standard output)",
                 "@file"},
-    [RECORD] = {"record", 0, "FILE", "write the times of all operations to this file, .json",
+    [RECORD] = {"record", 'r', "FILE", "write the times of all operations to this file, .json",
                 "@file"},
     [REPLAY] = {"replay", 0, "FILE", "take the times from a file of --record, without measuring",
                 "@file"},

@@ -46,7 +46,7 @@ enum compare_option {
 };
 
 static const struct cli_option options[OPTIONS] = {
-    [TASKS] = {"tasks", 't', "LIST", "logistic, softmax, one-layer, two-layers (default: all)",
+    [TASKS] = {"tasks", 0, "LIST", "logistic, softmax, one-layer, two-layers (default: all)",
                "logistic softmax one-layer two-layers"},
     [PLATFORMS] = {"platforms", 0, "LIST",
                    "driver, server (which is bsp, ssp and async), bsp, ssp, async, allreduce "
@@ -70,13 +70,13 @@ static const struct cli_option options[OPTIONS] = {
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as fabric.latency=1ms",
              NULL},
-    [RECORD] = {"record", 0, "FILE",
+    [RECORD] = {"record", 'r', "FILE",
                 "append the traces to this table, .csv or .jsonl, or to a store, .db or "
                 "postgresql://…",
                 "@file"},
     [JSON] = {"json", 'j', NULL, "one JSON document, with figures over time", NULL},
     [CSV] = {"csv", 0, NULL, "one row for each run", NULL},
-    [PLOT] = {"plot", 'p', "FILE", "speed, and usage over time, as a picture: .svg, .png or .pdf",
+    [PLOT] = {"plot", 0, "FILE", "speed, and usage over time, as a picture: .svg, .png or .pdf",
               "@file"},
     [DRY_RUN] = {"dry-run", 0, NULL, "print the runs without making them", NULL},
 };

@@ -26,9 +26,9 @@ static const unsigned verbs_of_option[] = {
 static const struct cli_option options[] = {
     [NAME] = {"name", 0, "NAME", "name of the lab; several can exist (default howmany)", NULL},
     [N] = {"n", 'n', "N", "up: number of nodes, 1 to 64; run: use the first N (default all)", NULL},
-    [LATENCY] = {"latency", 'l', "TIME",
+    [LATENCY] = {"latency", 0, "TIME",
                  "up: one-way latency between nodes, such as 20ms (default 0)", NULL},
-    [BANDWIDTH] = {"bandwidth", 'b', "RATE",
+    [BANDWIDTH] = {"bandwidth", 0, "RATE",
                    "up: bandwidth of each node in each direction, such as 1Gbit/s (default: "
                    "unlimited)",
                    NULL},

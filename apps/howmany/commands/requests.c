@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "folders.h"
+#include "plan_first.h"
 #include "verb.h"
 #include "verbs.h"
 
@@ -84,7 +85,8 @@ const struct cli_command cli_plan = {
                  "howmany plan examples/fig2-spark-ann.yaml --runs examples/runs.csv"},
     .arguments = "[JOB]",
     .operands = "@file",
-    .verbs = VERBS(&hm__verb_plan)};
+    .verbs = VERBS(&hm__verb_plan),
+    .prepare = plan_first_prepare};
 
 const struct cli_command cli_fit = {
     .name = "fit",

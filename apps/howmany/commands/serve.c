@@ -51,14 +51,14 @@ enum option {
 };
 
 static const struct cli_option options[] = {
-    [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
+    [LISTEN] = {"listen", 0, "ADDRESS:PORT",
                 "address to listen on (default 127.0.0.1:8080); port 0 means any free port", NULL},
     [RECORD] = {"record", 'r', "STORE",
                 "store of runs: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
                 "else your own store)",
                 "@file"},
     [TOKEN_FILE] =
-        {"token-file", 't', "FILE",
+        {"token-file", 0, "FILE",
          "accepted tokens: lines of a SHA-256 and a scope; needed unless the address is loopback",
          "@file"},
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",

@@ -89,8 +89,8 @@ static const struct cli_option options[OPTIONS] = {
                  "a program of yours, with {n}, {checkpoint}, {resume}; also {algorithm}, "
                  "{iterations}, {seconds}, {seed}",
                  NULL},
-    [M] = {"m", 0, "LIST", "with --command: numbers of workers, such as 1,2,4,8", NULL},
-    [ALGORITHMS] = {"algorithms", 0, "LIST", "with --command: values of {algorithm}", NULL},
+    [M] = {"m", 'm', "LIST", "with --command: numbers of workers, such as 1,2,4,8", NULL},
+    [ALGORITHMS] = {"algorithms", 'a', "LIST", "with --command: values of {algorithm}", NULL},
     [RESUME_WITH] = {"resume-with", 0, "TEXT",
                      "with --command: what {resume} becomes (default: --resume)", NULL},
     [PATTERN] = {"pattern", 0, "REGEX",

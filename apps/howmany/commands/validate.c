@@ -12,6 +12,7 @@
 #include "text.h"
 #include "validate_fits.h"
 #include "validate_llm.h"
+#include "validate_papers.h"
 #include "validate_platforms.h"
 #include "validate_steps.h"
 
@@ -20,7 +21,7 @@ enum { FILES_MAX = 64, CASES_MAX = 128 };
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json, fits, steps, platforms, llm, answers;
+    bool json, fits, steps, platforms, llm, answers, papers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
     struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
@@ -28,13 +29,13 @@ struct validate_state {
     size_t case_count;
 };
 
-enum validate_option { JSON, PLOT, DATA, FITS, STEPS, PLATFORMS, LLM, ANSWERS };
+enum validate_option { JSON, PLOT, DATA, FITS, STEPS, PLATFORMS, LLM, ANSWERS, PAPERS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
-    [PLOT] = {"plot", 'p', "FILE",
-              "measured and modelled speedups as a picture: .svg, .png or .pdf", "@file"},
-    [DATA] = {"data", 0, "DIR", "folder with the files that built-in cases name, such as graphs",
+    [PLOT] = {"plot", 0, "FILE", "measured and modelled speedups as a picture: .svg, .png or .pdf",
+              "@file"},
+    [DATA] = {"data", 'd', "DIR", "folder with the files that built-in cases name, such as graphs",
               "@file"},
     [FITS] = {"fits", 0, NULL,
               "fit the smaller half of every published curve in DIR/scaling instead, and predict "
@@ -57,6 +58,10 @@ static const struct cli_option options[] = {
                  "predictions by a rule that other "
                  "sources chose: accuracy by source, and how often stated probabilities hold",
                  NULL},
+    [PAPERS] = {"papers", 0, NULL,
+                "statements of the four source papers instead: ours, published, and why they "
+                "differ; those about training runs need mnist-traces.csv.gz in DIR",
+                NULL},
 };
 
 static void *validate_begin(void)
@@ -90,6 +95,8 @@ static int validate_accept(void *state, int option, const char *value)
         s->llm = true;
     else if (option == ANSWERS)
         s->answers = true;
+    else if (option == PAPERS)
+        s->papers = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -353,6 +360,11 @@ static int validate_run(void *state)
         return cli_complain("validate: --llm takes neither files nor --fits nor --plot");
     if (s->llm)
         return validate_llm(s->json);
+    if (s->papers && (s->fits || s->answers || s->file_count || s->plot))
+        return cli_complain("validate: --papers takes neither files nor --fits, --answers or "
+                            "--plot");
+    if (s->papers)
+        return validate_papers(s->data, s->json, s->catalog);
     if ((s->fits && s->file_count) || ((s->fits || s->answers) && s->plot))
         return cli_complain("validate: --%s takes %s", s->fits ? "fits" : "answers",
                             s->fits ? "neither files nor --plot" : "no --plot");

@@ -313,7 +313,11 @@ static void add_all_text(struct hm_text *out, const struct validate_headlines *h
     if (t)
         add_answers_text(out, t);
     else
-        hm__text_add(out, "the accuracy on published curves needs their folder: --data DIR\n");
+        hm__text_add(
+            out,
+            "the accuracy on published curves and the reliability of probabilities need the folder "
+            "of "
+            "curves.csv (data in the source, or doc/howmany/data where installed): --data DIR\n");
 }
 
 int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,

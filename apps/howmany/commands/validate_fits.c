@@ -207,31 +207,41 @@ static bool nodes_known(const struct validate_curve *c)
     return true;
 }
 
+size_t validate_small_count(const struct validate_curve *c)
+{
+    size_t count = 0;
+
+    while (count < c->count && c->points[count].n <= c->fitted_to)
+        count++;
+    return count;
+}
+
 /* Makes a table of the runs of the smaller half of the sizes. per_unit: times are seconds per unit
  * of work, for Ernest's terms; sheet: the table is for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
-    struct hm_text text = {0};
+    const size_t count = validate_small_count(c);
+    const bool sized = !per_unit && !sheet;
+    double *values = calloc(4 * count + 1, sizeof(*values));
     struct hm_runs *runs = NULL;
-    bool sized = !per_unit && !sheet, nodes = sized && nodes_known(c);
 
-    hm__text_addf(&text, "n%s%s,%s\n", sized ? ",size" : "", nodes ? ",nodes" : "",
-                  sheet && c->speedup ? "speedup" : "seconds");
-    for (size_t i = 0; i < c->count && c->points[i].n <= c->fitted_to; i++) {
+    if (!values)
+        return NULL;
+    double *n = values, *seconds = n + count, *sizes = seconds + count, *nodes = sizes + count;
+    const struct hm_column columns[] = {{.name = "size", .values = sizes},
+                                        {.name = "nodes", .values = nodes}};
+    for (size_t i = 0; i < count; i++) {
         const struct validate_point *p = &c->points[i];
-        double value = per_unit && c->weak   ? p->seconds / p->n
-                       : sheet && c->speedup ? 1 / p->seconds
-                                             : p->seconds;
-        hm__text_addf(&text, "%.17g", p->n);
-        if (sized)
-            hm__text_addf(&text, ",%.17g", c->weak ? p->n : 1);
-        if (nodes)
-            hm__text_addf(&text, ",%.17g", p->nodes);
-        hm__text_addf(&text, ",%.17g\n", value);
+        n[i] = p->n;
+        nodes[i] = p->nodes;
+        sizes[i] = c->weak ? p->n : 1;
+        seconds[i] = per_unit && c->weak ? p->seconds / p->n : p->seconds;
     }
-    if (!text.failed)
-        hm_runs_parse(text.data, text.length, c->workload, &runs, NULL);
-    hm__text_release(&text);
+    if (hm_runs_new(n, seconds, count, columns, !sized ? 0 : nodes_known(c) ? 2 : 1, &runs, NULL))
+        runs = NULL;
+    if (runs)
+        runs->relative = sheet && c->speedup;
+    free(values);
     return runs;
 }
 

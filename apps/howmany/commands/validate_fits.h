@@ -26,6 +26,9 @@ struct validate_curve {
     size_t sizes;              /* Number of different values of n. */
 };
 
+/* Number of runs of the smaller half of the sizes; they are the first ones. */
+size_t validate_small_count(const struct validate_curve *curve);
+
 /* The prediction of one method. */
 struct validate_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */

@@ -176,23 +176,28 @@ void validate_headlines_json(struct hm_json *json, const struct validate_headlin
 
 /* ---- plans from small runs ------------------------------------------------------------------- */
 
-/* Fits the smaller half of a curve as a table of n and seconds; NULL if that is not possible. */
+/* Fits the smaller half of a curve; NULL if that is not possible. */
 static struct hm_fit *fit_small(const struct validate_curve *c, const struct hm_fit_rule *rule)
 {
     const struct hm_fit_settings settings = {.rule = rule};
-    struct hm_text text = {0};
+    const size_t count = validate_small_count(c);
+    double *n = calloc(2 * count + 1, sizeof(*n)), *seconds = n ? n + count : NULL;
+    const char **labels = calloc(count + 1, sizeof(*labels));
+    const struct hm_column scaling = {.name = "scaling", .labels = labels};
     struct hm_runs *runs = NULL;
     struct hm_fit *fit = NULL;
 
-    hm__text_addf(&text, "n,scaling,seconds\n");
-    for (size_t i = 0; i < c->count && c->points[i].n <= c->fitted_to; i++)
-        hm__text_addf(&text, "%.17g,%s,%.17g\n", c->points[i].n, c->weak ? "weak" : "strong",
-                      c->points[i].seconds);
-    if (text.failed || hm_runs_parse(text.data, text.length, c->workload, &runs, NULL) ||
+    for (size_t i = 0; n && labels && i < count; i++) {
+        n[i] = c->points[i].n;
+        seconds[i] = c->points[i].seconds;
+        labels[i] = c->weak ? "weak" : "strong";
+    }
+    if (!n || !labels || hm_runs_new(n, seconds, count, &scaling, 1, &runs, NULL) ||
         hm_fit_new(runs, &settings, &fit, NULL))
         fit = NULL;
     hm_runs_free(runs);
-    hm__text_release(&text);
+    free(n);
+    free(labels);
     return fit;
 }
 
@@ -265,7 +270,6 @@ static size_t add_bounds(const struct validate_curve *c, const struct hm_fit_rul
 void validate_plans_make(const struct validate_curves *curves,
                          const struct hm_fit_rule *const *rules, struct validate_plans *p)
 {
-    static const char text[] = "compute: 1 s\ncommunicate: none\n";
     struct hm_job *job = NULL;
     size_t count = 0;
 
@@ -274,8 +278,12 @@ void validate_plans_make(const struct validate_curves *curves,
                                           {.from = 0.7, .to = 0.85},
                                           {.from = 0.85, .to = 1}},
                                  .stated = {0.5, 0.7, 0.8, 0.9, 0.95}};
-    if (hm_job_parse_with(NULL, text, sizeof(text) - 1, "runs", NULL, 0, &job, NULL))
+    /* The times come from the fits; the formulas only make the job complete. */
+    if (hm_job_new(&job, NULL) || hm_job_set_compute(job, "1", NULL) ||
+        hm_job_set_communicate(job, "0", NULL)) {
+        hm_job_free(job);
         return;
+    }
     for (size_t i = 0; i < curves->count; i++) {
         plan_curve(job, &curves->curves[i], rules[i], p);
         count += add_bounds(&curves->curves[i], rules[i], p);

@@ -1,13 +1,12 @@
 /*
  * The HTTP server, based on libmicrohttpd (written for version 0.9.75); no other file uses the
- * library.
+ * library, except those that find its functions (http_mhd_find.h).
  *
  * The library parses requests; the guard checks each head before the handler sees it, and the table
  * of connections closes connections that exceed a timeout. An exchange is a request and its
  * response: it is created when the request line has arrived and freed when the response was sent.
  * While a thread of a pool works on a request, its connection is suspended.
  */
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,8 +21,8 @@
 #include "http.h"
 #include "http_address.h"
 #include "http_connections.h"
+#include "http_mhd_find.h"
 #include "http_pool.h"
-#include "library.h"
 
 enum {
     CONNECTION_MEMORY = 32768,
@@ -35,38 +34,12 @@ enum {
  * connection still gets its answer. */
 static const double LONG_S = 0.1;
 
-/* libmicrohttpd is loaded only when a server starts, because it loads a TLS library that other
- * commands do not need. */
-#define MHD_MAP(X)                                                                                 \
-    X(MHD_add_response_header)                                                                     \
-    X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
-    X(MHD_destroy_response)                                                                        \
-    X(MHD_get_connection_info)                                                                     \
-    X(MHD_get_connection_values_n)                                                                 \
-    X(MHD_get_version)                                                                             \
-    X(MHD_queue_response)                                                                          \
-    X(MHD_quiesce_daemon)                                                                          \
-    X(MHD_resume_connection)                                                                       \
-    X(MHD_start_daemon)                                                                            \
-    X(MHD_stop_daemon)                                                                             \
-    X(MHD_suspend_connection)
-
-static struct {
-#define MHD_MEMBER(name) __typeof__(name) *name;
-    MHD_MAP(MHD_MEMBER)
-#undef MHD_MEMBER
-} mhd;
+static struct mhd_functions mhd;
 
 static int load_mhd(struct hm_err *err)
 {
-    void *library = NULL;
-    int rc = hm__library_open("libmicrohttpd.so.12", "libmicrohttpd12", &library, err);
+    int rc = http_mhd_find(&mhd, err);
 
-#define MHD_FIND(name)                                                                             \
-    if (rc == 0)                                                                                   \
-        rc = hm__library_find(library, #name, &mhd.name, err);
-    MHD_MAP(MHD_FIND)
-#undef MHD_FIND
     /* The checks of the layout of a head (is_plain_layout) were examined for this version. */
     if (rc == 0 && strcmp(mhd.MHD_get_version(), "0.9.75") != 0) {
         rc = hm__fail(err, HM_E_UNSUPPORTED,

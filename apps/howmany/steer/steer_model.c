@@ -203,7 +203,7 @@ static struct steer_estimate model_whole(const struct steer_model *model, size_t
     const struct hm_candidate *c = advice->candidate_count > 0 ? &advice->candidates[0] : NULL;
     if (c && c->beyond_m <= BEYOND_M * 1.001) {
         bool arrives = c->why != HM_WHY_NEVER && isfinite(c->time_s);
-        none = (struct steer_estimate){arrives ? c->time_s : INFINITY, c->time_high_s};
+        none = (struct steer_estimate){arrives ? c->time_s : INFINITY, c->high_s};
     }
     hm_advice_free(advice);
     return none;

@@ -6,7 +6,10 @@
 #include "own_store.h"
 #include "text.h"
 
-/* Zero-initialise; set the fields before the empty line; call train_output_begin. */
+/*
+ * Output of a training run. The caller zero-initialises the struct, sets the members of the first
+ * group, and calls train_output_begin; the other members are private.
+ */
 struct train_output {
     bool json;          /* Print the lines of JSON; otherwise print a table. */
     const char *record; /* File or store that records the run; NULL: none. Borrowed. */

@@ -71,6 +71,43 @@ double hm__cell_time(const char *cell)
     return days * 86400 + hour * 3600.0 + minute * 60.0 + second;
 }
 
+double hm__cell_duration(const char *text)
+{
+    double days = 0, total = 0, part;
+    const char *dash = text ? strchr(text, '-') : NULL;
+
+    if (!text)
+        return NAN;
+    if (dash) {
+        if (hm__number_read(text, &days) != (size_t)(dash - text))
+            return NAN;
+        text = dash + 1;
+    }
+    for (;;) {
+        size_t used = hm__number_read(text, &part);
+        if (used == 0)
+            return NAN;
+        total = total * 60 + part;
+        text += used;
+        if (*text == '\0')
+            return days * 86400 + total;
+        if (*text++ != ':')
+            return NAN;
+    }
+}
+
+double hm__cell_memory(const char *text)
+{
+    static const char suffixes[] = "KMGTP";
+    double value;
+    size_t used = text ? hm__number_read(text, &value) : 0;
+
+    if (used == 0)
+        return NAN;
+    const char *suffix = text[used] ? strchr(suffixes, text[used]) : NULL;
+    return suffix ? value * pow(1024, (double)(suffix - suffixes + 1)) : value;
+}
+
 void hm__series_add(struct hm_series *s, const char *cell)
 {
     double value = hm__cell_number(cell);

@@ -23,6 +23,11 @@ double hm__cell_number(const char *cell);
  * time. */
 double hm__cell_time(const char *cell);
 
+/* Read "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for "UNLIMITED", other texts and NULL. */
+double hm__cell_duration(const char *text);
+/* Read memory such as "3000K" or "2.5G" as bytes; NaN if the text is NULL or not a number. */
+double hm__cell_memory(const char *text);
+
 /* Summary of a column: the number of filled cells, the number of cells with numbers, and the first,
  * last, smallest and largest of these numbers. */
 struct hm_series {

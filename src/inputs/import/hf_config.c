@@ -182,6 +182,43 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
     }
 }
 
+/* Longest sequence that a plan assumes; configurations state contexts that are far longer than the
+ * sequences of pre-training. */
+enum { USUAL_SEQUENCE = 8192 };
+
+/* Assumes a sequence and a batch for a plan. The batches in tokens follow the models of GPT-3,
+ * whose batch grows with the size of the network. */
+static void assume_batch(struct hm_imported *im, const struct hf_count *c)
+{
+    double sequence = c->context > 0 ? fmin(c->context, USUAL_SEQUENCE) : 2048;
+
+    if (!c->plain) {
+        hm__import_assume(im, "batch", "256");
+        return;
+    }
+    hm__import_assume(im, "sequence", "%.0f", sequence);
+    hm__import_assume(im, "batch", "%s",
+                      c->parameters < 1e9   ? "512K tokens"
+                      : c->parameters < 4e9 ? "1M tokens"
+                                            : "4M tokens");
+}
+
+/* Writes the work of one sample of a network that is described by its totals: of a sequence of the
+ * stated context, or of one token if the configuration states none. */
+static void write_totals(struct hm_imported *im, const struct hf_count *c)
+{
+    double tokens = c->context > 0 ? fmin(c->context, USUAL_SEQUENCE) : 1;
+    double macs = tokens * (c->products + (tokens > 1 ? c->layers * c->key_width * tokens : 0));
+
+    hm__text_addf(&im->document, "  parameters: %.0f\n  forward: %.0f flop\n", c->parameters,
+                  2 * macs);
+    if (tokens > 1)
+        hm__import_note(im, "a sample is a sequence of %.0f tokens", tokens);
+    else
+        hm__import_note(im, "forward is the work of one token: a sample of several tokens takes "
+                            "that many times as much");
+}
+
 static void write_document(struct hm_imported *im, const struct hf_count *c)
 {
     struct hm_text *out = &im->document;
@@ -198,11 +235,9 @@ static void write_document(struct hm_imported *im, const struct hf_count *c)
                           c->parameters - c->routed + c->routed_active);
         hm__text_add(out, "\n");
     } else {
-        hm__text_addf(out, "  parameters: %.0f\n  forward: %.0f flop\n", c->parameters,
-                      2 * c->products);
-        hm__import_note(im, "forward is the work of one token: a sample of several tokens takes "
-                            "that many times as much");
+        write_totals(im, c);
     }
+    assume_batch(im, c);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------

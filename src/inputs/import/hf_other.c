@@ -123,8 +123,9 @@ static void count_mobilebert(struct hf_count *c)
     c->embedding += (c->context + types) * c->hidden;
     hm__hf_linear(c, width * (hm__hf_flag(c, "trigram_input", true) ? 3 : 1), c->hidden, true, 1);
     hm__hf_norm(c, c->hidden, true, 1);
-    hm__hf_linear(c, c->hidden, narrow, true,
-                  2 * n); /* Products into the bottleneck, for input and attention. */
+    hm__hf_linear(
+        c, c->hidden, narrow, true,
+        2 * n); /* MobileBERT: matrices that narrow the input of a layer and of its attention. */
     hm__hf_norm(c, narrow, true, 2 * n);
     hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Matrices of queries and keys. */
     hm__hf_linear(c, c->hidden, narrow, true, n);  /* Matrix of values. */

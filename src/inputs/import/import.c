@@ -76,6 +76,21 @@ void hm__import_note(struct hm_imported *im, const char *format, ...)
     va_end(arguments);
 }
 
+void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    const char *value = hm__arena_strdup(im->arena, text);
+    if (!value)
+        im->failed = true;
+    else if (im->usual_count < HM_IMPORT_USUAL)
+        im->usual[im->usual_count++] = (struct hm_import_usual){key, value};
+}
+
 void hm__import_cut(struct hm_imported *im)
 {
     if (!im->partial)
@@ -216,6 +231,8 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
         hm__err_hint(err, "the file is empty");
     else if (hm__find(head->text, head->length < 64 ? head->length : 64, "version https://git-lfs"))
         hm__err_hint(err, "it is a Git LFS pointer: fetch the file itself with `git lfs pull`");
+    else if (hm__archive_magic(head->text, head->length))
+        hm__err_hint(err, "it is a zip archive: save it to a file, and import that");
     else if (names.length)
         hm__err_hint(err, "the nearest formats are %s; name one with the field `as`", names.data);
     else
@@ -247,12 +264,15 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
 {
-    if (from->data)
+    int rc = hm__import_archive(im, from, err);
+    if (rc == 0 && !im->archive && from->data)
         return hm__source_open_memory(from->data, from->length, from->name, ret_source, err);
-    int rc = hm__import_parts(im, from->name, err);
+    if (rc == 0 && !im->archive)
+        rc = hm__import_parts(im, from->name, err);
     if (rc)
         return rc;
-    return hm__source_open(im->part_count ? im->parts[0] : from->name, ret_source, err);
+    return im->part_count ? hm__import_part(im, 0, ret_source, err)
+                          : hm__source_open(from->name, ret_source, err);
 }
 
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
@@ -264,7 +284,7 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
         return im->in.rc;
     if (im->part_at + 1 >= im->part_count)
         return 0;
-    int rc = hm__source_open(im->parts[++im->part_at], &source, err);
+    int rc = hm__import_part(im, ++im->part_at, &source, err);
     if (rc)
         return rc;
     hm__stream_release(&im->in);
@@ -315,7 +335,7 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
         ;
     if (rc == 0 && im->in.rc)
         rc = im->in.rc;
-    if (rc == 0 && im->in.cut)
+    if (rc == 0 && (im->in.cut || (im->archive && im->archive->cut)))
         hm__import_cut(im);
     if (rc) {
         hm__err_at(err, im->name, 0);
@@ -357,6 +377,7 @@ void hm__import_free(struct hm_imported *im)
     if (!im)
         return;
     hm__stream_release(&im->in);
+    hm__archive_free(im->archive);
     hm__free(im->runs.cells);
     hm__free(im->traces.cells);
     hm__text_release(&im->facts_text);
@@ -378,6 +399,7 @@ const struct hm_importer *hm__import_recognise(const struct hm_import_from *from
         see_head(&im, &head, NULL) == 0)
         found = choose_format(&head);
     hm__stream_release(&im.in);
+    hm__archive_free(im.archive);
     hm__arena_free(im.arena);
     return found;
 }

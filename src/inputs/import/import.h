@@ -14,6 +14,7 @@
 #ifndef HM_IMPORT_H
 #define HM_IMPORT_H
 
+#include "archive.h"
 #include "howmany_advise.h"
 #include "json.h"
 #include "memory.h"
@@ -73,6 +74,14 @@ struct hm_import_item {
 
 enum { HM_IMPORT_ITEMS = 64 };
 
+/* A key of a job that the file does not give, with the value that a plan of the document assumes
+ * if the user does not give it either. */
+struct hm_import_usual {
+    const char *key, *value;
+};
+
+enum { HM_IMPORT_USUAL = 4 };
+
 struct hm_imported {
     /* The following members are inputs of the reader. */
     const char *name;       /* Name of the file. */
@@ -82,7 +91,8 @@ struct hm_imported {
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    const char *const *parts; /* Files of a log in several parts, in order; in the arena. */
+    struct hm_archive *archive; /* Zip archive that holds the parts; NULL: they are files. Owned. */
+    const char *const *parts;   /* Files of a log in several parts, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */
@@ -95,6 +105,8 @@ struct hm_imported {
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
+    struct hm_import_usual usual[HM_IMPORT_USUAL];
+    size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];
     size_t item_count;
     bool failed; /* An allocation failed. */
@@ -120,7 +132,7 @@ void hm__import_free(struct hm_imported *import);
  * recognises the file. */
 const struct hm_importer *hm__import_recognise(const struct hm_import_from *from);
 /* Convert the tables to runs and to traces. If facts are missing, the error names them. */
-int hm__import_runs(const struct hm_imported *import, struct hm_runs **ret_runs,
+int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
                     struct hm_err *err);
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
                       const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
@@ -141,6 +153,22 @@ int hm__import_walk(const char *path,
 /* If the path is a folder that holds one log in several files, set the parts of the import. Any
  * other folder is an error; a file has no parts. */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
+/* If the contents are a zip archive, or the path is that of a member as in "logs.zip/run/events_1",
+ * open the archive and set the parts: the given member, the files of one log, the description in a
+ * Keras model, or the only file. Any other archive is an error. */
+int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
+                       struct hm_err *err);
+/* Open part i of the import, which is a file or a member of an archive. */
+int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **ret_source,
+                    struct hm_err *err);
+/* Call `visit` for an archive that is one import, or for its members, as hm__import_walk does. */
+int hm__import_walk_archive(const char *path,
+                            int (*visit)(void *data, const char *file, struct hm_err *err),
+                            void *data, struct hm_err *err);
+/* Whether a file is a part of a log in several files, and the order of two of them by their
+ * names. */
+bool hm__import_is_part(const char *name);
+int hm__import_compare_parts(const char *a, const char *b);
 
 /* ---- for readers ---------------------------------------------------------------------------- */
 
@@ -149,6 +177,9 @@ int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *er
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
+/* Add a value that a plan assumes for a key of the job; the value is copied. */
+void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
+    HM_PRINTF(3, 4);
 /* Mark the result as partial, because the file ended too early. */
 void hm__import_cut(struct hm_imported *im);
 /* Returns a fact that the caller gave, as a number; NaN if it was not given. */

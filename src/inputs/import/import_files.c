@@ -1,7 +1,8 @@
 /*
  * Imports of folders. A rolling event log of Spark is a folder with files events_N_ID, which are
  * one log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
- * `eventlog`. In any other folder, each file is imported by itself.
+ * `eventlog`. A run of MLflow is a folder with meta.yaml and metrics/, whose files are the parts of
+ * the run. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "err.h"
 
@@ -32,7 +34,7 @@ static long part_number(const char *name)
     return strcmp(name, "eventlog") == 0 ? 1 : 0;
 }
 
-static bool is_part(const char *name)
+bool hm__import_is_part(const char *name)
 {
     return (strncmp(name, "events_", 7) == 0 && name[7] >= '0' && name[7] <= '9') ||
            strcmp(name, "eventlog") == 0 || strncmp(name, "eventlog-", 9) == 0;
@@ -40,14 +42,19 @@ static bool is_part(const char *name)
 
 static int part_filter(const struct dirent *entry)
 {
-    return is_part(entry->d_name);
+    return hm__import_is_part(entry->d_name);
+}
+
+int hm__import_compare_parts(const char *a, const char *b)
+{
+    long x = part_number(a), y = part_number(b);
+
+    return x != y ? (x < y ? -1 : 1) : strcmp(a, b);
 }
 
 static int compare_parts(const struct dirent **a, const struct dirent **b)
 {
-    long x = part_number((*a)->d_name), y = part_number((*b)->d_name);
-
-    return x != y ? (x < y ? -1 : 1) : strcmp((*a)->d_name, (*b)->d_name);
+    return hm__import_compare_parts((*a)->d_name, (*b)->d_name);
 }
 
 static void free_names(struct dirent **names, int count)
@@ -57,30 +64,14 @@ static void free_names(struct dirent **names, int count)
     free(names);
 }
 
-int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err)
+/* Whether a folder is a run of MLflow. */
+static bool is_mlflow(const char *path)
 {
-    struct dirent **names = NULL;
+    char file[4096];
 
-    if (!is_folder(path))
-        return 0;
-    int count = scandir(path, &names, part_filter, compare_parts);
-    const char **parts =
-        count > 0 ? hm__arena_alloc(im->arena, (size_t)count, sizeof(*parts)) : NULL;
-    bool ok = count <= 0 || parts;
-    for (int i = 0; ok && i < count; i++)
-        ok = (parts[i] = hm__arena_printf(im->arena, "%s/%s", path, names[i]->d_name));
-    free_names(names, count);
-    if (!ok)
-        return hm__fail_nomem(err);
-    if (count <= 0) {
-        hm__fail(err, HM_E_TYPE, "is a folder");
-        hm__err_hint(err, "import its files");
-        hm__err_at(err, path, 0);
-        return HM_E_TYPE;
-    }
-    im->parts = parts;
-    im->part_count = (size_t)count;
-    return 0;
+    return snprintf(file, sizeof(file), "%s/meta.yaml", path) < (int)sizeof(file) &&
+           access(file, F_OK) == 0 &&
+           snprintf(file, sizeof(file), "%s/metrics", path) < (int)sizeof(file) && is_folder(file);
 }
 
 static int plain_filter(const struct dirent *entry)
@@ -95,7 +86,7 @@ static bool is_log_folder(const char *path)
     int count = scandir(path, &names, part_filter, NULL);
 
     free_names(names, count);
-    return count > 0;
+    return count > 0 || is_mlflow(path);
 }
 
 static int walk_folder(const char *path, int depth,
@@ -105,6 +96,8 @@ static int walk_folder(const char *path, int depth,
     struct dirent **names = NULL;
     int rc = 0;
 
+    if (!is_folder(path) && hm__archive_is(path))
+        return hm__import_walk_archive(path, visit, data, err);
     if (!is_folder(path) || is_log_folder(path))
         return visit(data, path, err);
     if (depth == FOLDER_DEPTH)
@@ -123,6 +116,80 @@ static int walk_folder(const char *path, int depth,
             rc = walk_folder(file, depth + 1, visit, data, err);
     }
     free_names(names, count);
+    return rc;
+}
+
+/* The files that are the parts of one import. */
+struct parts {
+    struct hm_arena *arena;
+    const char **items; /* Paths of the files, in the arena; the list itself is owned. */
+    size_t count, room;
+};
+
+static int add_part(struct parts *parts, const char *path, struct hm_err *err)
+{
+    if (parts->count == parts->room) {
+        size_t room = parts->room ? 2 * parts->room : 16;
+        const char **larger = hm__realloc(parts->items, room, sizeof(*larger));
+        if (!larger)
+            return hm__fail_nomem(err);
+        parts->items = larger;
+        parts->room = room;
+    }
+    const char *copy = hm__arena_strdup(parts->arena, path);
+    if (!copy)
+        return hm__fail_nomem(err);
+    parts->items[parts->count++] = copy;
+    return 0;
+}
+
+/* Adds a file that is not empty; a function for walk_folder. */
+static int add_metric(void *data, const char *path, struct hm_err *err)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && status.st_size > 0 ? add_part(data, path, err) : 0;
+}
+
+static int find_parts(struct parts *parts, const char *path, struct hm_err *err)
+{
+    struct dirent **names = NULL;
+    char file[4096];
+    int rc = 0;
+
+    if (is_mlflow(path)) {
+        snprintf(file, sizeof(file), "%s/metrics", path);
+        return walk_folder(file, 0, add_metric, parts, err);
+    }
+    int count = scandir(path, &names, part_filter, compare_parts);
+    for (int i = 0; rc == 0 && i < count; i++)
+        if (snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file))
+            rc = add_part(parts, file, err);
+    free_names(names, count);
+    return rc;
+}
+
+int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err)
+{
+    struct parts parts = {.arena = im->arena};
+
+    if (!is_folder(path))
+        return 0;
+    int rc = find_parts(&parts, path, err);
+    if (rc == 0 && parts.count == 0) {
+        rc = hm__fail(err, HM_E_TYPE, "is a folder");
+        hm__err_hint(err, "import its files");
+        hm__err_at(err, path, 0);
+    }
+    const char **copy = rc == 0 ? hm__arena_alloc(im->arena, parts.count, sizeof(*copy)) : NULL;
+    if (rc == 0 && !copy)
+        rc = hm__fail_nomem(err);
+    if (rc == 0) {
+        memcpy(copy, parts.items, parts.count * sizeof(*copy));
+        im->parts = copy;
+        im->part_count = parts.count;
+    }
+    hm__free(parts.items);
     return rc;
 }
 

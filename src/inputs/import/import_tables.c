@@ -80,7 +80,7 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
     }
     if (im->needs_n) {
         hm__fail(err, HM_E_MISSING, "n, the number of workers, is not in the file");
-        hm__err_hint(err, "import the file into a table first, with n=8 in the field `set`");
+        hm__err_hint(err, "give it in the field `set`, such as n=8");
         hm__err_at(err, im->name, 0);
         return HM_E_MISSING;
     }
@@ -136,18 +136,44 @@ static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root
     return root->items && root->keys ? 0 : hm__fail_nomem(err);
 }
 
-int hm__import_runs(const struct hm_imported *im, struct hm_runs **ret_runs, struct hm_err *err)
+/* Converts the rows of the runs or traces of all imports to one list. A file without rows is left
+ * out, unless no file has any. */
+static int join_rows(struct hm_imported *const *imports, size_t count, bool traces,
+                     struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
+{
+    const char *what = traces ? "traces" : "runs";
+    size_t rows = 0, at = 0;
+
+    if (count == 0)
+        return hm__fail(err, HM_E_MISSING, "there is no file that gives %s", what);
+    for (size_t i = 0; i < count; i++)
+        rows += (traces ? &imports[i]->traces : &imports[i]->runs)->rows;
+    if (rows == 0)
+        return hm__import_check(imports[0], traces ? &imports[0]->traces : &imports[0]->runs, what,
+                                err);
+    int rc = make_list(arena, rows, root, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct hm_import_table *t = traces ? &imports[i]->traces : &imports[i]->runs;
+        if (t->rows == 0)
+            continue;
+        rc = hm__import_check(imports[i], t, what, err);
+        if (rc == 0)
+            rc = make_rows(t, traces && count > 1 ? imports[i]->name : NULL, arena,
+                           root->items + at, err);
+        at += t->rows;
+    }
+    return rc;
+}
+
+int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
+                    struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value root;
-    int rc = arena ? hm__import_check(im, &im->runs, "runs", err) : hm__fail_nomem(err);
+    int rc = arena ? join_rows(imports, count, false, arena, &root, err) : hm__fail_nomem(err);
 
     if (rc == 0)
-        rc = make_list(arena, im->runs.rows, &root, err);
-    if (rc == 0)
-        rc = make_rows(&im->runs, NULL, arena, root.items, err);
-    if (rc == 0)
-        rc = hm__runs_read(&root, im->name, ret_runs, err);
+        rc = hm__runs_read(&root, count == 1 ? imports[0]->name : "the files", ret_runs, err);
     hm__arena_free(arena);
     return rc;
 }
@@ -158,26 +184,8 @@ int hm__import_traces(struct hm_imported *const *imports, size_t count,
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value root;
-    size_t rows = 0, at = 0;
-    int rc = arena ? 0 : hm__fail_nomem(err);
+    int rc = arena ? join_rows(imports, count, true, arena, &root, err) : hm__fail_nomem(err);
 
-    if (rc == 0 && count == 0)
-        rc = hm__fail(err, HM_E_MISSING, "there is no file that gives traces");
-    for (size_t i = 0; i < count; i++)
-        rows += imports[i]->traces.rows;
-    if (rc == 0 && rows == 0)
-        rc = hm__import_check(imports[0], &imports[0]->traces, "traces", err);
-    if (rc == 0)
-        rc = make_list(arena, rows, &root, err);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        const struct hm_import_table *t = &imports[i]->traces;
-        if (t->rows == 0)
-            continue;
-        rc = hm__import_check(imports[i], t, "traces", err);
-        if (rc == 0)
-            rc = make_rows(t, count > 1 ? imports[i]->name : NULL, arena, root.items + at, err);
-        at += t->rows;
-    }
     if (rc == 0)
         rc = hm__traces_read(&root, count == 1 ? imports[0]->name : "the files", settings,
                              ret_traces, err);

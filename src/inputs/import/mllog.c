@@ -39,6 +39,8 @@ struct mllog {
      * null. */
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
+    double ranks; /* Number of workers, if the log states it. */
+    bool errors;  /* The evaluations are errors or losses, not accuracies. */
     const char *status;
     double blocks, epochs; /* Numbers of blocks and epochs that ended. */
     /* Time in ms, epoch or samples, and value of evaluations; in the arena. */
@@ -179,7 +181,12 @@ static void add_entry(struct mllog *m, const struct mllog_entry *e)
     } else if (strcmp(e->key, "epoch_stop") == 0) {
         m->epochs++;
     } else if (strcmp(e->key, "eval_accuracy") == 0 || strcmp(e->key, "eval_error") == 0) {
+        m->errors |= strcmp(e->key, "eval_error") == 0;
         add_eval(m, e);
+    } else if (strcmp(e->key, "number_of_ranks") == 0) {
+        const char *text = hm__value_text(e->value);
+        if (text)
+            hm__number_read(text, &m->ranks);
     } else {
         keep_value(m, e);
     }
@@ -214,7 +221,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/* Reads a file beside the result as a tree; NULL if there is none. */
+/* Reads a file of the same folder as the result; NULL if it does not exist. */
 static struct hm_value *read_sibling(struct hm_imported *im, const char *path)
 {
     struct hm_source *source;
@@ -329,10 +336,11 @@ static void put_facts(struct mllog *m)
 static void put_tables(struct mllog *m, double accelerators)
 {
     struct hm_imported *im = m->im;
-    double n = hm__import_n(im, accelerators), total = (m->stop_ms - m->start_ms) / 1000;
+    double n = hm__import_n(im, isnan(accelerators) ? m->ranks : accelerators),
+           total = (m->stop_ms - m->start_ms) / 1000;
     double batch = NAN;
     const char *name = hm__value_text(&m->values[0]);
-    bool accuracy = m->eval_count > 0 && m->evals[m->eval_count - 1][2] <= 1;
+    bool accuracy = !m->errors && m->eval_count > 0 && m->evals[m->eval_count - 1][2] <= 1;
 
     if (hm__value_text(&m->values[KEPT_BATCH]))
         hm__number_read(m->values[KEPT_BATCH].text, &batch);
@@ -361,7 +369,7 @@ static void put_tables(struct mllog *m, double accelerators)
 
 static int mllog_read(struct hm_imported *im, struct hm_err *err)
 {
-    struct mllog m = {.im = im, .init_ms = NAN, .start_ms = NAN, .stop_ms = NAN};
+    struct mllog m = {.im = im, .init_ms = NAN, .start_ms = NAN, .ranks = NAN, .stop_ms = NAN};
     int rc;
 
     m.evals = hm__arena_alloc(im->arena, EVALS, sizeof(*m.evals));

@@ -211,6 +211,7 @@ static void put_network(struct onnx *o, double parameters, double macs)
     o->im->document_kind = "network";
     hm__text_addf(&o->im->document, "network:\n  parameters: %.0f\n  forward: %.0f flop\n",
                   parameters, 2 * macs);
+    hm__import_assume(o->im, "batch", "256");
 }
 
 void hm__onnx_facts(struct onnx *o)

@@ -52,45 +52,6 @@ static double number_of(const struct slurm *s, const char *name, const char *oth
     return cell ? hm__cell_number(cell) : NAN;
 }
 
-/* Reads "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for "UNLIMITED" and other texts. */
-static double read_duration(const char *text)
-{
-    double days = 0, total = 0, part;
-    const char *dash = text ? strchr(text, '-') : NULL;
-
-    if (!text)
-        return NAN;
-    if (dash) {
-        if (hm__number_read(text, &days) != (size_t)(dash - text))
-            return NAN;
-        text = dash + 1;
-    }
-    for (;;) {
-        size_t used = hm__number_read(text, &part);
-        if (used == 0)
-            return NAN;
-        total = total * 60 + part;
-        text += used;
-        if (*text == '\0')
-            return days * 86400 + total;
-        if (*text++ != ':')
-            return NAN;
-    }
-}
-
-/* Reads memory such as "3000K" or "2.5G" as bytes. */
-static double memory_bytes(const char *text)
-{
-    static const char suffixes[] = "KMGTP";
-    double value;
-    size_t used = text ? hm__number_read(text, &value) : 0;
-
-    if (used == 0)
-        return NAN;
-    const char *suffix = text[used] ? strchr(suffixes, text[used]) : NULL;
-    return suffix ? value * pow(1024, (double)(suffix - suffixes + 1)) : value;
-}
-
 /* Returns the number of GPUs in a text such as "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4".
  * Entries with and without a type describe the same GPUs. */
 static double gpus_of(const char *tres)
@@ -185,14 +146,14 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     job->state[strcspn(job->state, " ")] = '\0'; /* Drops the user from "CANCELLED by UID". */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
-    job->elapsed = isnan(raw) ? read_duration(cell_of(s, "Elapsed")) : raw;
+    job->elapsed = isnan(raw) ? hm__cell_duration(cell_of(s, "Elapsed")) : raw;
     job->nodes = number_of(s, "NNodes", "AllocNodes");
     job->cpus = number_of(s, "AllocCPUS", "NCPUS");
     job->gpus = gpus_of(cell_of(s, "AllocTRES"));
     job->energy = number_of(s, "ConsumedEnergyRaw", "ConsumedEnergy");
-    job->cpu_time = isnan(cpu) ? read_duration(cell_of(s, "CPUTime")) : cpu;
-    job->limit = isnan(minutes) ? read_duration(cell_of(s, "Timelimit")) : minutes * 60;
-    job->rss = memory_bytes(cell_of(s, "MaxRSS"));
+    job->cpu_time = isnan(cpu) ? hm__cell_duration(cell_of(s, "CPUTime")) : cpu;
+    job->limit = isnan(minutes) ? hm__cell_duration(cell_of(s, "Timelimit")) : minutes * 60;
+    job->rss = hm__cell_memory(cell_of(s, "MaxRSS"));
     count_state(s, job->state);
 }
 
@@ -212,7 +173,7 @@ static void read_row(struct slurm *s, struct job *job)
     }
     s->steps++;
     size_t length = strcspn(id, ".");
-    double rss = memory_bytes(cell_of(s, "MaxRSS"));
+    double rss = hm__cell_memory(cell_of(s, "MaxRSS"));
     if (job->open && strncmp(job->id, id, length) == 0 && job->id[length] == '\0' &&
         !(job->rss >= rss) && !isnan(rss))
         job->rss = rss;

@@ -314,8 +314,9 @@ static void put_groups(struct spark *s)
     double *seconds = hm__calloc(s->job_count + 1, sizeof(*seconds));
 
     s->im->failed |= !seconds;
-    hm__import_columns(&s->im->runs,
-                       "*job,n,seconds,cores,tasks,task_seconds,input_bytes,shuffle_bytes,skew");
+    hm__import_columns(
+        &s->im->runs,
+        "*job,n,seconds,total_cores,tasks,task_seconds,input_bytes,shuffle_bytes,skew");
     hm__json_open(j, "repeated_jobs", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; seconds && i < s->job_count && i < GROUP_MOST; i++) {
         size_t count = 0;

@@ -223,6 +223,10 @@ static bool read_record(struct board *b)
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
+    if (length > INT64_MAX) { /* No file is as long, and the sums below would overflow. */
+        hm__import_cut(b->im);
+        return false;
+    }
     if (length + 4 <= HM_STREAM_ROOM) {
         if (hm__stream_peek(in, (size_t)length + 4) < length + 4) {
             hm__import_cut(b->im);

@@ -20,64 +20,118 @@ bool hm__trace_add(struct trace_list *l, int64_t start, int64_t end)
     return true;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct trace_interval *x = a, *y = b;
+/* ---- intervals --------------------------------------------------------------------------------
+ */
 
-    return x->start < y->start ? -1 : x->start > y->start;
+/* Moves an element down in a heap whose largest start is at the top. */
+static void sift_down(struct trace_interval *items, size_t at, size_t count)
+{
+    struct trace_interval item = items[at];
+
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && items[child + 1].start > items[child].start)
+            child++;
+        if (items[child].start <= item.start)
+            break;
+        items[at] = items[child];
+    }
+    items[at] = item;
 }
 
-/* Appends the intervals of `from` that start inside the interval `within`; if it is NULL, appends
- * all. */
-static bool take_intervals(struct trace_list *to, const struct trace_list *from,
-                           const struct trace_interval *within)
+/* Sorts intervals by their starts without further memory; qsort may copy the whole list. */
+static void sort_intervals(struct trace_list *l)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        const struct trace_interval *v = &from->items[i];
-        if ((!within || (v->start >= within->start && v->start < within->end)) &&
-            !hm__trace_add(to, v->start, v->end))
-            return false;
+    bool sorted = true;
+
+    for (size_t i = 1; sorted && i < l->count; i++)
+        sorted = l->items[i - 1].start <= l->items[i].start;
+    if (sorted)
+        return;
+    for (size_t i = l->count / 2; i-- > 0;)
+        sift_down(l->items, i, l->count);
+    for (size_t i = l->count; i-- > 1;) {
+        struct trace_interval last = l->items[i];
+        l->items[i] = l->items[0];
+        l->items[0] = last;
+        sift_down(l->items, 0, i);
     }
+}
+
+/* Consecutive intervals of a sorted list. */
+struct trace_range {
+    const struct trace_interval *at, *end;
+};
+
+/* Returns the first interval of a sorted list that starts at `start` or later. */
+static const struct trace_interval *find_start(const struct trace_list *l, int64_t start)
+{
+    size_t low = 0, high = l->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->items[middle].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return l->items + low;
+}
+
+/* Returns the intervals that start inside the interval `within`; if it is NULL, returns all. */
+static struct trace_range range_of(const struct trace_list *l, const struct trace_interval *within)
+{
+    if (l->count == 0)
+        return (struct trace_range){NULL, NULL};
+    if (!within)
+        return (struct trace_range){l->items, l->items + l->count};
+    return (struct trace_range){find_start(l, within->start), find_start(l, within->end)};
+}
+
+/* Takes the next intervals of a range that touch or overlap, as one; false at the end. */
+static bool next_merged(struct trace_range *r, struct trace_interval *ret)
+{
+    if (r->at == r->end)
+        return false;
+    *ret = *r->at++;
+    for (; r->at < r->end && r->at->start <= ret->end; r->at++)
+        if (r->at->end > ret->end)
+            ret->end = r->at->end;
     return true;
 }
 
-/* Sorts intervals and merges those that touch or overlap; returns the total length. */
-static int64_t merge_intervals(struct trace_list *l)
+/* Returns the length of the union of several ranges. */
+static int64_t union_length(struct trace_range *ranges, size_t count)
 {
-    int64_t length = 0;
-    size_t kept = 0;
+    int64_t length = 0, end = INT64_MIN;
 
-    if (l->count > 0)
-        qsort(l->items, l->count, sizeof(*l->items), compare_starts);
-    for (size_t i = 0; i < l->count; i++) {
-        if (kept > 0 && l->items[i].start <= l->items[kept - 1].end) {
-            if (l->items[i].end > l->items[kept - 1].end)
-                l->items[kept - 1].end = l->items[i].end;
-        } else {
-            l->items[kept++] = l->items[i];
+    for (;;) {
+        struct trace_range *first = NULL;
+        for (size_t i = 0; i < count; i++)
+            if (ranges[i].at < ranges[i].end && (!first || ranges[i].at->start < first->at->start))
+                first = &ranges[i];
+        if (!first)
+            return length;
+        const struct trace_interval *v = first->at++;
+        if (v->end > end) {
+            length += v->end - (v->start > end ? v->start : end);
+            end = v->end;
         }
     }
-    l->count = kept;
-    for (size_t i = 0; i < kept; i++)
-        length += l->items[i].end - l->items[i].start;
-    return length;
 }
 
-/* Returns the length of the intersection of two merged lists. */
-static int64_t overlap_length(const struct trace_list *a, const struct trace_list *b)
+/* Returns the length of the intersection of the unions of two ranges. */
+static int64_t overlap_length(struct trace_range a, struct trace_range b)
 {
+    struct trace_interval x, y;
     int64_t length = 0;
+    bool more = next_merged(&a, &x) && next_merged(&b, &y);
 
-    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
-        int64_t start =
-            a->items[i].start > b->items[k].start ? a->items[i].start : b->items[k].start;
-        int64_t end = a->items[i].end < b->items[k].end ? a->items[i].end : b->items[k].end;
+    while (more) {
+        int64_t start = x.start > y.start ? x.start : y.start;
+        int64_t end = x.end < y.end ? x.end : y.end;
         if (end > start)
             length += end - start;
-        if (a->items[i].end < b->items[k].end)
-            i++;
-        else
-            k++;
+        more = x.end < y.end ? next_merged(&a, &x) : next_merged(&b, &y);
     }
     return length;
 }
@@ -88,24 +142,19 @@ struct device_time {
     int64_t compute, comm, both, busy;
 };
 
-static bool measure_device(const struct trace *t, const struct trace_interval *within,
+static void measure_device(const struct trace *t, const struct trace_interval *within,
                            struct device_time *ret)
 {
-    struct trace_list compute = {0}, comm = {0}, all = {0};
-    bool ok = take_intervals(&compute, &t->work[TRACE_COMPUTE], within) &&
-              take_intervals(&comm, &t->work[TRACE_COMM], within);
+    struct trace_range works[TRACE_WORKS];
 
-    ret->kernels = (double)(compute.count + comm.count);
-    for (int k = 0; ok && k < TRACE_WORKS; k++)
-        ok = take_intervals(&all, &t->work[k], within);
-    ret->compute = merge_intervals(&compute);
-    ret->comm = merge_intervals(&comm);
-    ret->both = overlap_length(&compute, &comm);
-    ret->busy = merge_intervals(&all);
-    hm__free(compute.items);
-    hm__free(comm.items);
-    hm__free(all.items);
-    return ok;
+    for (int k = 0; k < TRACE_WORKS; k++)
+        works[k] = range_of(&t->work[k], within);
+    struct trace_range compute = works[TRACE_COMPUTE], comm = works[TRACE_COMM];
+    ret->kernels = (double)(compute.end - compute.at) + (double)(comm.end - comm.at);
+    ret->both = overlap_length(compute, comm);
+    ret->compute = union_length(&compute, 1);
+    ret->comm = union_length(&comm, 1);
+    ret->busy = union_length(works, TRACE_WORKS);
 }
 
 static void put_us(struct hm_json *j, const char *key, int64_t ns)
@@ -126,12 +175,12 @@ static void put_span(struct trace *t)
     put_us(&t->im->facts, "span_us", last > first ? last - first : 0);
 }
 
-static bool put_device(struct trace *t, struct device_time *all)
+static void put_device(struct trace *t, struct device_time *all)
 {
     struct hm_json *j = &t->im->facts;
-    struct trace_list copies = {0};
-    bool ok = measure_device(t, NULL, all) && take_intervals(&copies, &t->work[TRACE_COPY], NULL);
+    struct trace_range copies = range_of(&t->work[TRACE_COPY], NULL);
 
+    measure_device(t, NULL, all);
     hm__json_open(j, "gpu", HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_put_number(j, "kernels", all->kernels);
     hm__json_put_number(j, "compute_kernels", (double)t->work[TRACE_COMPUTE].count);
@@ -142,7 +191,7 @@ static bool put_device(struct trace *t, struct device_time *all)
     put_us(j, "comm_busy_us", all->comm);
     put_us(j, "overlap_us", all->both);
     put_us(j, "exposed_comm_us", all->comm - all->both);
-    put_us(j, "memcpy_busy_us", merge_intervals(&copies));
+    put_us(j, "memcpy_busy_us", union_length(&copies, 1));
     put_us(j, "busy_us", all->busy);
     put_span(t);
     hm__json_open(j, "families_us", HM_JSON_OBJECT);
@@ -151,8 +200,6 @@ static bool put_device(struct trace *t, struct device_time *all)
             hm__json_put_number(j, hm__trace_families[k], t->families[k] / 1000);
     hm__json_close(j);
     hm__json_close(j);
-    hm__free(copies.items);
-    return ok;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------
@@ -182,15 +229,14 @@ static double median_us(const struct trace *t, double *room)
     return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
-static bool put_steps(struct trace *t)
+static void put_steps(struct trace *t)
 {
     struct hm_json *j = &t->im->facts;
-    bool ok = true;
 
     hm__json_open(j, "per_step", HM_JSON_LIST | HM_JSON_LINES);
-    for (size_t i = 0; ok && i < t->step_count; i++) {
+    for (size_t i = 0; i < t->step_count; i++) {
         struct device_time d;
-        ok = measure_device(t, &t->steps[i].at, &d);
+        measure_device(t, &t->steps[i].at, &d);
         hm__json_open(j, NULL, HM_JSON_OBJECT);
         hm__json_put_number(j, "step", t->steps[i].number);
         hm__json_put_number(j, "us", step_us(&t->steps[i]));
@@ -202,7 +248,6 @@ static bool put_steps(struct trace *t)
         hm__json_close(j);
     }
     hm__json_close(j);
-    return ok;
 }
 
 /* ---- collectives ------------------------------------------------------------------------------
@@ -308,9 +353,12 @@ int hm__trace_finish(struct trace *t, struct hm_err *err)
         room[i] = step_us(&t->steps[i]);
     hm__json_put_numbers(j, "step_us", room, t->step_count);
     hm__json_put_number(j, "median_step_us", median_us(t, room));
-    bool ok = put_device(t, &all) && put_steps(t);
+    for (int k = 0; k < TRACE_WORKS; k++)
+        sort_intervals(&t->work[k]);
+    put_device(t, &all);
+    put_steps(t);
     put_collectives(t);
     put_runs(t, &all);
     hm__free(room);
-    return ok ? 0 : hm__fail_nomem(err);
+    return 0;
 }

@@ -13,35 +13,17 @@
 #include "checks.h"
 #include "err.h"
 #include "names.h"
+#include "read_large_keys.h"
 #include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define AT(member) offsetof(struct large_keys, member)
-
-/* The values of all keys, before defaults are applied. */
-struct large_keys {
-    struct hm_large_job job;
-    const char *name, *description;
-    double iterations, epochs;
-    int precision, weights, optimizer, attention, software, recompute;
-    int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
-    double zero_stage;
-    bool distributed_optimizer, checkpointing, offload;
-    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
-    int graphs, weigh_head, separate_sum, broadcast, fused_gate, dropout;
-    double grad_bytes;
-};
+#define AT(member) offsetof(struct hm_large_keys, member)
 
 static const char *const precisions[] = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "16", NULL};
 static const char *const weight_words[] = {"bf16", "fp32", "fp16", NULL};
 static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "flash3", "flash",
                                          "sdpa",    "cudnn",        "eager",  NULL};
-static const char *const recomputes[] = {"none",     "selective", "selective-op", "selective-layer",
-                                         "norm+act", "full",      "uniform",      NULL};
 static const char *const styles[] = {"eager", "compiled", "fused", NULL};
-static const char *const shards[] = {"all", "node", NULL};
-static const char *const yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
-
 /* Names of optimizers, and the bytes of their state per parameter, without the copy of the weights
  * in 32 bits. */
 static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
@@ -95,87 +77,9 @@ static const struct hm_field root_fields[] = {
     {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
 };
 
-#define DEGREE(NAME, MEMBER)                                                                       \
-    {                                                                                              \
-        .name = NAME, .kind = HM_FIELD_QUANTITY, .offset = AT(job.layout.MEMBER), .min = 1,        \
-        .max = 1e7, .whole = true                                                                  \
-    }
-
-static const struct hm_field parallel_fields[] = {
-    DEGREE("tensor", tensor),
-    DEGREE("tp", tensor),
-    DEGREE("tensor_parallel", tensor),
-    DEGREE("tensor_model_parallel_size", tensor),
-    DEGREE("tensor_parallel_size", tensor),
-    DEGREE("tensor_parallel_degree", tensor),
-    DEGREE("pipeline", pipeline),
-    DEGREE("pp", pipeline),
-    DEGREE("pipeline_parallel", pipeline),
-    DEGREE("pipeline_model_parallel_size", pipeline),
-    DEGREE("pipeline_parallel_degree", pipeline),
-    DEGREE("num_stages", pipeline),
-    DEGREE("interleave", interleave),
-    DEGREE("vpp", interleave),
-    DEGREE("virtual_pipeline_model_parallel_size", interleave),
-    DEGREE("context", context),
-    DEGREE("cp", context),
-    DEGREE("context_parallel_size", context),
-    DEGREE("context_parallel_degree", context),
-    DEGREE("expert", expert),
-    DEGREE("ep", expert),
-    DEGREE("ep_size", expert),
-    DEGREE("expert_model_parallel_size", expert),
-    DEGREE("expert_parallel_degree", expert),
-    DEGREE("data", data),
-    DEGREE("dp", data),
-    DEGREE("data_parallel_size", data),
-    DEGREE("data_parallel_shard_degree", data),
-    DEGREE("micro_batch", micro_batch),
-    DEGREE("mbs", micro_batch),
-    DEGREE("micro_batch_size", micro_batch),
-    DEGREE("train_micro_batch_size_per_gpu", micro_batch),
-    DEGREE("per_device_train_batch_size", micro_batch),
-    DEGREE("local_batch_size", micro_batch),
-    {.name = "gradient_accumulation_steps",
-     .kind = HM_FIELD_QUANTITY,
-     .offset = AT(job.accumulation),
-     .min = 1,
-     .max = 1e9,
-     .whole = true},
-    {.name = "zero",
-     .kind = HM_FIELD_QUANTITY,
-     .offset = AT(job.layout.zero),
-     .max = 3,
-     .whole = true},
-    {.name = "zero_stage",
-     .kind = HM_FIELD_QUANTITY,
-     .offset = AT(job.layout.zero),
-     .max = 3,
-     .whole = true},
-    {.name = "zero_optimization", .kind = HM_FIELD_OTHER, .doc = "{stage: 0 to 3}"},
-    {.name = "use_distributed_optimizer",
-     .kind = HM_FIELD_BOOL,
-     .offset = AT(distributed_optimizer)},
-    {.name = "shard_within",
-     .kind = HM_FIELD_CHOICE,
-     .offset = AT(shard_in_node),
-     .choices = shards},
-    {.name = "recompute", .kind = HM_FIELD_CHOICE, .offset = AT(recompute), .choices = recomputes},
-    {.name = "recompute_granularity",
-     .kind = HM_FIELD_CHOICE,
-     .offset = AT(recompute),
-     .choices = recomputes},
-    {.name = "gradient_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
-    {.name = "activation_checkpointing", .kind = HM_FIELD_BOOL, .offset = AT(checkpointing)},
-    {.name = "sequence_parallel",
-     .kind = HM_FIELD_CHOICE,
-     .offset = AT(sequence_parallel),
-     .choices = yes_no},
-};
-
 #define WORD(NAME, MEMBER)                                                                         \
     {                                                                                              \
-        .name = NAME, .kind = HM_FIELD_CHOICE, .offset = AT(MEMBER), .choices = yes_no             \
+        .name = NAME, .kind = HM_FIELD_CHOICE, .offset = AT(MEMBER), .choices = hm__yes_no         \
     }
 static const struct hm_field overlap_fields[] = {
     WORD("data", overlap_data),     WORD("dp", overlap_data),   WORD("gather", overlap_gather),
@@ -183,9 +87,10 @@ static const struct hm_field overlap_fields[] = {
     WORD("pp", overlap_pipeline),
 };
 static const struct hm_field detail_fields[] = {
-    WORD("graphs", graphs),       WORD("weigh_head", weigh_head),
-    WORD("broadcast", broadcast), WORD("separate_sum", separate_sum),
-    WORD("dropout", dropout),     WORD("fused_gate", fused_gate),
+    WORD("graphs", graphs),         WORD("weigh_head", weigh_head),
+    WORD("broadcast", broadcast),   WORD("separate_sum", separate_sum),
+    WORD("dropout", dropout),       WORD("fused_gate", fused_gate),
+    WORD("fused_loss", fused_loss),
 };
 
 /* ---- amounts --------------------------------------------------------------------------------- */
@@ -278,7 +183,7 @@ static int fail_missing(struct hm_reader *reader, const struct hm_value *root, c
 }
 
 static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
-                         struct large_keys *keys)
+                         struct hm_large_keys *keys)
 {
     static const char *const names[] = {"sequence", "seq_length", "seq_len", NULL};
     const struct hm_value *value;
@@ -298,7 +203,7 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
 }
 
 static int read_batch(struct hm_reader *reader, const struct hm_value *root,
-                      struct large_keys *keys)
+                      struct hm_large_keys *keys)
 {
     static const char *const names[] = {"batch", "global_batch_size", "train_batch_size", NULL};
     const struct hm_value *value;
@@ -324,7 +229,7 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
 
 /* Sets the tokens of the whole job from tokens, iterations, or epochs of a data set. */
 static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
-                       struct large_keys *keys)
+                       struct hm_large_keys *keys)
 {
     const struct hm_value *tokens = hm__value_get(root, "tokens");
     const struct hm_value *dataset = hm__value_get(root, "dataset");
@@ -359,67 +264,10 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     return rc;
 }
 
-/* ---- layout ---------------------------------------------------------------------------------- */
-
-/* Reports two keys of one map that set the same member. */
-static int check_twice(struct hm_reader *reader, const struct hm_value *map,
-                       const struct hm_field *fields, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct hm_value *first = hm__value_get(map, fields[i].name);
-        for (size_t k = i + 1; first && k < count; k++) {
-            const struct hm_value *second = hm__value_get(map, fields[k].name);
-            if (!second || fields[i].kind == HM_FIELD_OTHER || fields[k].kind == HM_FIELD_OTHER ||
-                fields[k].offset != fields[i].offset)
-                continue;
-            hm__reader_fail(reader, second, HM_E_CONFLICT, "%s and %s are both given",
-                            fields[i].name, fields[k].name);
-            hm__err_hint(reader->err, "they mean the same: keep one of them");
-            return HM_E_CONFLICT;
-        }
-    }
-    return 0;
-}
-
-static int read_parallel(struct hm_reader *reader, const struct hm_value *value,
-                         struct large_keys *keys)
-{
-    static const struct hm_field stage = {.name = "stage",
-                                          .kind = HM_FIELD_QUANTITY,
-                                          .offset = AT(job.layout.zero),
-                                          .max = 3,
-                                          .whole = true};
-    const struct hm_value *zero = hm__value_get(value, "zero_optimization");
-
-    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
-        return 0;
-    int rc = hm__expect_kind(reader, value, HM_VALUE_MAP, "auto, or degrees such as {tensor: 8}");
-    if (rc == 0)
-        rc = hm__read_map(reader, value, parallel_fields, COUNT(parallel_fields), keys);
-    if (rc == 0)
-        rc = check_twice(reader, value, parallel_fields, COUNT(parallel_fields));
-    if (rc == 0 && zero) {
-        size_t mark = hm__reader_enter(reader, "zero_optimization");
-        rc = hm__read_map(reader, zero, &stage, 1, keys);
-        hm__reader_leave(reader, mark);
-    }
-    if (rc == 0 && keys->distributed_optimizer && isnan(keys->job.layout.zero))
-        keys->job.layout.zero = 1;
-    if (rc == 0 && keys->checkpointing && keys->recompute < 0)
-        keys->recompute = HM_RECOMPUTE_FULL;
-    return rc;
-}
-
-/* Whether an index into yes_no means true. */
-static bool is_yes(int word)
-{
-    return word == 1 || word == 3 || word == 5;
-}
-
 /* Sets a flag from its key, or from the default if the key is not given. */
 static bool flag_or(int word, bool fallback)
 {
-    return word < 0 ? fallback : is_yes(word);
+    return word < 0 ? fallback : hm__is_yes(word);
 }
 
 /* ---- training -------------------------------------------------------------------------------- */
@@ -438,7 +286,7 @@ static double lora_share(const struct hm_transformer *x, double rank)
 
 /* Reads `train`: all, a fraction, or {lora: {rank}}; or `lora` itself. */
 static int read_train(struct hm_reader *reader, const struct hm_value *root,
-                      struct large_keys *keys)
+                      struct hm_large_keys *keys)
 {
     static const struct hm_field rank = {.name = "rank",
                                          .kind = HM_FIELD_QUANTITY,
@@ -473,7 +321,7 @@ static int read_train(struct hm_reader *reader, const struct hm_value *root,
 }
 
 /* Applies the defaults that follow from the software and the precision. */
-static void set_defaults(struct large_keys *keys)
+static void set_defaults(struct hm_large_keys *keys)
 {
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
@@ -504,14 +352,18 @@ static void set_defaults(struct large_keys *keys)
     w->split_messages = true;
     w->weigh_head = flag_or(keys->weigh_head, false);
     w->fused_gate = flag_or(keys->fused_gate, tuned);
+    w->fused_loss = flag_or(keys->fused_loss, false);
     w->separate_sum = flag_or(keys->separate_sum, !tuned);
     w->dropout = flag_or(keys->dropout, old);
     w->broadcast = flag_or(keys->broadcast, false);
     job->layout.recompute = keys->recompute < 0    ? HM_RECOMPUTES
                             : keys->recompute == 6 ? HM_RECOMPUTE_FULL
                                                    : (enum hm_recompute)keys->recompute;
+    job->layout.offload = keys->offload < 0    ? HM_OFFLOAD_NONE
+                          : keys->offload == 3 ? HM_OFFLOAD_OPTIMIZER
+                                               : (enum hm_offload)keys->offload;
     job->sequence_parallel_given = keys->sequence_parallel >= 0;
-    job->layout.sequence_parallel = is_yes(keys->sequence_parallel);
+    job->layout.sequence_parallel = hm__is_yes(keys->sequence_parallel);
     job->shard_given = keys->shard_in_node >= 0;
     job->layout.shard_in_node = keys->shard_in_node == 1;
 }
@@ -546,7 +398,7 @@ bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root)
 }
 
 static int read_network(struct hm_reader *reader, const struct hm_value *network,
-                        struct large_keys *keys)
+                        struct hm_large_keys *keys)
 {
     const struct hm_value *map = find_transformer(reader, network);
     const struct hm_value *name =
@@ -566,29 +418,34 @@ static int read_network(struct hm_reader *reader, const struct hm_value *network
     return rc;
 }
 
-static void keys_init(struct large_keys *keys)
+static void keys_init(struct hm_large_keys *keys)
 {
-    *keys = (struct large_keys){.iterations = NAN,
-                                .epochs = NAN,
-                                .precision = -1,
-                                .weights = -1,
-                                .optimizer = -1,
-                                .attention = -1,
-                                .software = -1,
-                                .recompute = -1,
-                                .sequence_parallel = -1,
-                                .shard_in_node = -1,
-                                .overlap_data = -1,
-                                .overlap_gather = -1,
-                                .overlap_tensor = -1,
-                                .overlap_pipeline = -1,
-                                .graphs = -1,
-                                .weigh_head = -1,
-                                .separate_sum = -1,
-                                .broadcast = -1,
-                                .fused_gate = -1,
-                                .dropout = -1,
-                                .grad_bytes = NAN};
+    *keys = (struct hm_large_keys){.iterations = NAN,
+                                   .epochs = NAN,
+                                   .precision = -1,
+                                   .weights = -1,
+                                   .optimizer = -1,
+                                   .attention = -1,
+                                   .software = -1,
+                                   .recompute = -1,
+                                   .offload = -1,
+                                   .distributed_optimizer = -1,
+                                   .checkpointing = -1,
+                                   .sequence_parallel = -1,
+                                   .shard_in_node = -1,
+                                   .overlap_data = -1,
+                                   .overlap_gather = -1,
+                                   .overlap_tensor = -1,
+                                   .overlap_pipeline = -1,
+                                   .graphs = -1,
+                                   .weigh_head = -1,
+                                   .separate_sum = -1,
+                                   .broadcast = -1,
+                                   .fused_gate = -1,
+                                   .fused_loss = -1,
+                                   .dropout = -1,
+                                   .grad_bytes = NAN,
+                                   .chunk_layers = NAN};
     keys->job = (struct hm_large_job){.layout = {.tensor = NAN,
                                                  .pipeline = NAN,
                                                  .interleave = NAN,
@@ -603,7 +460,8 @@ static void keys_init(struct large_keys *keys)
 }
 
 /* Reads the maps `overlap`, `details` and `parallel`. */
-static int read_maps(struct hm_reader *reader, const struct hm_value *root, struct large_keys *keys)
+static int read_maps(struct hm_reader *reader, const struct hm_value *root,
+                     struct hm_large_keys *keys)
 {
     const struct hm_value *parallel = hm__value_get(root, "parallel");
     const struct hm_value *overlap = hm__value_get(root, "overlap");
@@ -612,7 +470,7 @@ static int read_maps(struct hm_reader *reader, const struct hm_value *root, stru
 
     if (parallel) {
         size_t mark = hm__reader_enter(reader, "parallel");
-        rc = read_parallel(reader, parallel, keys);
+        rc = hm__read_parallel(reader, parallel, keys);
         hm__reader_leave(reader, mark);
     }
     if (rc == 0 && overlap) {
@@ -631,7 +489,7 @@ static int read_maps(struct hm_reader *reader, const struct hm_value *root, stru
 
 int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job)
 {
-    struct large_keys keys;
+    struct hm_large_keys keys;
     int rc;
 
     keys_init(&keys);

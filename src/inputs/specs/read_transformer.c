@@ -47,6 +47,7 @@ static const struct hm_field fields[] = {
     YES_NO("gated", gated, "whether the feed-forward layer has a gate"),
     YES_NO("tied", tied, "whether input and output share the embedding table"),
     YES_NO("encoder", encoder, "whether there is no output head"),
+    SIZE("cross_layers", cross_layers, "layers that also attend to an encoder, the other layers"),
     SIZE("experts", experts, "routed experts of a layer"),
     SIZE("experts_per_token", experts_per_token, "routed experts that process one token"),
     SIZE("expert_ffn", expert_ffn, "width of a routed expert"),

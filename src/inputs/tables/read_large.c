@@ -92,12 +92,12 @@ static const struct {
     const char *name;
     size_t offset;
 } flags[] = {
-    {"data", AT(work.overlap_data)},     {"gather", AT(work.overlap_gather)},
-    {"tensor", AT(work.overlap_tensor)}, {"pipeline", AT(work.overlap_pipeline)},
-    {"split", AT(work.split_messages)},  {"head", AT(work.weigh_head)},
-    {"graphs", AT(work.graphs)},         {"dropout", AT(work.dropout)},
-    {"broadcast", AT(work.broadcast)},   {"sum", AT(work.separate_sum)},
-    {"gate", AT(work.fused_gate)},
+    {"loss", AT(work.fused_loss)},           {"data", AT(work.overlap_data)},
+    {"gather", AT(work.overlap_gather)},     {"tensor", AT(work.overlap_tensor)},
+    {"pipeline", AT(work.overlap_pipeline)}, {"split", AT(work.split_messages)},
+    {"head", AT(work.weigh_head)},           {"graphs", AT(work.graphs)},
+    {"dropout", AT(work.dropout)},           {"broadcast", AT(work.broadcast)},
+    {"sum", AT(work.separate_sum)},          {"gate", AT(work.fused_gate)},
 };
 
 static int column_fail(const struct hm_csv *csv, const struct column *column, const char *text,

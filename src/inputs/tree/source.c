@@ -22,8 +22,11 @@ enum { RAW_ROOM = 256 * 1024 };
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
-    int file;           /* Open file; -1 for bytes in memory. */
-    const char *memory; /* Bytes that are not read yet; borrowed. */
+    struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
+    uint64_t file_left;      /* Number of bytes of the file that belong to the source. */
+    bool inflate;            /* The bytes are a deflate stream without a header. */
+    int file;                /* Open file; -1 for bytes in memory. */
+    const char *memory;      /* Bytes that are not read yet; borrowed. */
     size_t memory_left;
     char path[256];
     unsigned char *raw; /* Bytes of the file that are not decoded yet; owned. */
@@ -52,6 +55,7 @@ static struct hm_source *source_new(const char *name)
     }
     snprintf(s->path, sizeof(s->path), "%s", name);
     s->file = -1;
+    s->file_left = UINT64_MAX;
     s->between = true;
     return s;
 }
@@ -86,10 +90,42 @@ int hm__source_open_memory(const char *data, size_t length, const char *name,
     return 0;
 }
 
+int hm__source_open_part(const struct hm_source_part *part, const char *name,
+                         struct hm_source **ret_source, struct hm_err *err)
+{
+    struct hm_source *s = source_new(name), *outer = NULL;
+
+    if (!s)
+        return hm__fail_nomem(err);
+    if (part->memory) {
+        s->memory = part->memory;
+        s->memory_left = (size_t)part->length;
+    } else {
+        s->file = open(part->path, O_RDONLY | O_CLOEXEC);
+        s->file_left = part->length;
+        if (s->file < 0 || lseek(s->file, (off_t)part->at, SEEK_SET) < 0) {
+            hm__fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
+            hm__err_at(err, part->path, 0);
+            hm__source_close(s);
+            return HM_E_IO;
+        }
+    }
+    s->inflate = part->deflated;
+    if (part->deflated && !(outer = source_new(name))) {
+        hm__source_close(s);
+        return hm__fail_nomem(err);
+    }
+    if (outer)
+        outer->inner = s;
+    *ret_source = outer ? outer : s;
+    return 0;
+}
+
 void hm__source_close(struct hm_source *s)
 {
     if (!s)
         return;
+    hm__source_close(s->inner);
     if (s->codec && s->state)
         s->codec->close(s->state);
     if (s->file >= 0)
@@ -100,7 +136,9 @@ void hm__source_close(struct hm_source *s)
 
 const char *hm__source_codec(const struct hm_source *s)
 {
-    return s->codec ? s->codec->name : NULL;
+    if (s->codec)
+        return s->codec->name;
+    return s->inner ? hm__source_codec(s->inner) : NULL;
 }
 
 /* Reads bytes of the file without decoding them; *ret_length is 0 at the end. */
@@ -109,6 +147,8 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
 {
     ssize_t got;
 
+    if (s->inner)
+        return hm__source_read(s->inner, buffer, room, ret_length, err);
     if (s->file < 0) {
         size_t take = room < s->memory_left ? room : s->memory_left;
         if (take > 0)
@@ -118,11 +158,14 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
         *ret_length = take;
         return 0;
     }
+    if (room > s->file_left)
+        room = (size_t)s->file_left;
     do
         got = read(s->file, buffer, room);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return source_fail(s, err, HM_E_IO, strerror(errno));
+    s->file_left -= (uint64_t)got;
     *ret_length = (size_t)got;
     return 0;
 }
@@ -140,12 +183,15 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     }
     s->raw_ended = got == 0;
     s->started = true;
-    s->codec = hm__codec_find(s->raw, s->raw_length);
+    s->codec = s->inflate ? &hm__codec_deflate : hm__codec_find(s->raw, s->raw_length);
+    s->between = !s->inflate; /* An empty deflate stream has at least one byte. */
     if (s->codec && s->codec->needs) {
         hm__fail(err, HM_E_UNSUPPORTED, "%s files need %s, which this build leaves out",
                  s->codec->name, s->codec->needs);
         hm__err_hint(err, "unpack it first: %s FILE",
-                     s->codec == &hm__codec_gzip ? "gunzip" : "unzstd");
+                     s->codec == &hm__codec_gzip      ? "gunzip"
+                     : s->codec == &hm__codec_deflate ? "unzip"
+                                                      : "unzstd");
         hm__err_at(err, s->path, 0);
         s->codec = NULL;
         return HM_E_UNSUPPORTED;
@@ -224,6 +270,8 @@ static uint64_t source_seek(struct hm_source *s, uint64_t count)
     struct stat status;
     off_t at;
 
+    if (s->inner)
+        return 0;
     if (s->file < 0) {
         uint64_t take = count < s->memory_left ? count : s->memory_left;
         s->memory += take;
@@ -233,8 +281,13 @@ static uint64_t source_seek(struct hm_source *s, uint64_t count)
     if (fstat(s->file, &status) || !S_ISREG(status.st_mode) ||
         (at = lseek(s->file, 0, SEEK_CUR)) < 0 || at >= status.st_size)
         return 0;
-    uint64_t left = (uint64_t)(status.st_size - at), take = count < left ? count : left;
-    return lseek(s->file, (off_t)take, SEEK_CUR) < 0 ? 0 : take;
+    uint64_t left = (uint64_t)(status.st_size - at);
+    left = left < s->file_left ? left : s->file_left;
+    uint64_t take = count < left ? count : left;
+    if (lseek(s->file, (off_t)take, SEEK_CUR) < 0)
+        return 0;
+    s->file_left -= take;
+    return take;
 }
 
 int hm__source_skip(struct hm_source *s, uint64_t count, uint64_t *ret_skipped, struct hm_err *err)

@@ -12,6 +12,17 @@ int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_e
 /* Reads bytes in memory in the same way; they must outlive the source. */
 int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
+/* A part of a file or of bytes in memory: a member of an archive. */
+struct hm_source_part {
+    const char *path;    /* The file; it is opened if `memory` is NULL. */
+    const char *memory;  /* The first byte of the part, which must outlive the source. */
+    uint64_t at, length; /* Position in the file, and number of bytes. */
+    bool deflated;       /* The bytes are a deflate stream without a header. */
+};
+
+/* Opens a part; after it is inflated, a codec is recognised as in a file. */
+int hm__source_open_part(const struct hm_source_part *part, const char *name,
+                         struct hm_source **ret_source, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
  * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,

@@ -36,6 +36,9 @@ enum { HM_CODEC_MAGIC = 8 };
 extern const struct hm_codec *const hm__codecs[];
 extern const struct hm_codec hm__codec_gzip, hm__codec_zstd, hm__codec_lz4, hm__codec_snappy,
     hm__codec_lzf;
+/* A deflate stream without a header, as in zip archives. It has no magic and is not in the table.
+ */
+extern const struct hm_codec hm__codec_deflate;
 
 /* Returns the codec of a file that begins with these bytes, or NULL if it is not compressed. */
 const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length);

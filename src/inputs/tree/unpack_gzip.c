@@ -1,6 +1,6 @@
 /*
- * The gzip format (RFC 1952). This is the only file that uses zlib; a build without it refuses gzip
- * files with a hint.
+ * The gzip format (RFC 1952), and deflate streams without a header (RFC 1951). This is the only
+ * file that uses zlib; a build without it refuses gzip files with a hint.
  */
 #include "unpack.h"
 
@@ -15,16 +15,32 @@ static const unsigned char magic[] = {0x1f, 0x8b};
 struct gzip_state {
     z_stream stream;
     bool between; /* The last member ended, and no byte of a further one was read. */
+    bool raw;     /* The stream has no header, and nothing follows it. */
 };
 
-static void *gzip_open(void)
+/* Makes a state; the bits choose the format as inflateInit2 defines them. */
+static struct gzip_state *inflate_open(int bits)
 {
     struct gzip_state *s = hm__calloc(1, sizeof(*s));
 
-    if (s && inflateInit2(&s->stream, 15 + 16) != Z_OK) {
+    if (s && inflateInit2(&s->stream, bits) != Z_OK) {
         hm__free(s);
         return NULL;
     }
+    return s;
+}
+
+static void *gzip_open(void)
+{
+    return inflate_open(15 + 16);
+}
+
+static void *deflate_open(void)
+{
+    struct gzip_state *s = inflate_open(-15);
+
+    if (s)
+        s->raw = true;
     return s;
 }
 
@@ -33,7 +49,7 @@ static bool gzip_goes_on(struct gzip_state *s, struct hm_unpack_step *step)
 {
     if (step->in_left == 0)
         return false;
-    if (step->in[0] != magic[0] || inflateReset(&s->stream) != Z_OK) {
+    if (s->raw || step->in[0] != magic[0] || inflateReset(&s->stream) != Z_OK) {
         step->ended = true;
         return false;
     }
@@ -89,7 +105,10 @@ const struct hm_codec hm__codec_gzip = {.name = "gzip",
                                         .open = gzip_open,
                                         .step = gzip_step,
                                         .close = gzip_close};
+const struct hm_codec hm__codec_deflate = {
+    .name = "zip", .open = deflate_open, .step = gzip_step, .close = gzip_close};
 #else
 const struct hm_codec hm__codec_gzip = {
     .name = "gzip", .magic = magic, .magic_length = sizeof(magic), .needs = "zlib"};
+const struct hm_codec hm__codec_deflate = {.name = "zip", .needs = "zlib"};
 #endif

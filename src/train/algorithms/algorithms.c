@@ -8,19 +8,17 @@
 
 extern const struct hm_algorithm hm__algorithm_gd, hm__algorithm_lbfgs, hm__algorithm_sgd,
     hm__algorithm_momentum, hm__algorithm_adam, hm__algorithm_local_sgd, hm__algorithm_splash,
-    hm__algorithm_cocoa, hm__algorithm_cocoa_plus, hm__algorithm_mini_sdca;
+    hm__algorithm_cocoa, hm__algorithm_cocoa_plus, hm__algorithm_mini_sdca,
+    hm__algorithm_gossip_ring, hm__algorithm_gossip_exp, hm__algorithm_fedavg;
 
-const struct hm_algorithm *const hm__algorithms[] = {&hm__algorithm_gd,
-                                                     &hm__algorithm_lbfgs,
-                                                     &hm__algorithm_sgd,
-                                                     &hm__algorithm_momentum,
-                                                     &hm__algorithm_adam,
-                                                     &hm__algorithm_local_sgd,
-                                                     &hm__algorithm_splash,
-                                                     &hm__algorithm_cocoa,
-                                                     &hm__algorithm_cocoa_plus,
-                                                     &hm__algorithm_mini_sdca,
-                                                     NULL};
+const struct hm_algorithm *const hm__algorithms[] = {
+    &hm__algorithm_gd,          &hm__algorithm_lbfgs,
+    &hm__algorithm_sgd,         &hm__algorithm_momentum,
+    &hm__algorithm_adam,        &hm__algorithm_local_sgd,
+    &hm__algorithm_splash,      &hm__algorithm_cocoa,
+    &hm__algorithm_cocoa_plus,  &hm__algorithm_mini_sdca,
+    &hm__algorithm_gossip_ring, &hm__algorithm_gossip_exp,
+    &hm__algorithm_fedavg,      NULL};
 
 const struct hm_algorithm *hm__algorithm_find(const char *name)
 {

@@ -1,0 +1,359 @@
+/*
+ * Compares statements of four papers with the answers of this program. Each row of data/papers.csv
+ * has a statement, its published value and how to compute ours (`kind` and `what`):
+ *
+ *   workers    best number of workers by Anwar's runs:      BATCH LATENCY SMALLEST_N
+ *   rate       samples per second of a framework:           FRAMEWORK NETWORK CONSISTENCY BATCH
+ *   ratio      quotient of two rates:                        RATE / RATE
+ *   iterative  speedup of n workers over n - i workers:      EXAMPLE N I
+ *   rounds     iterations to an excess loss:                 ALGORITHM M LOSS
+ *   growth     quotient of two such numbers:                 ALGORITHM M M LOSS
+ *   fastest    workers with the least time of an iteration:  ALGORITHM
+ *   before     1 if the first algorithm needs fewer iterations: ALGORITHM ALGORITHM M LOSS
+ */
+#include "validate_papers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "embedded.h"
+#include "err.h"
+#include "howmany_advise.h"
+#include "howmany_fit.h"
+#include "json.h"
+#include "predict_platform.h"
+#include "read_platforms.h"
+#include "text.h"
+
+enum { NAME = 40, CLAIMS_MAX = 256, CLAIM_TEXT = 200 };
+
+/* The tables from which our values are computed. */
+struct papers_sources {
+    const struct hm_catalog *catalog;
+    struct hm_runs *anwar;         /* Runs of Anwar et al. */
+    struct hm_platform_rows zhang; /* Iterations of Zhang et al. */
+    struct hm_traces *traces;      /* Training runs on MNIST; NULL: skipped. */
+};
+
+struct papers_claim {
+    char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
+    double ours, published, tolerance; /* `ours` is NaN if the claim is skipped. */
+};
+
+static const struct hm_embedded *embedded_table(const char *name)
+{
+    const struct hm_embedded *file = hm__data_files;
+
+    while (file->name && strcmp(file->name, name) != 0)
+        file++;
+    return file;
+}
+
+/* ---- our values ------------------------------------------------------------------------------ */
+
+static double workers_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    double batch, latency, from, n[4], found = NAN;
+    struct hm_recommendation *r = NULL;
+    size_t count = 0;
+
+    if (sscanf(what, "%lf %lf %lf", &batch, &latency, &from) != 3)
+        return NAN;
+    for (double k = from; k <= 4; k++)
+        n[count++] = k;
+    const struct hm_at at[] = {{"batch", batch}, {"latency", latency}};
+    const struct hm_recommend_question question = {
+        .at = at, .at_count = 2, .n = n, .n_count = count};
+    if (hm_recommend(s->anwar, &question, &r, err) == 0 && r->best != HM_NONE)
+        found = r->candidates[r->best].n;
+    hm_recommendation_free(r);
+    return found;
+}
+
+static double rate_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    char framework[NAME], network[NAME], consistency[NAME];
+    struct hm_point p;
+    double batch;
+
+    if (sscanf(what, "%39s %39s %39s %lf", framework, network, consistency, &batch) != 4)
+        return NAN;
+    for (size_t i = 0; i < s->zhang.count; i++) {
+        const struct hm_platform_row *row = &s->zhang.rows[i];
+        if (strcmp(row->framework, framework) == 0 && strcmp(row->network, network) == 0 &&
+            row->batch == batch &&
+            strcmp(hm_consistency_name(row->way.consistency), consistency) == 0)
+            return hm__predict_platform(row->job, &row->way, row->n, NULL, &p, err)
+                       ? NAN
+                       : row->n * row->batch / p.time_s;
+    }
+    return NAN;
+}
+
+static double ratio_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    const char *slash = strstr(what, " / ");
+
+    return slash ? rate_value(s, what, err) / rate_value(s, slash + 3, err) : NAN;
+}
+
+/* Returns the speedup of an answer on n workers. */
+static double speedup_at(const struct hm_answer *a, double n)
+{
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].n == n)
+            return a->points[i].speedup;
+    return NAN;
+}
+
+static double iterative_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    struct hm_question question = HM_QUESTION_INIT;
+    struct hm_answer *answer = NULL;
+    struct hm_job *job = NULL;
+    const char *name, *text;
+    char example[NAME];
+    double n, i, found = NAN;
+    size_t length;
+
+    if (sscanf(what, "%39s %lf %lf", example, &n, &i) != 3)
+        return NAN;
+    question.max_n = n;
+    for (size_t k = 0; hm_example(k, &name, &text, &length); k++)
+        if (strcmp(name, example) == 0 &&
+            hm_job_parse_with(s->catalog, text, length, name, NULL, 0, &job, err) == 0)
+            break;
+    if (job && hm_plan(job, NULL, 0, NULL, 0, &question, &answer, err) == 0)
+        found = speedup_at(answer, n) / speedup_at(answer, n - i);
+    hm_answer_free(answer);
+    hm_job_free(job);
+    return found;
+}
+
+/* Returns the number of iterations until the excess loss is at most `loss`; INFINITY: never. */
+static double rounds_of(const struct papers_sources *s, const char *algorithm, double m,
+                        double loss)
+{
+    for (size_t t = 0; t < s->traces->count; t++) {
+        const struct hm_trace *trace = &s->traces->traces[t];
+        if (trace->m != m || strcmp(trace->algorithm, algorithm) != 0)
+            continue;
+        for (size_t i = 0; i < trace->count; i++)
+            if (trace->loss[i] - trace->best <= loss)
+                return trace->iteration[i];
+    }
+    return INFINITY;
+}
+
+static double rounds_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    char algorithm[NAME];
+    double m, loss;
+
+    (void)err;
+    return sscanf(what, "%39s %lf %lf", algorithm, &m, &loss) == 3
+               ? rounds_of(s, algorithm, m, loss)
+               : NAN;
+}
+
+static double growth_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    char algorithm[NAME];
+    double m, from, loss;
+
+    (void)err;
+    return sscanf(what, "%39s %lf %lf %lf", algorithm, &m, &from, &loss) == 4
+               ? rounds_of(s, algorithm, m, loss) / rounds_of(s, algorithm, from, loss)
+               : NAN;
+}
+
+static double before_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    char first[NAME], second[NAME];
+    double m, loss;
+
+    (void)err;
+    return sscanf(what, "%39s %39s %lf %lf", first, second, &m, &loss) == 4
+               ? rounds_of(s, first, m, loss) < rounds_of(s, second, m, loss)
+               : NAN;
+}
+
+static double fastest_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    double least = INFINITY, m = NAN;
+
+    (void)err;
+    for (size_t t = 0; t < s->traces->count; t++) {
+        const struct hm_trace *trace = &s->traces->traces[t];
+        double sum = 0;
+        for (size_t i = 0; i < trace->count; i++)
+            sum += trace->seconds[i] / (double)trace->count;
+        if (strcmp(trace->algorithm, what) == 0 && sum < least) {
+            least = sum;
+            m = trace->m;
+        }
+    }
+    return m;
+}
+
+typedef double (*papers_value)(const struct papers_sources *s, const char *what,
+                               struct hm_err *err);
+
+static const struct {
+    const char *kind;
+    papers_value value;
+    bool from_traces;
+} kinds[] = {
+    {"workers", workers_value, false}, {"rate", rate_value, false},
+    {"ratio", ratio_value, false},     {"iterative", iterative_value, false},
+    {"rounds", rounds_value, true},    {"growth", growth_value, true},
+    {"before", before_value, true},    {"fastest", fastest_value, true},
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads the tables; a missing file of training runs is not an error. */
+static int sources_open(struct papers_sources *s, const char *data, struct hm_err *err)
+{
+    const struct hm_embedded *anwar = embedded_table("anwar.csv");
+    int rc = hm_runs_parse(anwar->text, anwar->length, anwar->name, &s->anwar, err);
+    char path[4096];
+    const char *paths[] = {path};
+
+    if (rc == 0)
+        rc = hm__platform_rows_read(s->catalog, NULL, 0, NULL, &s->zhang, err);
+    snprintf(path, sizeof(path), "%s/mnist-traces.csv.gz", data ? data : "");
+    if (rc == 0 && data && hm_traces_load(paths, 1, NULL, &s->traces, err)) {
+        rc = err->code == HM_E_IO ? 0 : err->code;
+        s->traces = NULL;
+    }
+    return rc;
+}
+
+static void sources_close(struct papers_sources *s)
+{
+    hm_runs_free(s->anwar);
+    hm__platform_rows_release(&s->zhang);
+    hm_traces_free(s->traces);
+}
+
+static int claim_read(const struct papers_sources *s, char **cells, struct papers_claim *claim,
+                      struct hm_err *err)
+{
+    snprintf(claim->paper, sizeof(claim->paper), "%s", cells[0]);
+    snprintf(claim->claim, sizeof(claim->claim), "%s", cells[1]);
+    snprintf(claim->why, sizeof(claim->why), "%s", cells[6]);
+    if (!hm__number_read(cells[4], &claim->published) ||
+        !hm__number_read(cells[5], &claim->tolerance))
+        return hm__fail(err, HM_E_SYNTAX, "papers.csv: '%s' or '%s' is not a number", cells[4],
+                        cells[5]);
+    claim->tolerance /= 100;
+    claim->ours = NAN;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        if (strcmp(kinds[k].kind, cells[2]) == 0 && (s->traces || !kinds[k].from_traces))
+            claim->ours = kinds[k].value(s, cells[3], err);
+    return err->code;
+}
+
+static int claims_read(const struct papers_sources *s, struct papers_claim *claims,
+                       size_t *ret_count, struct hm_err *err)
+{
+    const struct hm_embedded *file = embedded_table("papers.csv");
+    struct hm_csv *csv = NULL;
+    char **cells;
+    int rc = hm__csv_parse(file->text, file->length, file->name, 0, &csv, err), more = 1;
+
+    *ret_count = 0;
+    while (rc == 0 && *ret_count < CLAIMS_MAX && (more = hm__csv_next(csv, &cells, err)) > 0)
+        rc = claim_read(s, cells, &claims[(*ret_count)++], err);
+    hm__csv_close(csv);
+    return rc ? rc : more < 0 ? more : 0;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static double claim_difference(const struct papers_claim *c)
+{
+    return c->ours / c->published - 1;
+}
+
+static bool claim_holds(const struct papers_claim *c)
+{
+    return fabs(claim_difference(c)) <= c->tolerance + 1e-9;
+}
+
+static void papers_text(struct hm_text *out, const struct papers_claim *claims, size_t count)
+{
+    size_t checked = 0, held = 0;
+
+    hm__text_addf(out, "%-10s %-62s %10s %10s %9s\n", "paper", "statement", "ours", "published",
+                  "differs");
+    for (size_t i = 0; i < count; i++) {
+        const struct papers_claim *c = &claims[i];
+        hm__text_addf(out, "%-10s %-62s ", c->paper, c->claim);
+        if (isnan(c->ours)) {
+            hm__text_addf(out, "%10s %10.5g  skipped: needs mnist-traces.csv.gz (--data DIR)\n", "",
+                          c->published);
+            continue;
+        }
+        checked++;
+        held += claim_holds(c);
+        hm__text_addf(out, "%10.5g %10.5g %+7.1f %%  %s", c->ours, c->published,
+                      100 * claim_difference(c), claim_holds(c) ? "agrees" : "differs");
+        hm__text_addf(out, "%s%s\n", *c->why ? ": " : "", c->why);
+    }
+    hm__text_addf(out, "%zu of %zu statements agree\n", held, checked);
+}
+
+static void papers_json(struct hm_text *out, const struct papers_claim *claims, size_t count)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_open(&json, "statements", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < count; i++) {
+        const struct papers_claim *c = &claims[i];
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(&json, "paper", c->paper);
+        hm__json_put_text(&json, "statement", c->claim);
+        hm__json_put_number(&json, "ours", c->ours);
+        hm__json_put_number(&json, "published", c->published);
+        hm__json_put_number(&json, "difference", claim_difference(c));
+        hm__json_put_number(&json, "tolerance", c->tolerance);
+        hm__json_put_bool(&json, "skipped", isnan(c->ours));
+        hm__json_put_bool(&json, "agrees", claim_holds(c));
+        hm__json_put_text(&json, "why", *c->why ? c->why : NULL);
+        hm__json_close(&json);
+    }
+    hm__json_close(&json);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+int validate_papers(const char *data, bool json, const struct hm_catalog *catalog)
+{
+    struct papers_claim *claims = calloc(CLAIMS_MAX, sizeof(*claims));
+    struct papers_sources sources = {.catalog = catalog};
+    struct hm_text out = {0};
+    struct hm_err err = {0};
+    size_t count = 0;
+
+    if (!claims)
+        return cli_complain("out of memory");
+    int rc = sources_open(&sources, data, &err);
+    err = rc ? err : (struct hm_err){0};
+    if (rc == 0)
+        rc = claims_read(&sources, claims, &count, &err);
+    if (rc)
+        rc = cli_report(&err);
+    else {
+        (json ? papers_json : papers_text)(&out, claims, count);
+        rc = cli_put_text(&out);
+    }
+    sources_close(&sources);
+    free(claims);
+    return rc;
+}

@@ -1,0 +1,81 @@
+/* Matrix factorisation on parameter servers: A = L R^T from known entries, with stale reads of R.
+ */
+#include <howmany_ps.h>
+#include <mpi.h>
+#include <stdio.h>
+
+enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 200 };
+enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
+
+/* Two of three entries of A, which has rank 2, are known; the others are NaN. */
+static double entry(size_t i, size_t j)
+{
+    return (i + j) % 3 ? sin(0.3 * (double)i) * cos(0.5 * (double)j) + 0.1 * (double)(i % 7) : NAN;
+}
+
+/* Gradient step of row i of A: changes l, adds to `by`, and returns the sum of squared errors. */
+static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
+{
+    double sum = 0;
+
+    for (size_t j = 0; j < COLUMNS; j++) {
+        double error = entry(i, j);
+        if (isnan(error))
+            continue;
+        for (size_t k = 0; k < RANK; k++)
+            error -= l[k] * r[j][k];
+        for (size_t k = 0; k < RANK; k++) {
+            by[j][k] += 0.02 * error * l[k];
+            l[k] += 0.02 * error * r[j][k];
+        }
+        sum += error * error;
+    }
+    return sum;
+}
+
+/* A worker has its own rows of A and of L; R is shared. */
+static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
+{
+    size_t me = (size_t)hm_ps_worker(ps), workers = (size_t)hm_ps_workers(ps), all[COLUMNS];
+    double l[ROWS][RANK], r[COLUMNS][RANK], sum = 0;
+    int rc = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS * RANK; i++) /* L and R start with small values. */
+        l[i / RANK][i % RANK] = 0.3 * sin(7.7 * (double)(i + 1));
+    for (size_t j = 0; j < COLUMNS; j++)
+        all[j] = j;
+    if (me == 0)
+        rc = hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, l[ROWS - COLUMNS], err);
+    rc = rc ? rc : hm_ps_barrier(ps, err);
+    for (int clock = 0; rc == 0 && clock < CLOCKS; clock++) {
+        double by[COLUMNS][RANK] = {{0}};
+        rc = hm_ps_get_batch(ps, RIGHT, all, COLUMNS, r[0], err);
+        sum = 0;
+        for (size_t i = me; rc == 0 && i < ROWS; i += workers)
+            sum += row_step(i, l[i], r, by);
+        rc = rc ? rc : hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, by[0], err);
+        rc = rc ? rc : hm_ps_clock(ps, err);
+    }
+    rc = rc ? rc : hm_ps_inc(ps, ERRORS, 0, &sum, err);
+    rc = rc ? rc : hm_ps_barrier(ps, err);
+    rc = rc ? rc : hm_ps_get(ps, ERRORS, 0, &sum, err);
+    if (rc == 0 && me == 0)
+        printf("%zu workers, root-mean-square error %.3f\n", workers, sqrt(sum / 1600));
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    /* A worker reads R without waiting for the last 2 clocks of the other workers. */
+    const struct hm_ps_table tables[] = {{COLUMNS, RANK, 2}, {1, 1, 0}};
+    const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 2};
+    struct hm_err err = {0};
+
+    MPI_Init(&argc, &argv);
+    int rc = hm_ps_run(&settings, worker, NULL, &err);
+    if (rc)
+        fprintf(stderr, "%s: %s (%s)\n", err.field, err.message, err.hint);
+    MPI_Finalize();
+    return rc != 0;
+}

@@ -1,0 +1,72 @@
+/* Logistic regression on parameter servers: every worker reads w and adds its own gradients to it.
+ */
+#include <howmany_ps.h>
+#include <mpi.h>
+#include <stdio.h>
+
+enum { ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 };
+enum { W, LOSS }; /* Numbers of the tables. */
+
+/* Make up a row: features from -1 to 1, and a label that a linear function of them decides. */
+static double row_make(int row, double x[FEATURES])
+{
+    double sum = 0;
+
+    for (int j = 0; j < FEATURES; j++) {
+        x[j] = sin(12.9898 * (row + 1) * (j + 1));
+        sum += (j % 2 ? 1 : -2) * x[j];
+    }
+    return sum > 0 ? 1 : -1;
+}
+
+/* Returns the loss of a row at w, and adds minus its gradient times `step` to by. */
+static double row_loss(int row, const double w[FEATURES], double step, double by[FEATURES])
+{
+    double x[FEATURES], y = row_make(row, x), margin = 0;
+
+    for (int j = 0; j < FEATURES; j++)
+        margin += y * w[j] * x[j];
+    for (int j = 0; j < FEATURES; j++)
+        by[j] += step * y * x[j] / (1 + exp(margin));
+    return log1p(exp(-margin));
+}
+
+/* The program of each worker. Its rows are every workers-th one, from its own number on. */
+static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
+{
+    int me = hm_ps_worker(ps), workers = hm_ps_workers(ps), row = me, rc = 0;
+    double w[FEATURES], loss = 0;
+
+    (void)state;
+    for (int clock = 0; clock < CLOCKS && rc == 0; clock++) {
+        double by[FEATURES] = {0};
+        rc = hm_ps_get(ps, W, 0, w, err);
+        for (int i = 0; rc == 0 && i < BATCH; i++, row = (row + workers) % ROWS)
+            row_loss(row, w, 2.0 / (BATCH * workers), by);
+        rc = rc ? rc : hm_ps_inc(ps, W, 0, by, err);
+        rc = rc ? rc : hm_ps_clock(ps, err);
+    }
+    rc = rc ? rc : hm_ps_get(ps, W, 0, w, err);
+    for (row = me; rc == 0 && row < ROWS; row += workers)
+        loss += row_loss(row, w, 0, (double[FEATURES]){0}) / ROWS;
+    rc = rc ? rc : hm_ps_inc(ps, LOSS, 0, &loss, err);
+    rc = rc ? rc : hm_ps_barrier(ps, err);
+    rc = rc ? rc : hm_ps_get(ps, LOSS, 0, &loss, err);
+    if (rc == 0 && me == 0)
+        printf("%d workers, mean loss %.4f\n", workers, loss);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    const struct hm_ps_table tables[] = {{1, FEATURES, 0}, {1, 1, 0}};
+    const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 1};
+    struct hm_err err = {0};
+
+    MPI_Init(&argc, &argv);
+    int rc = hm_ps_run(&settings, worker, NULL, &err);
+    if (rc)
+        fprintf(stderr, "%s: %s (%s)\n", err.field, err.message, err.hint);
+    MPI_Finalize();
+    return rc != 0;
+}

@@ -1,0 +1,135 @@
+/*
+ * Parameter servers for a program of your own on MPI: tables of numbers that are stored on some
+ * ranks (the servers) and read and changed by the others (the workers).
+ *
+ *     MPI_Init(&argc, &argv);
+ *     rc = hm_ps_run(&settings, worker, &state, &err);
+ *     MPI_Finalize();
+ *
+ * All ranks of MPI_COMM_WORLD call hm_ps_run with equal settings. The last `servers` ranks store
+ * the tables and return when all workers have returned; on each of the other ranks hm_ps_run calls
+ * worker(), which uses the functions below. The library is libhowmany-ps; its messages use a
+ * communicator of their own and never match messages of the program.
+ *
+ * Time is counted in clocks. A worker adds to rows (inc) and then finishes its clock, which sends
+ * the sums of its increments, one message for each server. A worker that computes clock c has
+ * finished c clocks. A read (get) at clock c contains
+ *
+ *     - all increments of all workers from clocks before c - staleness,
+ *     - all increments that this worker has made itself,
+ *     - perhaps some newer increments of other workers.
+ *
+ * The read waits until the increments that it must contain have arrived (Ho et al.: More effective
+ * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0
+ * it contains exactly the increments from clocks before c and the worker's own ones; they are added
+ * in the order of the workers, so that runs are repeated bit for bit. A worker that has returned
+ * is not waited for.
+ *
+ * Conventions of errors are those of howmany.h: functions return 0 or a negative code, and err,
+ * which may be NULL, receives the details. Wrong arguments change nothing and send nothing.
+ */
+#ifndef HOWMANY_PS_H
+#define HOWMANY_PS_H
+
+#include "howmany_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* Largest number of rows of a table, of values in a row, and of tables. */
+#define HM_PS_MAX_ROWS ((size_t)1 << 31)
+#define HM_PS_MAX_COLUMNS ((size_t)1 << 26)
+#define HM_PS_MAX_TABLES ((size_t)1024)
+
+/*
+ * A table of rows * columns doubles, which are 0 at the start. Row r is stored on server r modulo
+ * the number of servers; a row is sent as a whole.
+ */
+struct hm_ps_table {
+    size_t rows;    /* Number of rows, 1 to HM_PS_MAX_ROWS. */
+    size_t columns; /* Number of values in a row, 1 to HM_PS_MAX_COLUMNS. */
+    /*
+     * Staleness bound in clocks, a whole number of at least 0. A worker keeps a copy of each row
+     * that it has read and reads it again from the server when the copy has become too old.
+     * INFINITY: reads never wait for other workers, and a copy is used within one clock only.
+     */
+    double staleness;
+};
+
+struct hm_ps_settings {
+    const struct hm_ps_table *tables; /* [table_count]: borrowed while hm_ps_run runs. */
+    size_t table_count;               /* Number of tables, 1 to HM_PS_MAX_TABLES. */
+    int servers; /* Number of servers, at least 1 and less than the number of ranks. */
+};
+
+/* The connection of one worker to the servers; valid until worker() returns. */
+struct hm_ps;
+
+/*
+ * The program of a worker. `state` is the pointer that was passed to hm_ps_run. A return value
+ * other than 0 ends this worker, and hm_ps_run then returns this value on all ranks; the other
+ * workers still finish.
+ */
+typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* What this worker has done so far. */
+struct hm_ps_stats {
+    double clocks;        /* Number of clocks finished. */
+    double rows_read;     /* Number of rows read. */
+    double rows_received; /* Number of these rows that came from a server and not from a copy. */
+    double rows_sent;     /* Number of rows of increments sent. */
+    double bytes;         /* Bytes sent and received. */
+    double wait_s;        /* Seconds spent waiting for servers. */
+};
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+/*
+ * Run the workers and the servers. Collective over MPI_COMM_WORLD, after MPI_Init and before
+ * MPI_Finalize; it may be called several times, each time with new tables. Returns 0 on all ranks,
+ * or on all ranks the error of the first rank that failed.
+ */
+HM_API int hm_ps_run(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state,
+                     struct hm_err *err);
+
+/* Number of this worker, counted from 0, and number of workers; -1 and 0 if ps is NULL. */
+HM_API int hm_ps_worker(const struct hm_ps *ps);
+HM_API int hm_ps_workers(const struct hm_ps *ps);
+
+/* Copy one row into ret_values[0..columns). Tables and rows are counted from 0. */
+HM_API int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values,
+                     struct hm_err *err);
+/*
+ * Copy rows[0..count) into ret_values[0..count * columns), one after another. Rows that must come
+ * from a server are requested together, so this is faster than one hm_ps_get for each row.
+ */
+HM_API int hm_ps_get_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
+                           double *ret_values, struct hm_err *err);
+
+/* Add by[0..columns) to one row. The values must be finite. */
+HM_API int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *by,
+                     struct hm_err *err);
+/* Add by[0..count * columns) to rows[0..count); a row may appear several times. */
+HM_API int hm_ps_inc_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
+                           const double *by, struct hm_err *err);
+
+/* Finish this clock and send its increments. Does not wait for other workers. */
+HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);
+/*
+ * Finish this clock and wait until all workers have finished as many clocks. The reads that follow
+ * contain all increments from before, whatever the staleness of a table.
+ */
+HM_API int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err);
+
+HM_API int hm_ps_stats(const struct hm_ps *ps, struct hm_ps_stats *ret_stats, struct hm_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * What surrounds a recommended layout: how the rate changes with the batch, the sequence and the
+ * precision, how far the micro-batch and the sequence can grow until the memory is full, and the
+ * number of workers at which scaling breaks.
+ */
+#include <math.h>
+
+#include "large_plan.h"
+
+/* Scaling breaks where a worker is less fast than this share of the most efficient one. */
+static const double EFFICIENT = .8;
+/* Longest sequence that is considered. */
+static const double SEQUENCE_MOST = 1e8;
+
+/* Adds the best layout of a changed job at the recommended n; none if nothing fits. */
+static void add_change(struct hm_large_answer *a, const struct hm_large_machine *m,
+                       const struct hm_large_job *changed, const char *what, double value)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    struct hm_large_work work = m->work;
+    const struct hm_large_case situation = {&m->device, &work, m->situation.constants,
+                                            m->situation.correction};
+    struct hm_large_tops tops = {.n = best->n};
+
+    work.batch = changed->work.batch;
+    work.sequence = changed->work.sequence;
+    work.precision = changed->work.precision;
+    a->candidates += hm__large_search(&situation, changed, &tops, 1);
+    if (tops.count == 0 || a->change_count == HM_LARGE_CHANGES)
+        return;
+    struct hm_large_change *change = &a->changes[a->change_count++];
+    *change = (struct hm_large_change){.what = what, .value = value, .choice = tops.top[0]};
+    change->choice.machine = best->machine;
+    hm__large_finish(&situation, changed, &change->choice);
+}
+
+static void add_changes(struct hm_large_answer *a, const struct hm_large_machine *m,
+                        const struct hm_large_job *job)
+{
+    struct hm_large_job changed;
+    bool wide = job->work.precision <= HM_FORMAT_FP16;
+
+    for (double factor = .5; factor <= 2; factor *= 4) {
+        changed = *job;
+        changed.work.batch = factor * job->work.batch;
+        if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch))
+            add_change(a, m, &changed, "batch", changed.work.batch);
+    }
+    for (double factor = .5; factor <= 2; factor *= 4) {
+        changed = *job; /* The batch has the same number of tokens. */
+        changed.work.sequence = factor * job->work.sequence;
+        changed.work.batch = job->work.batch / factor;
+        if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch) &&
+            changed.work.sequence == floor(changed.work.sequence))
+            add_change(a, m, &changed, "sequence", changed.work.sequence);
+    }
+    changed = *job;
+    changed.work.precision = HM_FORMAT_FP8;
+    if (wide && m->device.flops_8 > 0)
+        add_change(a, m, &changed, "precision", HM_FORMAT_FP8);
+    changed.work.precision = HM_FORMAT_BF16;
+    if (!wide)
+        add_change(a, m, &changed, "precision", HM_FORMAT_BF16);
+    changed.work.precision = HM_FORMAT_NVFP4;
+    if (job->work.precision != HM_FORMAT_NVFP4 && m->device.flops_4 > 0)
+        add_change(a, m, &changed, "precision", HM_FORMAT_NVFP4);
+}
+
+/* Whether a layout fits with a sequence and a micro-batch. */
+static bool layout_fits(const struct hm_large_machine *m, const struct hm_layout *layout,
+                        double sequence, double micro_batch, double limit)
+{
+    struct hm_large_work work = m->work;
+    const struct hm_large_case situation = {&m->device, &work, m->situation.constants};
+    struct hm_layout l = *layout;
+    struct hm_large_memory memory;
+
+    work.sequence = sequence;
+    l.micro_batch = micro_batch;
+    hm__large_memory(&situation, &l, &memory);
+    return memory.total <= limit;
+}
+
+/* Sets how far the micro-batch and the sequence of the recommended layout can grow. */
+static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    const struct hm_layout *l = &best->layout;
+    double limit = best->memory_limit, micro = l->micro_batch;
+    /* Sequences are multiples of 256 tokens for each worker that shares them. */
+    double unit = 256 * l->context, low = floor(a->sequence / unit), high = low + 1;
+
+    a->most_micro_batch = a->most_sequence = NAN;
+    if (!best->fits)
+        return;
+    while (2 * micro * l->data <= a->batch && layout_fits(m, l, a->sequence, 2 * micro, limit))
+        micro *= 2;
+    a->most_micro_batch = micro;
+    while (high * unit < SEQUENCE_MOST && layout_fits(m, l, high * unit, l->micro_batch, limit)) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1) {
+        double middle = floor((low + high) / 2);
+        if (layout_fits(m, l, middle * unit, l->micro_batch, limit))
+            low = middle;
+        else
+            high = middle;
+    }
+    a->most_sequence = fmax(a->sequence, low * unit);
+}
+
+/* Finds the most efficient point of the recommended machine, and the first larger n whose workers
+ * are much less efficient. */
+static void set_break(struct hm_large_answer *a)
+{
+    int machine = a->points[a->recommended].machine;
+    double most = 0;
+
+    a->efficient = a->breaks = HM_NONE;
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        double each = c->tokens_per_s / c->n;
+        if (!c->fits || c->machine != machine)
+            continue;
+        if (each > most) {
+            most = each;
+            a->efficient = i;
+            a->breaks = HM_NONE;
+        } else if (each < EFFICIENT * most && a->breaks == HM_NONE) {
+            a->breaks = i;
+        }
+    }
+}
+
+void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
+                      struct hm_large_answer *a)
+{
+    const struct hm_large_machine *m = &machines->items[a->points[a->recommended].machine];
+
+    set_room(a, m);
+    set_break(a);
+    if (a->points[a->recommended].fits)
+        add_changes(a, m, large);
+}

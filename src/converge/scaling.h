@@ -1,0 +1,57 @@
+/*
+ * g for language models without traces: the loss of a transformer of N parameters after D tokens,
+ * by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch beyond which a larger
+ * one saves little time.
+ */
+#ifndef HM_SCALING_H
+#define HM_SCALING_H
+
+#include "howmany_advise.h"
+
+/* Name of the algorithm of traces that follow scaling laws. */
+#define HM_SCALING_ALGORITHM "scaling laws"
+
+/* One published law; losses are in nats per token. */
+struct hm_scaling_law {
+    const char *source;
+    double e, a, b, alpha, beta;
+};
+
+enum { HM_SCALING_LAWS = 3 };
+extern const struct hm_scaling_law hm__scaling_laws[HM_SCALING_LAWS];
+
+/* A figure by all laws: the least, the median and the largest. */
+struct hm_scaling_range {
+    double low, middle, high;
+};
+
+/* Returns the loss of a network of `parameters` after `tokens`, by one law. */
+double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, double tokens);
+/* Returns the tokens after which the loss is reached, by one law; INFINITY: never. */
+double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
+/* Returns the number of parameters for which `flop` = 6 N D of training give the least loss. */
+double hm__scaling_optimum(const struct hm_scaling_law *law, double flop);
+
+struct hm_scaling_range hm__scaling_loss_range(double parameters, double tokens);
+struct hm_scaling_range hm__scaling_tokens_range(double parameters, double loss);
+
+/* Returns the critical batch in tokens at a loss: a batch of this size needs twice the tokens of a
+ * very small one, and twice the iterations of a very large one. */
+double hm__critical_batch(double loss);
+/*
+ * Returns the factor by which a batch of `batch` tokens increases the tokens that a loss needs. The
+ * laws were measured with batches up to the critical one, so the factor is 1 there.
+ */
+double hm__batch_factor(double batch, double critical);
+
+/*
+ * Make traces for each number of workers m that follow the laws, for a network of `parameters` and
+ * a batch of `batch` tokens. They have no times; free them with hm_traces_free.
+ */
+int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
+                       struct hm_traces **ret_traces, struct hm_err *err);
+/* Get the seconds of an iteration from a table of numbers of workers, in ascending order. */
+int hm__paces_from_table(const double *m, const double *seconds, size_t count,
+                         const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * Imports of zip archives. An archive is treated like a folder: a log of Spark in several files is
+ * one import (the history server offers logs this way), and so is the model of Keras, of which
+ * config.json describes the network. The members of any other archive are imported one by one,
+ * under names such as "logs.zip/train.log".
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "import.h"
+
+/* Returns the last part of a path. */
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* Whether two members are in the same folder of the archive. */
+static bool same_folder(const char *a, const char *b)
+{
+    size_t length = (size_t)(base_of(a) - a);
+
+    return length == (size_t)(base_of(b) - b) && memcmp(a, b, length) == 0;
+}
+
+static const struct hm_archive_member *find_member(const struct hm_archive *a, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->members[i].name, name) == 0)
+            return &a->members[i];
+    return NULL;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    return hm__import_compare_parts(base_of(*(const char *const *)a),
+                                    base_of(*(const char *const *)b));
+}
+
+/* Collects the parts of the log whose first part found is `first`, in their order. Returns their
+ * number, or 0 when out of memory. */
+static size_t collect_parts(const struct hm_archive *a, const char *first, struct hm_arena *arena,
+                            const char ***ret_parts)
+{
+    const char **parts = hm__arena_alloc(arena, a->count, sizeof(*parts));
+    size_t count = 0;
+
+    for (size_t i = 0; parts && i < a->count; i++)
+        if (hm__import_is_part(base_of(a->members[i].name)) &&
+            same_folder(first, a->members[i].name))
+            parts[count++] = a->members[i].name;
+    if (parts)
+        qsort(parts, count, sizeof(*parts), compare_members);
+    *ret_parts = parts;
+    return count;
+}
+
+/* Returns the member by which the whole archive is one import, or NULL if there is none: a part of
+ * a log, if the archive holds nothing else; the description of a Keras model; the only file. */
+static const char *main_member(const struct hm_archive *a)
+{
+    const char *part = NULL;
+    size_t others = 0;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const char *name = a->members[i].name;
+        if (!hm__import_is_part(base_of(name))) {
+            others += strncmp(base_of(name), "appstatus", 9) != 0;
+            continue;
+        }
+        if (part && !same_folder(part, name))
+            return NULL;
+        part = name;
+    }
+    if (part)
+        return others ? NULL : part;
+    if (find_member(a, "config.json") && find_member(a, "metadata.json"))
+        return "config.json";
+    return a->count == 1 ? a->members[0].name : NULL;
+}
+
+/* Splits a path such as "logs.zip/run/events_1" into the archive and the name inside, which is ""
+ * if the path is the archive itself. False if no part of the path is an archive. */
+static bool split_path(struct hm_arena *arena, const char *path, const char **ret_archive,
+                       const char **ret_inside)
+{
+    struct stat status;
+
+    *ret_inside = "";
+    *ret_archive = path;
+    if (stat(path, &status) == 0)
+        return S_ISREG(status.st_mode) && hm__archive_is(path);
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if (slash == path)
+            continue;
+        char *front = hm__arena_strndup(arena, path, (size_t)(slash - path));
+        if (front && stat(front, &status) == 0 && S_ISREG(status.st_mode)) {
+            *ret_archive = front;
+            *ret_inside = slash + 1;
+            return hm__archive_is(front);
+        }
+    }
+    return false;
+}
+
+static int fail_archive(const char *path, const char *inside, size_t count, struct hm_err *err)
+{
+    if (*inside)
+        hm__fail(err, HM_E_IO, "has no member '%.100s'", inside);
+    else
+        hm__fail(err, HM_E_TYPE, count ? "is an archive of %zu files" : "is an empty archive",
+                 count);
+    if (!*inside && count)
+        hm__err_hint(err, "import its files one by one, such as FILE.zip/NAME");
+    hm__err_at(err, path, 0);
+    return *inside ? HM_E_IO : HM_E_TYPE;
+}
+
+int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
+                       struct hm_err *err)
+{
+    const char *path = from->name, *inside = "", **parts = NULL;
+
+    if (from->data ? !hm__archive_magic(from->data, from->length)
+                   : !split_path(im->arena, from->name, &path, &inside))
+        return 0;
+    int rc = hm__archive_open(path, from->data, from->length, &im->archive, err);
+    if (rc)
+        return rc;
+    const struct hm_archive_member *member = *inside ? find_member(im->archive, inside) : NULL;
+    const char *name = member ? member->name : *inside ? NULL : main_member(im->archive);
+    if (!name)
+        return fail_archive(path, inside, im->archive->count, err);
+    if (hm__import_is_part(base_of(name))) {
+        im->part_count = collect_parts(im->archive, name, im->arena, &parts);
+    } else if ((parts = hm__arena_alloc(im->arena, 1, sizeof(*parts)))) {
+        parts[0] = name;
+        im->part_count = 1;
+        /* The name of the only file may have the number of workers in it. */
+        if (!*inside && strcmp(name, "config.json") != 0)
+            im->name = hm__arena_printf(im->arena, "%s/%s", path, name);
+    }
+    im->parts = parts;
+    return parts && im->name ? 0 : hm__fail_nomem(err);
+}
+
+int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **ret_source,
+                    struct hm_err *err)
+{
+    if (!im->archive)
+        return hm__source_open(im->parts[i], ret_source, err);
+    return hm__archive_source(im->archive, find_member(im->archive, im->parts[i]), ret_source, err);
+}
+
+int hm__import_walk_archive(const char *path,
+                            int (*visit)(void *data, const char *file, struct hm_err *err),
+                            void *data, struct hm_err *err)
+{
+    struct hm_archive *archive = NULL;
+    int rc = hm__archive_open(path, NULL, 0, &archive, err);
+
+    if (rc)
+        return rc;
+    if (main_member(archive)) {
+        hm__archive_free(archive);
+        return visit(data, path, err);
+    }
+    for (size_t i = 0; rc == 0 && i < archive->count; i++) {
+        const char *name = archive->members[i].name, **parts = NULL;
+        bool part = hm__import_is_part(base_of(name));
+        if (part && collect_parts(archive, name, archive->arena, &parts) > 0 && parts[0] != name)
+            continue; /* The log is visited with its first part. */
+        const char *file = hm__arena_printf(archive->arena, "%s/%s", path, name);
+        rc = file ? visit(data, file, err) : hm__fail_nomem(err);
+    }
+    hm__archive_free(archive);
+    return rc;
+}

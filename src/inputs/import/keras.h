@@ -1,0 +1,50 @@
+/*
+ * Counts the parameters and the multiply-adds of a Keras model from its description. Each class of
+ * layers has a row in a table with a function that adds what the layer has and infers the shape of
+ * its output.
+ */
+#ifndef HM_KERAS_H
+#define HM_KERAS_H
+
+#include "import.h"
+#include "value.h"
+
+enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
+
+/* The shape of a tensor without the batch. */
+struct keras_shape {
+    int rank;                /* -1: unknown. */
+    double dims[KERAS_RANK]; /* NaN: unknown. */
+};
+
+struct keras {
+    struct hm_imported *im;
+    double layers, trainable, frozen; /* Numbers of layers and of parameters. */
+    double macs;
+    double unknown_products; /* Products whose shapes are not known. */
+    struct {
+        const char *name;
+        double count;
+    } unknown[KERAS_UNKNOWN]; /* Classes of layers that are not known. */
+    size_t unknown_count;
+};
+
+/* One use of a layer. */
+struct keras_use {
+    struct keras *model;
+    const struct hm_value *config; /* The settings of the layer. */
+    const struct keras_shape *in;  /* Shapes of the inputs. */
+    size_t in_count;
+    bool first; /* The layer is used for the first time, so that its parameters are counted. */
+};
+
+/* Add a layer of the given class; false if the class is not known. */
+bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape);
+/* Note a class of layers that is not known. */
+void hm__keras_unknown(struct keras *model, const char *name);
+/* A shape of which nothing is known. */
+struct keras_shape hm__keras_no_shape(void);
+/* Read a list such as [null, 32, 32, 3], whose first number is the batch. */
+struct keras_shape hm__keras_read_shape(const struct hm_value *list);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * Reads descriptions of Keras models: the JSON of `model.to_json()` of Keras 1 to 3, and
+ * config.json in a .keras archive. A model is a sequence of layers, or a graph of layers in which
+ * each use of a layer names the layers that it takes its inputs from. Models may contain models.
+ * Keras 3 writes the shapes of the inputs; otherwise they are inferred from the inputs of the
+ * model.
+ *
+ * Layers that are not known are listed. Then the numbers of parameters and multiply-adds are
+ * unknown, and there is no network.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "importers.h"
+#include "keras.h"
+#include "whole.h"
+
+enum { LAYERS_MOST = 5000, INPUTS_MOST = 64, USES_MOST = 16, NESTING = 8, PASSES = 8 };
+
+/* A layer of a graph and the shapes of its outputs, one for each use that is done. */
+struct keras_vertex {
+    const char *name;
+    const struct hm_value *layer;
+    struct keras_shape out[USES_MOST];
+    size_t uses, done;
+};
+
+struct graph {
+    struct keras *model;
+    struct keras_vertex *vertices;
+    size_t count;
+    int depth;
+};
+
+static int add_model(struct keras *k, const struct hm_value *model, const struct keras_shape *in,
+                     size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
+                     struct hm_err *err);
+
+static const char *class_of(const struct hm_value *layer)
+{
+    const char *name = hm__value_text(hm__value_get(layer, "class_name"));
+
+    return name ? name : "";
+}
+
+static bool is_model(const char *name)
+{
+    return strcmp(name, "Sequential") == 0 || strcmp(name, "Functional") == 0 ||
+           strcmp(name, "Model") == 0;
+}
+
+/* Reads the shape of an input that a layer states. */
+static struct keras_shape stated_shape(const struct hm_value *layer)
+{
+    const struct hm_value *config = hm__value_get(layer, "config");
+    const struct hm_value *shape = hm__value_get(config, "batch_shape");
+
+    if (!shape)
+        shape = hm__value_get(config, "batch_input_shape");
+    if (!shape)
+        shape = hm__value_get(hm__value_get(layer, "build_config"), "input_shape");
+    if (shape && shape->kind == HM_VALUE_LIST && shape->count == 1 &&
+        shape->items[0].kind == HM_VALUE_LIST)
+        shape = &shape->items[0]; /* Some versions write a list of shapes. */
+    return hm__keras_read_shape(shape);
+}
+
+/* Adds one use of a layer. */
+static int add_layer(struct keras *k, const struct hm_value *layer, const struct keras_shape *in,
+                     size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
+                     struct hm_err *err)
+{
+    const char *name = class_of(layer);
+    struct keras_use use = {.model = k,
+                            .config = hm__value_get(layer, "config"),
+                            .in = in,
+                            .in_count = in_count,
+                            .first = first};
+
+    *ret_shape = hm__keras_no_shape();
+    if (is_model(name))
+        return add_model(k, layer, in, in_count, first, depth + 1, ret_shape, err);
+    k->layers += first;
+    if (strcmp(name, "InputLayer") == 0)
+        *ret_shape = in[0].rank >= 0 ? in[0] : stated_shape(layer);
+    else if (!hm__keras_layer(name, &use, ret_shape))
+        hm__keras_unknown(k, name[0] ? name : "(no class)");
+    return 0;
+}
+
+/* ---- sequences --------------------------------------------------------------------------------
+ */
+
+static int add_sequence(struct keras *k, const struct hm_value *layers,
+                        const struct keras_shape *in, bool first, int depth,
+                        struct keras_shape *ret_shape, struct hm_err *err)
+{
+    struct keras_shape shape = in ? *in : hm__keras_no_shape();
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < layers->count; i++) {
+        struct keras_shape before = shape.rank < 0 ? stated_shape(&layers->items[i]) : shape;
+        rc = add_layer(k, &layers->items[i], &before, 1, first, depth, &shape, err);
+    }
+    *ret_shape = shape;
+    return rc;
+}
+
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
+
+static struct keras_vertex *find_vertex(struct graph *g, const char *name)
+{
+    for (size_t i = 0; name && i < g->count; i++)
+        if (strcmp(g->vertices[i].name, name) == 0)
+            return &g->vertices[i];
+    return NULL;
+}
+
+/* The inputs of one use of a layer. */
+struct inputs {
+    struct keras_shape shapes[INPUTS_MOST];
+    size_t count;
+    bool ready; /* All shapes are known as far as they can be. */
+};
+
+/* Adds the output of use `use` of the named layer to the inputs. */
+static void take_output(struct graph *g, const char *name, double use,
+                        const struct keras_shape *stated, struct inputs *in)
+{
+    struct keras_vertex *from = find_vertex(g, name);
+
+    if (in->count == INPUTS_MOST)
+        return;
+    struct keras_shape *shape = &in->shapes[in->count++];
+    *shape = stated ? *stated : hm__keras_no_shape();
+    if (shape->rank >= 0 || !from)
+        return;
+    if (!(use >= 0) || use >= (double)from->done)
+        in->ready = false;
+    else
+        *shape = from->out[(size_t)use];
+}
+
+/* Finds the tensors in the arguments of a use, as Keras 3 writes them. */
+static void read_tensors(struct graph *g, const struct hm_value *value, int depth,
+                         struct inputs *in)
+{
+    const struct hm_value *config = hm__value_get(value, "config");
+    const struct hm_value *history = hm__value_get(config, "keras_history");
+
+    if (depth == NESTING)
+        return;
+    if (history && history->kind == HM_VALUE_LIST && history->count >= 2) {
+        struct keras_shape stated = hm__keras_read_shape(hm__value_get(config, "shape"));
+        const char *use = hm__value_text(&history->items[1]);
+        double number = NAN;
+        if (use)
+            hm__number_read(use, &number);
+        take_output(g, hm__value_text(&history->items[0]), number, &stated, in);
+        return;
+    }
+    if (value->kind == HM_VALUE_LIST || value->kind == HM_VALUE_MAP)
+        for (size_t i = 0; i < value->count; i++)
+            read_tensors(g, &value->items[i], depth + 1, in);
+}
+
+/* Reads the inputs of a use in the form of Keras 1 and 2: [[NAME, use, tensor, {…}], …]. */
+static void read_pairs(struct graph *g, const struct hm_value *node, struct inputs *in)
+{
+    bool single = node->count >= 3 && node->items[0].kind == HM_VALUE_SCALAR;
+    size_t count = single ? 1 : node->count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_value *pair = single ? node : &node->items[i];
+        double use = NAN;
+        if (pair->kind != HM_VALUE_LIST || pair->count < 2)
+            continue;
+        const char *text = hm__value_text(&pair->items[1]);
+        if (text)
+            hm__number_read(text, &use);
+        take_output(g, hm__value_text(&pair->items[0]), use, NULL, in);
+    }
+}
+
+/* Adds the next use of a layer if its inputs are known, or anyway if `force` is true. Returns 1 if
+ * it was added, 0 if not, or a negative error code. */
+static int add_use(struct graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
+{
+    const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
+    const struct hm_value *node = &nodes->items[v->done];
+    struct inputs in = {.ready = true};
+
+    if (node->kind == HM_VALUE_LIST)
+        read_pairs(g, node, &in);
+    else
+        read_tensors(g, node, 0, &in);
+    if (!in.ready && !force)
+        return 0;
+    if (in.count == 0) {
+        in.shapes[0] = stated_shape(v->layer);
+        in.count = 1;
+    }
+    int rc = add_layer(g->model, v->layer, in.shapes, in.count, v->done == 0, g->depth,
+                       &v->out[v->done], err);
+    v->done++;
+    return rc ? rc : 1;
+}
+
+/* Returns the index of an input layer among the inputs of the model; `fallback` if it is not
+ * listed. */
+static size_t input_index(const struct hm_value *config, const char *name, size_t fallback)
+{
+    const struct hm_value *list = hm__value_get(config, "input_layers");
+
+    for (size_t i = 0; list && list->kind == HM_VALUE_LIST && i < list->count; i++) {
+        const struct hm_value *item = &list->items[i];
+        const char *text = item->kind == HM_VALUE_LIST && item->count > 0
+                               ? hm__value_text(&item->items[0])
+                               : hm__value_text(item);
+        if (text && strcmp(text, name) == 0)
+            return item->kind == HM_VALUE_LIST ? i : 0;
+    }
+    return fallback;
+}
+
+/* Adds the layers without inputs, which are the inputs of the model. */
+static int start_graph(struct graph *g, const struct hm_value *config, const struct keras_shape *in,
+                       size_t in_count, bool first, struct hm_err *err)
+{
+    const struct keras_shape none = hm__keras_no_shape();
+    size_t inputs = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < g->count; i++) {
+        struct keras_vertex *v = &g->vertices[i];
+        const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
+        v->uses = nodes && nodes->kind == HM_VALUE_LIST ? nodes->count : 0;
+        v->uses = v->uses > USES_MOST ? USES_MOST : v->uses;
+        if (v->uses > 0)
+            continue;
+        size_t at = input_index(config, v->name, inputs++);
+        rc = add_layer(g->model, v->layer, at < in_count ? &in[at] : &none, 1, first, g->depth,
+                       &v->out[0], err);
+        v->done = 1;
+    }
+    return rc;
+}
+
+/* Adds all uses, in several passes if the layers are not in order. Uses whose inputs depend on each
+ * other in a cycle are added at the end with unknown inputs. */
+static int finish_graph(struct graph *g, struct hm_err *err)
+{
+    bool more = true;
+    int rc = 0;
+
+    for (int pass = 0; rc >= 0 && more && pass <= PASSES; pass++) {
+        more = false;
+        for (size_t i = 0; rc >= 0 && i < g->count; i++) {
+            struct keras_vertex *v = &g->vertices[i];
+            rc = 1;
+            while (rc > 0 && v->done < v->uses)
+                rc = add_use(g, v, pass == PASSES, err);
+            more |= v->done < v->uses;
+        }
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static struct keras_shape output_shape(struct graph *g, const struct hm_value *config)
+{
+    const struct hm_value *list = hm__value_get(config, "output_layers");
+
+    while (list && list->kind == HM_VALUE_LIST && list->count > 0 &&
+           list->items[0].kind == HM_VALUE_LIST)
+        list = &list->items[0];
+    const char *name = list && list->kind == HM_VALUE_LIST && list->count > 0
+                           ? hm__value_text(&list->items[0])
+                           : NULL;
+    struct keras_vertex *v = find_vertex(g, name);
+    return v && v->done > 0 ? v->out[0] : hm__keras_no_shape();
+}
+
+static int add_graph(struct keras *k, const struct hm_value *config, const struct keras_shape *in,
+                     size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
+                     struct hm_err *err)
+{
+    const struct hm_value *layers = hm__value_get(config, "layers");
+    struct graph g = {.model = k, .depth = depth};
+    double before = k->trainable, frozen = k->frozen;
+
+    if (layers->count > LAYERS_MOST)
+        return hm__fail(err, HM_E_LIMIT, "has more than %d layers", LAYERS_MOST);
+    g.vertices = hm__calloc(layers->count + 1, sizeof(*g.vertices));
+    if (!g.vertices)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < layers->count; i++) {
+        const struct hm_value *layer = &layers->items[i];
+        const char *name = hm__value_text(hm__value_get(layer, "name"));
+        if (!name)
+            name = hm__value_text(hm__value_path(layer, "config.name"));
+        g.vertices[g.count++] = (struct keras_vertex){.name = name ? name : "", .layer = layer};
+    }
+    int rc = start_graph(&g, config, in, in_count, first, err);
+    if (rc == 0)
+        rc = finish_graph(&g, err);
+    *ret_shape = output_shape(&g, config);
+    hm__free(g.vertices);
+    if (!first) { /* The parameters of the model were counted at its first use. */
+        k->trainable = before;
+        k->frozen = frozen;
+    }
+    return rc;
+}
+
+static int add_model(struct keras *k, const struct hm_value *model, const struct keras_shape *in,
+                     size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
+                     struct hm_err *err)
+{
+    const struct hm_value *config = hm__value_get(model, "config");
+    const struct hm_value *layers =
+        config && config->kind == HM_VALUE_LIST ? config : hm__value_get(config, "layers");
+
+    *ret_shape = hm__keras_no_shape();
+    if (depth == NESTING)
+        return hm__fail(err, HM_E_LIMIT, "has models inside of models more than %d deep", NESTING);
+    if (!layers || layers->kind != HM_VALUE_LIST) {
+        hm__keras_unknown(k, "a model without layers");
+        return 0;
+    }
+    if (strcmp(class_of(model), "Sequential") == 0)
+        return add_sequence(k, layers, in_count > 0 ? in : NULL, first, depth, ret_shape, err);
+    return add_graph(k, config, in, in_count, first, depth, ret_shape, err);
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+static void put_results(struct keras *k, const struct hm_value *root)
+{
+    struct hm_imported *im = k->im;
+    struct hm_json *j = &im->facts;
+    bool known = k->unknown_count == 0;
+    double macs = known && k->unknown_products == 0 ? k->macs : NAN;
+
+    hm__json_put_text(j, "class", class_of(root));
+    hm__json_put_text(j, "keras_version", hm__value_text(hm__value_get(root, "keras_version")));
+    hm__json_put_number(j, "layers", k->layers);
+    hm__json_put_number(j, "parameters", known ? k->trainable + k->frozen : NAN);
+    hm__json_put_number(j, "trainable_parameters", known ? k->trainable : NAN);
+    hm__json_put_number(j, "non_trainable_parameters", known ? k->frozen : NAN);
+    hm__json_put_number(j, "forward_macs", macs);
+    hm__json_put_number(j, "unknown_products", k->unknown_products);
+    hm__json_open(j, "unknown_layers", HM_JSON_OBJECT);
+    for (size_t i = 0; i < k->unknown_count; i++) {
+        hm__json_put_number(j, k->unknown[i].name, k->unknown[i].count);
+        hm__import_left(im, k->unknown[i].count, "layers of the unknown class %.60s",
+                        k->unknown[i].name);
+    }
+    hm__json_close(j);
+    hm__import_took(im, k->layers, "layers");
+    if (!known) {
+        hm__import_note(im, "the parameters of unknown layers are not known: there is no network");
+        return;
+    }
+    if (!isnan(k->trainable))
+        hm__import_took(im, k->trainable, "trainable parameters of the network");
+    if (!isnan(macs))
+        hm__import_took(im, macs, "multiply-adds of one forward pass");
+    else
+        hm__import_note(im, "%.0f products have unknown shapes", k->unknown_products);
+    if (!(k->trainable > 0) || !(macs > 0) || k->trainable > 9e15 || macs > 9e17)
+        return;
+    im->document_kind = "network";
+    hm__text_addf(&im->document, "network:\n  parameters: %.0f\n  forward: %.0f flop\n",
+                  k->trainable, 2 * macs);
+    hm__import_assume(im, "batch", "256");
+}
+
+static int keras_read(struct hm_imported *im, struct hm_err *err)
+{
+    struct keras k = {.im = im};
+    struct keras_shape out;
+    struct hm_value *root;
+    int rc = hm__whole_json(im, &root, err);
+
+    hm__json_put_text(&im->facts, "format", "keras model");
+    if (rc || !root)
+        return rc;
+    if (!is_model(class_of(root)))
+        return hm__fail(err, HM_E_TYPE, "describes '%.40s', not a model of layers", class_of(root));
+    rc = add_model(&k, root, NULL, 0, true, 0, &out, err);
+    if (rc == 0)
+        put_results(&k, root);
+    return rc;
+}
+
+static int keras_recognise(const struct hm_import_head *head)
+{
+    const char *p = head->text + strspn(head->text, " \t\r\n");
+    size_t near = head->length < 400 ? head->length : 400;
+
+    if (*p != '{' || !hm__find(head->text, near, "\"class_name\""))
+        return 0;
+    return hm__find(head->text, near, "\"Sequential\"") ||
+                   hm__find(head->text, near, "\"Functional\"") ||
+                   hm__find(head->text, near, "\"Model\"")
+               ? 90
+               : 0;
+}
+
+const struct hm_importer hm__importer_keras_model = {
+    .name = "keras",
+    .title = "Keras model",
+    .becomes = "a network",
+    .recognise = keras_recognise,
+    .read = keras_read,
+};

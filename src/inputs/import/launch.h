@@ -1,0 +1,77 @@
+/*
+ * Settings of a training of a transformer, as command lines and configurations of Megatron, NeMo
+ * and torchtitan give them: the network, the batch, the layout, the nodes. Readers set them by
+ * their names; hm__launch_finish writes them as facts and as a job.
+ */
+#ifndef HM_LAUNCH_H
+#define HM_LAUNCH_H
+
+#include "import.h"
+
+enum launch_number {
+    LAUNCH_LAYERS,
+    LAUNCH_HIDDEN,
+    LAUNCH_FFN,
+    LAUNCH_HEADS,
+    LAUNCH_KV_HEADS,
+    LAUNCH_HEAD_DIM,
+    LAUNCH_VOCABULARY,
+    LAUNCH_EXPERTS,
+    LAUNCH_TOP_K,
+    LAUNCH_EXPERT_FFN,
+    LAUNCH_SEQUENCE,
+    LAUNCH_BATCH,
+    LAUNCH_MICRO,
+    LAUNCH_ITERATIONS,
+    LAUNCH_SAMPLES,
+    LAUNCH_TENSOR,
+    LAUNCH_PIPELINE,
+    LAUNCH_CHUNK, /* Layers of one virtual stage of a pipeline. */
+    LAUNCH_CONTEXT,
+    LAUNCH_EXPERT,
+    LAUNCH_SHARD,     /* Devices that share the weights; below 1: all that remain. */
+    LAUNCH_REPLICATE, /* Copies of the sharded weights. */
+    LAUNCH_ZERO,      /* Stage of ZeRO. */
+    LAUNCH_NODES,
+    LAUNCH_PER_NODE, /* Workers of a node. */
+    LAUNCH_NUMBERS
+};
+
+enum launch_flag {
+    LAUNCH_BF16,
+    LAUNCH_FP16,
+    LAUNCH_FP8,
+    LAUNCH_SWIGLU,
+    LAUNCH_UNTIED,
+    LAUNCH_SEQUENCE_PARALLEL,
+    LAUNCH_DISTRIBUTED_OPTIMIZER,
+    LAUNCH_SELECTIVE, /* Activations are recomputed selectively. */
+    LAUNCH_FULL,      /* All activations of a layer are recomputed. */
+    LAUNCH_GROUPED,   /* Queries share keys and values in groups. */
+    LAUNCH_FLAGS
+};
+
+struct launch {
+    double numbers[LAUNCH_NUMBERS]; /* NaN: not given. */
+    bool flags[LAUNCH_FLAGS];
+    char recompute[16];   /* "full", "selective" or "". */
+    char tokenizer[48];   /* Kind of the tokenizer, from which the vocabulary may follow. */
+    const char *network;  /* Network of the catalog; NULL: it is given by its sizes. */
+    bool sharded;         /* The weights are sharded over the data-parallel workers. */
+    char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */
+    double used, unknown; /* Numbers of settings that were used and that have no known value. */
+};
+
+void hm__launch_init(struct launch *launch);
+/* Set a value by a name of Megatron, with '-' or '_' between words. The value of a flag is NULL or
+ * "true". Names that are not known are ignored. */
+void hm__launch_set(struct launch *launch, const char *name, const char *value);
+/* Write the settings as facts and as a job. The number of workers is that of the caller, else
+ * nodes x workers of a node. */
+void hm__launch_finish(struct hm_imported *im, struct launch *launch);
+
+/* Read the settings of a command line or a shell script: flags --name value, with variables that
+ * the script sets. */
+void hm__launch_shell(struct launch *launch, const char *text);
+
+#endif

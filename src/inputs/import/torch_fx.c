@@ -1,0 +1,400 @@
+/*
+ * Reads texts of torch.fx graphs.
+ *
+ * A program that torch.export prints has the shape of each value, and marks parameters (p_) and
+ * buffers (b_) by their names:
+ *
+ *     def forward(self, p_fc_weight: "f32[10, 512]", p_fc_bias: "f32[10]", x: "f32[8, 512]"):
+ *         linear: "f32[8, 10]" = torch.ops.aten.linear.default(x, p_fc_weight, p_fc_bias)
+ *
+ * Parameters and the multiply-adds of products are counted from these shapes. Symbolic sizes are 1
+ * unless the caller gives them (s0=8).
+ *
+ * graph.print_tabular() has one operation in each row and no shapes: operations are only counted.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "importers.h"
+#include "text.h"
+
+enum { SLOTS = 1 << 16, RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
+
+struct shape {
+    uint64_t hash; /* Hash of the name of the value; 0: the place is free. */
+    int rank;
+    double dims[RANK];
+};
+
+struct program {
+    struct hm_imported *im;
+    struct shape *shapes; /* SLOTS places, indexed by the hash. */
+    size_t shape_count;
+    double parameters, buffers, inputs, nodes, macs, unknown;
+    double batch; /* First size of the first input; NaN: none. */
+    char symbols[SYMBOLS][24];
+    size_t symbol_count;
+    struct {
+        char name[48];
+        double count;
+    } kinds[KINDS];
+    size_t kind_count;
+};
+
+static void count_kind(struct program *p, const char *name, size_t length)
+{
+    size_t i = 0;
+
+    if (length == 0 || length >= sizeof(p->kinds[0].name))
+        return;
+    while (i < p->kind_count &&
+           (strlen(p->kinds[i].name) != length || memcmp(p->kinds[i].name, name, length) != 0))
+        i++;
+    if (i == KINDS)
+        return;
+    snprintf(p->kinds[i].name, sizeof(p->kinds[i].name), "%.*s", (int)length, name);
+    p->kinds[i].count++;
+    p->kind_count += i == p->kind_count;
+}
+
+/* ---- shapes -----------------------------------------------------------------------------------
+ */
+
+static uint64_t hash_name(const char *name, size_t length)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    while (length-- > 0)
+        hash = (hash ^ (unsigned char)*name++) * 1099511628211u;
+    return hash ? hash : 1;
+}
+
+static struct shape *find_shape(struct program *p, const char *name, size_t length)
+{
+    uint64_t hash = hash_name(name, length);
+    size_t i = (size_t)(hash % SLOTS);
+
+    while (p->shapes[i].hash != 0 && p->shapes[i].hash != hash)
+        i = (i + 1) % SLOTS;
+    return &p->shapes[i];
+}
+
+/* Returns the size that a symbol has: as given, else 1, which is noted. */
+static double symbol_size(struct program *p, const char *name, size_t length)
+{
+    char text[24];
+    size_t i = 0;
+
+    if (length == 0 || length >= sizeof(text))
+        return NAN;
+    snprintf(text, sizeof(text), "%.*s", (int)length, name);
+    double given = hm__import_given(p->im, text);
+    if (!isnan(given))
+        return given;
+    while (i < p->symbol_count && strcmp(p->symbols[i], text) != 0)
+        i++;
+    if (i == p->symbol_count && i < SYMBOLS) {
+        memcpy(p->symbols[p->symbol_count++], text, sizeof(text));
+        hm__import_note(p->im, "the size '%s' is taken as 1", text);
+    }
+    return 1;
+}
+
+/* Reads a type such as "f32[64, 3, 7, 7]" and keeps it under the name. Returns the shape; NULL if
+ * the text is not such a type or there are too many values. */
+static const struct shape *read_type(struct program *p, const char *name, size_t length,
+                                     const char *type, const char *end)
+{
+    const char *at = type;
+
+    while (at < end && isalnum((unsigned char)*at))
+        at++;
+    if (at == type || at == end || *at != '[' || p->shape_count == SLOTS / 2)
+        return NULL;
+    struct shape *s = find_shape(p, name, length);
+    p->shape_count += s->hash == 0;
+    *s = (struct shape){.hash = hash_name(name, length)};
+    for (at++; at < end && *at != ']' && s->rank < RANK;) {
+        size_t size = 0;
+        while (at + size < end && at[size] != ',' && at[size] != ']')
+            size++;
+        double dim = NAN;
+        if (isdigit((unsigned char)*at))
+            hm__number_read(at, &dim);
+        else
+            dim = symbol_size(p, at, size);
+        s->dims[s->rank++] = dim;
+        at += size;
+        while (at < end && (*at == ',' || *at == ' '))
+            at++;
+    }
+    return s;
+}
+
+static double shape_product(const struct shape *s, int from, int to)
+{
+    double result = 1;
+
+    for (int i = from; i < to; i++)
+        result *= s->dims[i];
+    return result;
+}
+
+/* ---- the program ------------------------------------------------------------------------------
+ */
+
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Reads the arguments of the function, each NAME: "TYPE". */
+static void read_signature(struct program *p, const char *text, const char *end)
+{
+    while (text < end) {
+        const char *colon = memchr(text, ':', (size_t)(end - text));
+        if (!colon)
+            return;
+        const char *name = colon, *type = colon + 1;
+        while (name > text && is_name(name[-1]))
+            name--;
+        while (type < end && (*type == ' ' || *type == '"'))
+            type++;
+        const struct shape *s = read_type(p, name, (size_t)(colon - name), type, end);
+        double size = s ? shape_product(s, 0, s->rank) : 0;
+        if (s && strncmp(name, "p_", 2) == 0) {
+            p->parameters += size;
+        } else if (s && strncmp(name, "b_", 2) == 0) {
+            p->buffers += size;
+        } else if (s && strncmp(name, "c_", 2) != 0) {
+            p->inputs++;
+            if (isnan(p->batch) && s->rank > 0)
+                p->batch = s->dims[0];
+        }
+        text = colon + 1;
+    }
+}
+
+/* Finds the shapes of the first arguments of a call; an argument without one is NULL. */
+static void read_arguments(struct program *p, const char *text, const char *end,
+                           const struct shape *arguments[ARGUMENTS])
+{
+    for (int i = 0; i < ARGUMENTS; i++)
+        arguments[i] = NULL;
+    for (int i = 0; i < ARGUMENTS && text < end && *text != ')'; i++) {
+        size_t length = 0;
+        while (text < end && *text == ' ')
+            text++;
+        while (text + length < end && is_name(text[length]))
+            length++;
+        if (text + length < end && (text[length] == ',' || text[length] == ')')) {
+            const struct shape *s = find_shape(p, text, length);
+            arguments[i] = s->hash != 0 ? s : NULL;
+        }
+        while (text < end && *text != ',' && *text != ')')
+            text++;
+        text += text < end && *text == ',';
+    }
+}
+
+/* The kinds of products, and the arguments of which the shapes are needed. */
+enum product_kind { CONVOLUTION, TRANSPOSED, ROWS, LATE_ROWS, ATTENTION, UNCOUNTED };
+
+static const struct {
+    const char *name;
+    enum product_kind kind;
+} products[] = {{"conv1d", CONVOLUTION},
+                {"conv2d", CONVOLUTION},
+                {"conv3d", CONVOLUTION},
+                {"convolution", CONVOLUTION},
+                {"conv_transpose1d", TRANSPOSED},
+                {"conv_transpose2d", TRANSPOSED},
+                {"conv_transpose3d", TRANSPOSED},
+                {"linear", ROWS},
+                {"mm", ROWS},
+                {"bmm", ROWS},
+                {"matmul", ROWS},
+                {"addmm", LATE_ROWS},
+                {"baddbmm", LATE_ROWS},
+                {"scaled_dot_product_attention", ATTENTION},
+                {"einsum", UNCOUNTED},
+                {"lstm", UNCOUNTED},
+                {"gru", UNCOUNTED},
+                {"bilinear", UNCOUNTED}};
+
+/* Returns the multiply-adds of an operation; NaN if a shape is missing. */
+static double count_macs(enum product_kind kind, const struct shape *out,
+                         const struct shape *const a[ARGUMENTS], bool transposed)
+{
+    if (kind == CONVOLUTION && transposed)
+        kind = TRANSPOSED;
+    if (kind == CONVOLUTION)
+        return out && a[1] ? shape_product(out, 0, out->rank) * shape_product(a[1], 1, a[1]->rank)
+                           : NAN;
+    if (kind == TRANSPOSED)
+        return a[0] && a[1]
+                   ? shape_product(a[0], 0, a[0]->rank) * shape_product(a[1], 1, a[1]->rank)
+                   : NAN;
+    if (kind == ROWS || kind == LATE_ROWS) {
+        const struct shape *rows = a[kind == LATE_ROWS];
+        return out && rows && rows->rank > 0
+                   ? shape_product(out, 0, out->rank) * rows->dims[rows->rank - 1]
+                   : NAN;
+    }
+    if (kind == ATTENTION && a[0] && a[1] && a[2] && a[0]->rank >= 2 && a[1]->rank >= 2 &&
+        a[2]->rank >= 2) {
+        double queries = shape_product(a[0], 0, a[0]->rank - 1), keys = a[1]->dims[a[1]->rank - 2];
+        return queries * keys * (a[0]->dims[a[0]->rank - 1] + a[2]->dims[a[2]->rank - 1]);
+    }
+    return NAN;
+}
+
+/* Reads a line NAME: "TYPE" = torch.ops.aten.OPERATION(…). */
+static void read_node(struct program *p, const char *text, size_t length)
+{
+    const char *end = text + length, *call = hm__find(text, length, "= torch.ops.");
+    const char *colon = call ? memchr(text, ':', (size_t)(call - text)) : NULL;
+    const struct shape *arguments[ARGUMENTS], *out = NULL;
+
+    if (!call)
+        return;
+    const char *name = text;
+    while (name < end && !is_name(*name))
+        name++;
+    if (colon) {
+        const char *type = colon + 1;
+        while (type < call && (*type == ' ' || *type == '"'))
+            type++;
+        out = read_type(p, name, (size_t)(colon - name), type, call);
+    }
+    const char *operation = memchr(call + 12, '.', (size_t)(end - call - 12));
+    if (!operation)
+        return;
+    size_t size = 0;
+    for (operation++; operation + size < end && is_name(operation[size]);)
+        size++;
+    p->nodes++;
+    count_kind(p, operation, size);
+    const char *open = memchr(operation, '(', (size_t)(end - operation));
+    if (!open)
+        return;
+    read_arguments(p, open + 1, end, arguments);
+    bool transposed = hm__find(open, (size_t)(end - open), ", True, [") != NULL;
+    for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
+        if (strlen(products[i].name) != size || memcmp(products[i].name, operation, size) != 0)
+            continue;
+        double macs = count_macs(products[i].kind, out, arguments,
+                                 transposed && strcmp(products[i].name, "convolution") == 0);
+        p->unknown += isnan(macs);
+        p->macs += isnan(macs) ? 0 : macs;
+    }
+}
+
+/* ---- tables of operations ---------------------------------------------------------------------
+ */
+
+/* Counts a row "opcode  name  target  args  kwargs" by its opcode and, for functions, its target.
+ */
+static void read_row(struct program *p, const char *text, size_t length)
+{
+    static const char *const opcodes[] = {"placeholder", "get_attr",    "call_function",
+                                          "call_module", "call_method", "output"};
+
+    for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+        size_t size = strlen(opcodes[i]);
+        if (length > size && memcmp(text, opcodes[i], size) == 0 && text[size] == ' ') {
+            p->nodes++;
+            count_kind(p, opcodes[i], size);
+        }
+    }
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+static void put_program(struct program *p, bool shapes)
+{
+    struct hm_imported *im = p->im;
+    struct hm_json *j = &im->facts;
+    double batch = p->batch >= 1 ? p->batch : 1, macs = p->unknown > 0 ? NAN : p->macs;
+
+    hm__json_put_number(j, "nodes", p->nodes);
+    hm__json_put_number(j, "parameters", shapes && p->parameters > 0 ? p->parameters : NAN);
+    hm__json_put_number(j, "buffers", shapes ? p->buffers : NAN);
+    hm__json_put_number(j, "batch", p->batch);
+    hm__json_put_number(j, "forward_macs", shapes ? macs : NAN);
+    hm__json_put_number(j, "unknown_products", shapes ? p->unknown : NAN);
+    hm__json_open(j, "operations", HM_JSON_OBJECT | HM_JSON_LINES);
+    for (size_t i = 0; i < p->kind_count; i++)
+        hm__json_put_number(j, p->kinds[i].name, p->kinds[i].count);
+    hm__json_close(j);
+    hm__import_took(im, p->nodes, "operations");
+    if (!shapes) {
+        hm__import_note(im, "the graph has no shapes: print a program of torch.export instead");
+        return;
+    }
+    hm__import_took(im, p->parameters, "parameters of the network");
+    hm__import_left(im, p->unknown, "products whose multiply-adds are not known");
+    if (!(p->parameters > 0))
+        hm__import_note(im, "no argument is marked as a parameter (p_NAME)");
+    if (!isnan(macs))
+        hm__import_took(im, macs / batch, "multiply-adds of one sample");
+    if (!(p->parameters > 0) || !(macs > 0) || p->parameters > 9e15 || macs > 9e17)
+        return;
+    im->document_kind = "network";
+    hm__text_addf(&im->document, "network:\n  parameters: %.0f\n  forward: %.0f flop\n",
+                  p->parameters, 2 * macs / batch);
+    hm__import_assume(im, "batch", "256");
+}
+
+static int fx_read(struct hm_imported *im, struct hm_err *err)
+{
+    struct program p = {.im = im, .batch = NAN};
+    struct hm_line line;
+    bool shapes = false, ended = false;
+
+    hm__json_put_text(&im->facts, "format", "torch.fx");
+    if (!(p.shapes = hm__calloc(SLOTS, sizeof(*p.shapes))))
+        return hm__fail_nomem(err);
+    while (hm__stream_line(&im->in, &line)) {
+        const char *forward = hm__find(line.text, line.length, "def forward(self");
+        if (forward) {
+            shapes = true;
+            read_signature(&p, forward + 16, line.text + line.length);
+        } else if (shapes) {
+            read_node(&p, line.text, line.length);
+        } else {
+            read_row(&p, line.text, line.length);
+        }
+        ended |= hm__find(line.text, line.length, "return") != NULL ||
+                 (!shapes && line.length > 6 && memcmp(line.text, "output", 6) == 0);
+    }
+    hm__free(p.shapes);
+    if (!ended)
+        hm__import_cut(im);
+    put_program(&p, shapes);
+    return 0;
+}
+
+static int fx_recognise(const struct hm_import_head *head)
+{
+    if (hm__find(head->text, head->length, "def forward(self") &&
+        hm__find(head->text, head->length, "torch.ops."))
+        return 85;
+    return hm__find(head->text, head->length, "opcode") &&
+                   hm__find(head->text, head->length, "placeholder") &&
+                   hm__find(head->text, head->length, "target")
+               ? 75
+               : 0;
+}
+
+const struct hm_importer hm__importer_torch_fx = {
+    .name = "torch-fx",
+    .title = "graph of torch.fx",
+    .becomes = "a network",
+    .recognise = fx_recognise,
+    .read = fx_read,
+};

@@ -1,0 +1,31 @@
+/* The keys of a job that trains a transformer, between reading and applying defaults. */
+#ifndef HM_READ_LARGE_KEYS_H
+#define HM_READ_LARGE_KEYS_H
+
+#include "large_job.h"
+#include "schema.h"
+
+/* The values of all keys, before defaults are applied. */
+struct hm_large_keys {
+    struct hm_large_job job;
+    const char *name, *description;
+    double iterations, epochs;
+    int precision, weights, optimizer, attention, software, recompute, offload;
+    int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
+    int distributed_optimizer, checkpointing;
+    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
+    int graphs, weigh_head, separate_sum, broadcast, fused_gate, fused_loss, dropout;
+    double grad_bytes;
+    double chunk_layers; /* Number of layers of one chunk of a stage; NaN: not given. */
+};
+
+/* Words for yes and no. */
+extern const char *const hm__yes_no[];
+/* Whether an index into hm__yes_no means true. */
+bool hm__is_yes(int word);
+
+/* Read `parallel`, the given part of the layout: auto, or a map. */
+int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
+                      struct hm_large_keys *keys);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * Corrections of the model of large networks by measured steps; see large_correct.h.
+ *
+ * Two factors are estimated: one on computing and memory traffic (clocks, power limits, kernels),
+ * and one on the host, which decides where the time of a layer does not fall with the micro-batch.
+ * They minimise the sum of squared errors of the logarithms, with normal priors around 1: the
+ * spread of published measurements for computing, and a wide one for the host. The interval of a
+ * corrected time has two parts: the remaining uncertainty of the factors, and the spread of layouts
+ * of one job around the model, which runs of other layouts do not show.
+ */
+#include "large_correct.h"
+
+#include <math.h>
+
+/* Quantile of the normal distribution for intervals of 90 %. */
+static const double NORMAL_90 = 1.6449;
+/* Standard deviation of the logarithm of the factor on the host. */
+static const double HOST_SPREAD = .5;
+
+/*
+ * Shares of the variance of ln(measured/predicted) by group of jobs: between layouts of one job,
+ * and between runs of one layout with other numbers of workers and batches. The rest is common to
+ * all layouts of a job. From the correlations of the errors of data/large.csv between rows with the
+ * same network and device, with the same layout and with another one.
+ */
+static const struct {
+    double layout, run;
+} shares[HM_LARGE_GROUPS] = {
+    [HM_GROUP_OLD] = {.1, .35},  [HM_GROUP_HOPPER] = {.42, .28},  [HM_GROUP_BLACKWELL] = {.1, .2},
+    [HM_GROUP_PLAIN] = {.4, .2}, [HM_GROUP_EXPERTS] = {.33, .41},
+};
+
+void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device *device,
+                     struct hm_large_constants *constants)
+{
+    device->speed = (device->speed > 0 ? device->speed : 1) / c->compute;
+    device->bandwidth_bytes_per_s /= c->compute;
+    constants->launch_s *= c->host;
+    constants->call_s *= c->host;
+}
+
+/* Returns ln(measured/predicted) of a measured step if the factors are applied to the model. */
+static double row_error(const struct hm_large_case *x, const struct hm_large_measured *row,
+                        const struct hm_large_correction *c)
+{
+    struct hm_large_device device = *x->device;
+    struct hm_large_constants constants = *x->constants;
+    struct hm_large_work work = *x->work;
+    const struct hm_large_case corrected = {&device, &work, &constants, NULL};
+    struct hm_large_times times;
+    struct hm_large_step step;
+
+    hm__large_apply(c, &device, &constants);
+    work.batch = row->batch;
+    work.sequence = row->sequence;
+    hm__large_times(&corrected, &row->layout, &times);
+    hm__large_step(&corrected, &row->layout, &times, &step);
+    return log(row->time_s / step.time_s);
+}
+
+/* Returns the value to minimise: squared errors and squared logarithms of the factors. */
+static double correction_cost(const struct hm_large_case *x, const struct hm_large_measured *rows,
+                              size_t count, const struct hm_large_correction *c, double spread,
+                              double prior)
+{
+    double compute = log(c->compute) / prior, host = log(c->host) / HOST_SPREAD;
+    double sum = compute * compute + host * host;
+
+    for (size_t i = 0; i < count; i++) {
+        double error = row_error(x, &rows[i], c) / spread;
+        sum += error * error;
+    }
+    return sum;
+}
+
+void hm__large_correct(const struct hm_large_case *x, const struct hm_large_measured *rows,
+                       size_t count, struct hm_large_correction *ret)
+{
+    enum { HALF = 4 }; /* A grid has 2 HALF + 1 values in each direction. */
+
+    count = count < HM_LARGE_MEASURED_MOST ? count : HM_LARGE_MEASURED_MOST;
+    struct hm_large_interval before = hm__large_interval(x->device, x->work);
+    enum hm_large_group group = hm__large_group(x->device, x->work);
+    double all = log(before.high / before.low) / (2 * NORMAL_90);
+    double spread = all * sqrt(shares[group].layout + shares[group].run);
+    double prior = sqrt(all * all - spread * spread);
+    struct hm_large_correction best = {.compute = 1, .host = 1};
+    double least = correction_cost(x, rows, count, &best, spread, prior);
+
+    for (double step = .2; step > .002; step /= 2) {
+        struct hm_large_correction center = best;
+        for (int i = -HALF; i <= HALF; i++)
+            for (int k = -HALF; k <= HALF; k++) {
+                struct hm_large_correction c = center;
+                c.compute *= exp(i * step);
+                c.host *= exp(2 * k * step);
+                double cost = correction_cost(x, rows, count, &c, spread, prior);
+                if (cost < least) {
+                    least = cost;
+                    best = c;
+                }
+            }
+    }
+    best.common = 1 / (1 / (prior * prior) + (double)count / (spread * spread));
+    best.layout = all * all * shares[group].layout;
+    best.run = all * all * shares[group].run;
+    best.before = before;
+    best.rows = count;
+    for (size_t i = 0; i < count; i++) {
+        best.layouts[i] = rows[i].layout;
+        best.errors[i] = row_error(x, &rows[i], &best);
+    }
+    *ret = best;
+}
+
+/* Whether two layouts differ only in the number of workers and in the interleaving. */
+static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
+{
+    return a->tensor == b->tensor && a->pipeline == b->pipeline && a->context == b->context &&
+           a->expert == b->expert && a->micro_batch == b->micro_batch && a->zero == b->zero &&
+           a->recompute == b->recompute && a->offload == b->offload;
+}
+
+double hm__large_known(const struct hm_large_correction *c, const struct hm_layout *layout,
+                       struct hm_large_interval *ret_interval)
+{
+    double all = log(c->before.high / c->before.low) / (2 * NORMAL_90), sum = 0, count = 0;
+
+    for (size_t i = 0; i < c->rows; i++)
+        if (same_layout(&c->layouts[i], layout)) {
+            sum += c->errors[i];
+            count++;
+        }
+    /* The error of the layout given its runs: a normal prior with the variance `layout`. */
+    double left = 1 / (1 / c->layout + count / c->run);
+    double narrower = fmin(1, sqrt(c->common + left + c->run) / all);
+    *ret_interval =
+        (struct hm_large_interval){pow(c->before.low, narrower), pow(c->before.high, narrower)};
+    return exp(left * sum / c->run);
+}

@@ -1,0 +1,22 @@
+/* Exports stored runs in the formats of other tools. */
+#ifndef HM_RUN_EXPORT_H
+#define HM_RUN_EXPORT_H
+
+#include "howmany_store.h"
+#include "text.h"
+
+/*
+ * Writes a run as a log of MLPerf (MLLOG): the benchmark, the batch, the number of ranks, start and
+ * stop, and each sample as an evaluation, whose value is the loss. Times count from made_at.
+ */
+void hm__export_mllog(struct hm_text *out, const struct hm_stored *run);
+/*
+ * The version in the header of a table is that of the layout.
+ * Writes a run with the columns `collective` and `bytes` as a row of the OSU benchmarks; a header
+ * is written before it if its collective or its n differ from those of the run before, which is
+ * NULL for the first. Returns false if the run lacks a column.
+ */
+bool hm__export_osu(struct hm_text *out, const struct hm_stored *run,
+                    const struct hm_stored *before);
+
+#endif

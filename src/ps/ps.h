@@ -1,0 +1,67 @@
+/*
+ * The parameter server of include/howmany_ps.h on any communicator, and the messages between its
+ * workers and servers.
+ *
+ * A message is a header, often followed by a body of doubles, both on the non-blocking channel. A
+ * worker that waits for replies accepts them in any order, and a server never waits until a reply
+ * has been received, so that no cycle of waiting ranks can arise.
+ */
+#ifndef HM_PS_H
+#define HM_PS_H
+
+#include "comm.h"
+#include "howmany_ps.h"
+
+enum hm_ps_kind {
+    HM_PS_PUSH, /* Body: records of increments, each a table, a row and the row's values. */
+    HM_PS_GET,  /* Body: row numbers. The reply is a HM_PS_ROWS message. */
+    HM_PS_ROWS, /* Body: values of the requested rows. */
+    HM_PS_DONE, /* The worker has returned. */
+};
+
+struct hm_ps_header {
+    double kind;
+    double table; /* In GET: the table. */
+    /*
+     * In PUSH: clock of the increments. In GET: all workers must have finished this number of
+     * clocks before the reply. In ROWS: number of clocks that all workers had finished.
+     */
+    double clock;
+    double count;       /* Number of doubles in the body. */
+    double ends;        /* In PUSH: 1 if this is the last message of its clock. */
+    double reserved[3]; /* Pads the header to 64 bytes. */
+};
+
+/* Largest number of doubles in a body, unless a single row is larger. */
+enum { HM_PS_BODY = 1 << 20, HM_PS_RECORD = 2 };
+
+/* A copy of the settings with the numbers of ranks. */
+struct hm_ps_layout {
+    const struct hm_ps_table *tables; /* Borrowed. */
+    size_t table_count;
+    int workers, servers;
+    size_t widest; /* Largest number of columns. */
+};
+
+/* Check the settings for a job of `ranks` ranks. */
+int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, int ranks,
+                 struct hm_err *err);
+/* hm_ps_run on a communicator; collective. */
+int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
+               hm_ps_worker_fn *worker, void *state, struct hm_err *err);
+
+/* The tables of a server. */
+struct hm_ps_server;
+int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
+                      struct hm_ps_server **ret_server, struct hm_err *err);
+/* Process messages until all workers have returned. */
+void hm__ps_server_run(struct hm_ps_server *server);
+void hm__ps_server_free(struct hm_ps_server *server);
+
+int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
+                      struct hm_ps **ret_ps, struct hm_err *err);
+/* Send the remaining increments if `push` is true, and inform the servers. */
+void hm__ps_client_end(struct hm_ps *ps, bool push);
+void hm__ps_client_free(struct hm_ps *ps);
+
+#endif

@@ -1,0 +1,28 @@
+/* Advice for jobs that train transformers. */
+#ifndef HM_ADVISE_LARGE_H
+#define HM_ADVISE_LARGE_H
+
+#include "load.h"
+
+enum { HM_ADVISE_SIZES = 64 };
+
+/* Numbers of workers on which a transformer fits, and the seconds of an iteration. */
+struct hm_advise_paces {
+    struct hm_paces *paces; /* Owned by the caller. */
+    double m[HM_ADVISE_SIZES];
+    size_t count;
+    double price_per_s; /* Price of one worker in money per second; NaN: unknown. */
+};
+
+/* Plan a job with job->large, and make the seconds of an iteration for up to max_n workers (0: as
+ * many as the cluster has) from its points. */
+int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
+                           struct hm_advise_paces *ret, struct hm_err *err);
+/* Make traces from published scaling laws, and their fit. */
+int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
+                    const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
+                    struct hm_err *err);
+/* Add a note that the loss follows scaling laws; no run is advised, since none was measured. */
+int hm__advise_laws_note(struct hm_advice *advice, struct hm_err *err);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * Boundaries of the verbs that check and copy a store, of recording imports, and of hints and
+ * missing memory in the verbs of a store. The store is a file of SQLite in a temporary folder.
+ */
+#include "request_testing.h"
+
+#include <unistd.h>
+
+#include "files.h"
+#include "howmany_store.h"
+
+static char folder[64], path[80], copy[80], small[80];
+
+static int access_open(void *data, const char *where, struct hm_store **ret_store,
+                       struct hm_err *err)
+{
+    (void)data;
+    return hm_store_open(where ? where : path, ret_store, err);
+}
+
+static void access_close(void *data, struct hm_store *store, bool failed)
+{
+    (void)data;
+    (void)failed;
+    hm_store_close(store);
+}
+
+static int access_add(void *data, const char *where, struct hm_store_batch *batch,
+                      struct hm_err *err)
+{
+    struct hm_store *store = NULL;
+    int rc = access_open(data, where, &store, err);
+
+    if (rc == 0)
+        rc = hm_store_add_batches(store, batch, 1, err);
+    hm_store_close(store);
+    return rc;
+}
+
+static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add};
+static struct hm_context with_store = {.store = &store_access};
+
+static void remove_files(const char *file)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    char name[100];
+
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s%s", file, endings[i]);
+        unlink(name);
+    }
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    with_store.files = hm_local_files(); /* Only requests with files may name a store. */
+    snprintf(folder, sizeof(folder), "/tmp/hm-recover-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof(path), "%s/runs.db", folder);
+    snprintf(copy, sizeof(copy), "%s/copy.db", folder);
+    snprintf(small, sizeof(small), "%s/small.db", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    remove_files(path);
+    remove_files(copy);
+    remove_files(small);
+    return rmdir(folder);
+}
+
+static struct hm_request *verb_with(const char *verb, const char *field, const char *value)
+{
+    struct hm_request *request = new_request(verb);
+
+    if (field)
+        set(request, field, value);
+    return request;
+}
+
+/* Checks the whole text of the answer; the answer depends on the store. */
+static void text_is(struct hm_request *request, const struct hm_context *context, const char *text)
+{
+    struct hm_reply *reply = run(request, context);
+
+    assert_string_equal(reply->text, text);
+    assert_true(reply->from_store);
+    hm_reply_free(reply);
+}
+
+static void fails_with_hint(struct hm_request *request, const struct hm_context *context, int code,
+                            const char *message, const char *hint)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    int rc = hm_request_run(request, context, &reply, &err);
+
+    if (rc != code || !strstr(err.message, message) || !strstr(err.hint, hint))
+        fail_msg("%d: '%s' (%s)", rc, err.message, err.hint);
+    hm_request_free(request);
+}
+
+static void answers_of_the_store_are_texts(void **state)
+{
+    struct hm_request *request = verb_with("runs add", "value", "n=1");
+
+    (void)state;
+    set(request, "value", "seconds=3");
+    text_is(request, &with_store, "added\n");
+    request = verb_with("runs add", "value", "n=1");
+    set(request, "value", "seconds=3");
+    set(request, "key", "twice");
+    gives(request, &with_store, {"runs", 1, NULL}, {"traces", 0, NULL}, {"added", 1, NULL},
+          {"ids", 1, NULL});
+    request = new_request("runs import");
+    set_document(request, "runs", "n,seconds\n2,2\n4,1\n");
+    text_is(request, &with_store, "runs: 2 runs, 2 new\n");
+    request = new_request("runs import");
+    set_document(request, "runs",
+                 "algorithm,m,iteration,seconds,loss\ngd,1,1,1,1\ngd,1,2,1,0.5\ngd,2,1,1,1\n");
+    text_is(request, &with_store, "runs: 2 traces, 2 new\n");
+    request = verb_with("runs import", "key", "k");
+    set_document(request, "runs", "n,seconds\n8,2\n");
+    text_is(request, &with_store, "runs: 1 runs, 1 new\n");
+    request = verb_with("runs import", "key", "k");
+    set_document(request, "runs", "n,seconds\n8,2\n");
+    text_is(request, &with_store, "runs: 1 runs, 0 new\n");
+    text_is(new_request("runs check"), &with_store, "7 runs, no damage found\n");
+    request = new_request("runs import");
+    set_document(request, "runs", "n,seconds\n16,2\n32,1\n");
+    set_document(request, "runs", "n,seconds\n64,1\n");
+    gives(request, &with_store, {"runs", 3, NULL}, {"traces", 0, NULL}, {"added", 3, NULL},
+          {"ids", 3, NULL});
+}
+
+static void hints_say_what_to_do(void **state)
+{
+    const struct hm_context nothing = {0};
+
+    (void)state;
+    fails_with_hint(new_request("runs add"), &with_store, HM_E_MISSING, "no value is given",
+                    "give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
+    fails_with_hint(new_request("runs import"), &with_store, HM_E_MISSING, "no table is given",
+                    "give a table of runs or traces, CSV or JSON lines");
+    fails_with_hint(new_request("runs put"), &with_store, HM_E_MISSING, "are needed",
+                    "such as fit mnist fit.json");
+    fails_with_hint(new_request("runs get"), &with_store, HM_E_MISSING, "are needed",
+                    "`howmany runs documents` lists them");
+    fails_with_hint(new_request("runs show"), &with_store, HM_E_MISSING, "no id",
+                    "`howmany runs list` shows ids");
+    fails_with_hint(verb_with("runs add", "value", "n=1"), &nothing, HM_E_UNSUPPORTED, "no store",
+                    "start the server with `howmany serve --record STORE`");
+    fails_with_hint(new_request("runs list"), &nothing, HM_E_UNSUPPORTED, "no store",
+                    "send the runs with the request");
+    fails_with_hint(verb_with("fit", "where", "n=99"), &with_store, HM_E_MISSING, "no such runs",
+                    "`howmany runs import` adds tables of runs");
+    fails_with_hint(verb_with("converge", "where", "m=99"), &with_store, HM_E_MISSING, "",
+                    "`howmany train` records traces; or name a file of them");
+}
+
+/* An import is recorded: 2 steps after the first as runs, or their losses as one trace. */
+static void imports_are_recorded(void **state)
+{
+    static const char log[] = "iter 0: loss 10.5, time 900.00ms, mfu 1%\n"
+                              "iter 10: loss 9.5, time 80.00ms, mfu 1%\n"
+                              "iter 20: loss 9.25, time 120.00ms, mfu 1%\n";
+
+    (void)state;
+    for (int traces = 0; traces < 2; traces++) {
+        struct hm_request *request = with_document("import", "files", log);
+        set(request, "set", "n=128");
+        set(request, "record", path);
+        if (traces)
+            set(request, "to", "traces");
+        struct hm_reply *reply = run(request, &with_store);
+        const char *end = traces ? "\n1 traces recorded\n" : "\n2 runs recorded\n";
+        assert_non_null(strstr(reply->text, end));
+        assert_true(reply->from_store);
+        hm_reply_free(reply);
+    }
+    gives(verb_with("runs list", "where", "n=128"), &with_store, {"runs", 3, NULL});
+    struct hm_request *request = with_document("import", "files",
+                                               "distributed_type: DEEPSPEED\nnum_machines: 2\n"
+                                               "num_processes: 16\ndeepspeed_config:\n"
+                                               "  zero_stage: 2\n");
+    set(request, "record", path);
+    set(request, "to", "document");
+    run_fails(request, &with_store, HM_E_CONFLICT, "record", "runs and traces");
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+enum { MANY = 2500 };
+
+/* A store of MANY runs on 1 to MANY workers. */
+static void make_large_store(const char *file)
+{
+    struct hm_stored *runs = calloc(MANY, sizeof(*runs));
+    struct hm_store *store = NULL;
+    struct hm_err err = {0};
+
+    assert_non_null(runs);
+    if (hm_store_open(file, &store, &err))
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < MANY; i++) {
+        runs[i] = (struct hm_stored)HM_STORED_INIT;
+        runs[i].n = (double)(i + 1);
+        runs[i].seconds = 1;
+    }
+    if (hm_store_add(store, runs, MANY, NULL, NULL, &err))
+        fail_msg("%s", err.message);
+    hm_store_close(store);
+    free(runs);
+}
+
+/* Counts the runs that can be read one at a time. */
+static int count_readable(const char *file)
+{
+    struct hm_store *store = NULL;
+    int count = 0;
+
+    assert_int_equal(hm_store_open(file, &store, NULL), 0);
+    for (int id = 1; id <= MANY; id++) {
+        char text[32];
+        const char *const where[] = {text};
+        const struct hm_store_filter filter = {.where = where, .where_count = 1, .samples = true};
+        struct hm_store_page *page = NULL;
+        snprintf(text, sizeof(text), "id=%d", id);
+        if (hm_store_list(store, &filter, &page, NULL) == 0)
+            count += (int)page->count;
+        hm_store_page_free(page);
+    }
+    hm_store_close(store);
+    return count;
+}
+
+/* Runs that were deleted leave gaps in the ids, also at the end. */
+static void sound_stores_are_copied(void **state)
+{
+    struct hm_request *request;
+    char text[80];
+
+    (void)state;
+    remove_files(path);
+    make_large_store(path);
+    request = verb_with("runs delete", "where", "n>2490");
+    set(request, "yes", "true");
+    text_is(request, &with_store, "10 deleted\n");
+    text_is(new_request("runs check"), &with_store, "2490 runs, no damage found\n");
+    run_fails(new_request("runs recover"), &with_store, HM_E_MISSING, "to",
+              "no store for the copy");
+    request = verb_with("runs recover", "to", copy);
+    snprintf(text, sizeof(text), "2490 runs copied; the largest id was 2490\n");
+    text_is(request, &with_store, text);
+    request = verb_with("runs list", "record", copy);
+    set(request, "where", "n>=1");
+    set(request, "limit", "5000");
+    set(request, "sort", "n");
+    gives(request, &with_store, {"runs", 2490, NULL}, {"runs.0.n", 1, NULL},
+          {"runs.1023.n", 1024, NULL}, {"runs.1024.n", 1025, NULL}, {"runs.2489.n", 2490, NULL});
+    remove_files(copy);
+}
+
+/* Exactly the runs that can be read one at a time are copied. */
+static void damaged_stores_are_copied(void **state)
+{
+    char text[80], *page = NULL;
+    int readable;
+
+    (void)state;
+    remove_files(path);
+    make_large_store(path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file) / 4096 * 4096;
+    page = calloc(1, 4096);
+    assert_non_null(page);
+    memset(page, 0x5a, 4096);
+    for (long k = 1; k <= 8; k++) {
+        fseek(file, size * k / 9 / 4096 * 4096, SEEK_SET);
+        assert_int_equal(fwrite(page, 1, 4096, file), 4096);
+    }
+    free(page);
+    assert_int_equal(fclose(file), 0);
+    readable = count_readable(path);
+    if (readable == 0 || readable == MANY)
+        fail_msg("%d runs can be read", readable);
+    fails_with_hint(new_request("runs check"), &with_store, HM_E_IO, "damage", "");
+    snprintf(text, sizeof(text), "%d runs copied; the largest id was %d\n", readable, MANY);
+    text_is(verb_with("runs recover", "to", copy), &with_store, text);
+    snprintf(text, sizeof(text), "%d runs, no damage found\n", readable);
+    text_is(verb_with("runs check", "record", copy), &with_store, text);
+}
+
+/* ---- missing memory -------------------------------------------------------------------------- */
+
+/* A request of the small store: a document and up to three fields. */
+struct call {
+    const char *verb, *document, *text, *fields[3][2];
+};
+
+/* Runs the request. *text: the text of the answer, which is kept if it is NULL, and must be the
+ * same otherwise. */
+static int run_call(const struct call *call, char **text)
+{
+    struct hm_request *request = NULL;
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    int rc = hm_request_new(call->verb, &request, &err);
+
+    if (rc == 0 && call->document)
+        rc = hm_request_set_document(request, call->document, "d", call->text, strlen(call->text),
+                                     &err);
+    for (size_t i = 0; rc == 0 && i < 3 && call->fields[i][0]; i++)
+        rc = hm_request_set(request, call->fields[i][0], call->fields[i][1], &err);
+    if (rc == 0)
+        rc = hm_request_set(request, "record", small, &err);
+    if (rc == 0)
+        rc = hm_request_run(request, &with_store, &reply, &err);
+    if (rc == 0 && *text)
+        assert_string_equal(reply->text, *text);
+    else if (rc == 0)
+        *text = strdup(reply->text);
+    else
+        assert_int_equal(err.code, rc);
+    hm_reply_free(reply);
+    hm_request_free(request);
+    return rc;
+}
+
+/* A request without memory fails as such, and gives its answer once there is enough. */
+static void store_verbs_may_lack_memory(void **state)
+{
+    static const struct call calls[] = {
+        {"runs add", NULL, NULL, {{"value", "n=1"}, {"value", "seconds=1"}, {"key", "a"}}},
+        {"runs import", "runs", "n,seconds,key\n1,10,b\n2,6,c\n", {{"json", "true"}}},
+        {"runs import", "runs", "n,seconds,key\n1,10,b\n2,6,c\n", {{NULL, NULL}}},
+        {"runs list", NULL, NULL, {{"json", "true"}}},
+        {"runs list", NULL, NULL, {{"limit", "1"}}},
+        {"runs list", NULL, NULL, {{"csv", "true"}}},
+        {"runs show", NULL, NULL, {{"id", "1"}}},
+        {"runs show", NULL, NULL, {{"id", "1"}, {"json", "true"}}},
+        {"runs export", NULL, NULL, {{"json", "true"}}},
+        {"runs export", NULL, NULL, {{"csv", "true"}}},
+        {"runs check", NULL, NULL, {{NULL, NULL}}},
+        {"runs put", "file", "a text", {{"kind", "fit"}, {"name", "x"}}},
+        {"runs get", NULL, NULL, {{"kind", "fit"}, {"name", "x"}}},
+        {"runs documents", NULL, NULL, {{"json", "true"}}},
+        {"runs documents", NULL, NULL, {{NULL, NULL}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        char *text = NULL;
+        int rc = run_call(&calls[i], &text);
+        free(text); /* The second answer counts: the store has the run or document then. */
+        text = NULL;
+        rc = rc ? rc : run_call(&calls[i], &text);
+        if (rc)
+            fail_msg("%s: %d", calls[i].verb, rc);
+        rc = HM_E_NOMEM;
+        for (long after = 0; rc; after += after < 60 ? 1 : 5) {
+            hm__alloc_fail_after(after);
+            rc = run_call(&calls[i], &text);
+            hm__alloc_fail_after(-1);
+            if (rc && rc != HM_E_NOMEM)
+                fail_msg("%s, allocation %ld: %d", calls[i].verb, after, rc);
+        }
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_of_the_store_are_texts),
+        cmocka_unit_test(hints_say_what_to_do),
+        cmocka_unit_test(imports_are_recorded),
+        cmocka_unit_test(sound_stores_are_copied),
+        cmocka_unit_test(damaged_stores_are_copied),
+        cmocka_unit_test(store_verbs_may_lack_memory),
+    };
+
+    return cmocka_run_group_tests_name("edges_recover", tests, make_folder, remove_folder);
+}

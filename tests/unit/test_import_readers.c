@@ -1,0 +1,246 @@
+/*
+ * Small files of other tools, written here, with the figures that a person reads in them: what is
+ * taken, what is left out, and the sums, medians and fits that the facts contain.
+ */
+#include "request_testing.h"
+
+/* Imports the text and compares the answer; paths begin below files.0. */
+static void reads(const char *text, const struct wanted *wanted, size_t count)
+{
+    struct hm_request *request = with_document("import", "files", text);
+    struct wanted below[40];
+    char paths[40][120];
+
+    assert_true(count <= 40);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "files.0.%s", wanted[i].path);
+        below[i] = wanted[i];
+        below[i].path = paths[i];
+    }
+    gives_many(request, NULL, below, count);
+}
+
+#define READS(text, ...)                                                                           \
+    reads(text, (const struct wanted[]){__VA_ARGS__},                                              \
+          sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
+
+static void trainer_states(void **state)
+{
+    (void)state;
+    READS("{\"epoch\":1.5,\"global_step\":30,\"log_history\":[{\"step\":10,\"loss\":2.5,\"epoch\":"
+          "0.5},{\"step\":10,\"eval_loss\":2.4,\"eval_runtime\":1.5},{\"step\":20,\"loss\":NaN},"
+          "{\"step\":30,\"loss\":1.25},{\"step\":30,\"train_runtime\":15.0,"
+          "\"train_steps_per_second\":2.0}],\"max_steps\":40}",
+          {"format", .text = "trainer-state"}, {"needs_n", .text = "true"}, {"taken", 2, NULL},
+          {"taken.0.count", 2, NULL}, {"taken.1.count", 1, NULL}, {"left_out", 2, NULL},
+          {"left_out.0.count", 1, NULL}, {"left_out.1.count", 1, NULL},
+          {"facts.global_step", 30, NULL}, {"facts.max_steps", 40, NULL},
+          {"facts.epoch", 1.5, NULL}, {"facts.log_entries", 5, NULL},
+          {"facts.train_points", 3, NULL}, {"facts.first_train.0", 10, NULL},
+          {"facts.first_train.1", 2.5, NULL}, {"facts.last_train.0", 30, NULL},
+          {"facts.last_train.1", 1.25, NULL}, {"facts.min_train_loss", 1.25, NULL},
+          {"facts.eval_points", 1, NULL}, {"facts.train_runtime_s", 15, NULL},
+          {"facts.seconds_per_step", 0.5, NULL}, {"runs", 1, NULL}, {"runs.0.seconds", 0.5, NULL},
+          {"runs.0.steps", 30, NULL}, {"traces", 2, NULL}, {"traces.0.iteration", 10, NULL},
+          {"traces.1.iteration", 30, NULL}, {"traces.1.loss", 1.25, NULL});
+}
+
+static void tables_of_metrics(void **state)
+{
+    (void)state;
+    READS("\"Step\",\"a - train/loss\",\"a - train/loss__MIN\",\"a - train/loss__MAX\"\n"
+          "\"1\",\"2.5\",\"2.5\",\"2.5\"\n\"2\",\"\",\"\",\"\"\n\"3\",\"1.5\",\"1.4\",\"1.6\"\n",
+          {"format", .text = "wandb"}, {"taken.0.count", 2, NULL}, {"notes", 1, NULL},
+          {"facts.columns", 4, NULL}, {"facts.rows", 3, NULL}, {"facts.min_max_columns", 2, NULL},
+          {"facts.series.Step.filled", 3, NULL}, {"facts.series.Step.last", 3, NULL},
+          {"facts.series.a - train/loss.filled", 2, NULL},
+          {"facts.series.a - train/loss.first", 2.5, NULL},
+          {"facts.series.a - train/loss.min", 1.5, NULL},
+          {"facts.series.a - train/loss.max", 2.5, NULL}, {"traces", 2, NULL},
+          {"traces.1.iteration", 3, NULL}, {"traces.1.loss", 1.5, NULL},
+          {"traces.1.elapsed_s", NAN, NULL});
+    READS("_step,_runtime,_timestamp,train/loss\n1,2.5,1700000000,3.5\n2,4.5,1700000002,3.0\n"
+          "3,9,1700000007,\n",
+          {"format", .text = "wandb"}, {"notes", 0, NULL}, {"facts.rows", 3, NULL},
+          {"facts.min_max_columns", 0, NULL}, {"facts.series.train/loss.filled", 2, NULL},
+          {"facts.series._runtime.max", 9, NULL}, {"traces", 2, NULL},
+          {"traces.0.iteration", 1, NULL}, {"traces.0.elapsed_s", 2.5, NULL},
+          {"traces.1.elapsed_s", 4.5, NULL});
+    READS("step,epoch,train_loss,created_at\n0,0,2.5,2024-01-01 10:00:00.5\n"
+          "10,0,,2024-01-01 10:00:10.5\n20,1,1.5,2024-01-01 10:00:20.5\n"
+          "30,1,1.75,2024-01-01 10:00:30.5\n",
+          {"format", .text = "lightning"}, {"taken.0.count", 3, NULL}, {"facts.rows", 4, NULL},
+          {"facts.loss_series.train_loss.points", 3, NULL},
+          {"facts.loss_series.train_loss.first.2", 2.5, NULL},
+          {"facts.loss_series.train_loss.last.0", 1, NULL},
+          {"facts.loss_series.train_loss.last.1", 30, NULL},
+          {"facts.loss_series.train_loss.last.2", 1.75, NULL},
+          {"facts.loss_series.train_loss.min", 1.5, NULL}, {"facts.has_time", .text = "true"},
+          {"facts.created_at.seconds", 30, NULL}, {"facts.created_at.seconds_per_row", 10, NULL},
+          {"traces", 3, NULL}, {"traces.1.iteration", 21, NULL}, {"traces.2.loss", 1.75, NULL});
+}
+
+/* 1 day and 10 s on 4 GPUs of 2 nodes; one job was cancelled; steps belong to their job. */
+static void accounts_of_jobs(void **state)
+{
+    (void)state;
+    READS("JobID|Partition|AllocCPUS|State|ExitCode|Elapsed|NNodes|AllocTRES|MaxRSS\n"
+          "1|gpu|8|COMPLETED|0:0|1-00:00:10|2|cpu=8,gres/gpu=4,gres/gpu:a100=4|\n"
+          "1.batch||8|COMPLETED|0:0|00:10|1||2500K\n1.0||8|COMPLETED|0:0|00:10|1||3M\n"
+          "2_[1-3]|gpu|8|CANCELLED by 5|0:0|00:10|1||\n3|cpu|16|COMPLETED|0:0|01:02:03|1||\n",
+          {"format", .text = "slurm"}, {"needs_n", .text = "false"}, {"taken.0.count", 3, NULL},
+          {"taken.1.count", 2, NULL}, {"left_out.0.count", 1, NULL}, {"facts.jobs", 3, NULL},
+          {"facts.jobs.0.id", .text = "1"}, {"facts.jobs.0.elapsed_s", 86410, NULL},
+          {"facts.jobs.0.nodes", 2, NULL}, {"facts.jobs.0.cpus", 8, NULL},
+          {"facts.jobs.0.gpus", 4, NULL}, {"facts.jobs.0.max_rss_bytes", 3 * 1048576., NULL},
+          {"facts.jobs.1.state", .text = "CANCELLED"}, {"facts.jobs.1.gpus", NAN, NULL},
+          {"facts.jobs.1.elapsed_s", 10, NULL}, {"facts.jobs.2.elapsed_s", 3723, NULL},
+          {"facts.header", .text = "true"}, {"facts.rows", 5, NULL}, {"facts.steps", 2, NULL},
+          {"facts.states.COMPLETED", 2, NULL}, {"facts.states.CANCELLED", 1, NULL},
+          {"runs", 2, NULL}, {"runs.0.n", 4, NULL}, {"runs.0.seconds", 86410, NULL},
+          {"runs.1.n", 1, NULL}, {"runs.1.cpus", 16, NULL});
+}
+
+/*
+ * Times in microseconds: two steps of 50 and 70, products from 101 to 111.5 and 160 to 180,
+ * messages from 105 to 115 and 175 to 195. They overlap for 6.5 and 5.
+ */
+static void traces_of_the_profiler(void **state)
+{
+    (void)state;
+    READS(
+        "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}],"
+        "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":0,\"world_size\":2},\"traceEvents\":["
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"ts\":100,\"dur\":"
+        "50},{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\",\"ts\":150,"
+        "\"dur\":70},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":101,\"dur\":10.5},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"ts\":105,\"dur\":10,"
+        "\"args\":{\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg nelems\":10,"
+        "\"Group size\":2}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":160,"
+        "\"dur\":20},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"ts\":175,"
+        "\"dur\":20,\"args\":{\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"In msg "
+        "nelems\":30,\"Group size\":2}},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\","
+        "\"ts\":100,\"dur\":1},{\"ph\":\"M\",\"name\":\"x\"}]}",
+        {"format", .text = "torch-trace"}, {"needs_n", .text = "false"}, {"taken.0.count", 2, NULL},
+        {"taken.1.count", 4, NULL}, {"left_out.0.count", 2, NULL}, {"facts.events", 8, NULL},
+        {"facts.complete_events", 7, NULL}, {"facts.schema", 1, NULL}, {"facts.rank", 0, NULL},
+        {"facts.world_size", 2, NULL}, {"facts.device", .text = "GPU"}, {"facts.devices", 1, NULL},
+        {"facts.cpu_ops", 1, NULL}, {"facts.steps", 2, NULL}, {"facts.median_step_us", 60, NULL},
+        {"facts.gpu.kernels", 4, NULL}, {"facts.gpu.compute_kernels", 2, NULL},
+        {"facts.gpu.comm_kernels", 2, NULL}, {"facts.gpu.compute_busy_us", 30.5, NULL},
+        {"facts.gpu.comm_busy_us", 30, NULL}, {"facts.gpu.overlap_us", 11.5, NULL},
+        {"facts.gpu.exposed_comm_us", 18.5, NULL}, {"facts.gpu.busy_us", 49, NULL},
+        {"facts.gpu.span_us", 94, NULL}, {"facts.per_step", 2, NULL},
+        {"facts.per_step.1.us", 70, NULL}, {"facts.per_step.1.kernels", 2, NULL},
+        {"facts.per_step.1.compute_busy_us", 20, NULL}, {"facts.per_step.1.overlap_us", 5, NULL},
+        {"facts.per_step.1.busy_us", 35, NULL}, {"facts.collectives", 1, NULL},
+        {"facts.collectives.0.kernels", 2, NULL}, {"facts.collectives.0.us", 30, NULL},
+        {"facts.collectives.0.in_elements", 40, NULL}, {"facts.collectives.0.in_bytes", 160, NULL},
+        {"runs", 2, NULL}, {"runs.0.n", 2, NULL}, {"runs.1.seconds", 70e-6, NULL});
+}
+
+static void results_of_mlperf(void **state)
+{
+    (void)state;
+    READS(
+        ":::MLLOG {\"time_ms\": 500, \"key\": \"init_start\", \"value\": null, \"metadata\": {}}\n"
+        ":::MLLOG {\"time_ms\": 600, \"key\": \"submission_benchmark\", \"value\": \"resnet\", "
+        "\"metadata\": {}}\n"
+        ":::MLLOG {\"time_ms\": 1000, \"key\": \"run_start\", \"value\": null, \"metadata\": {}}\n"
+        ":::MLLOG {\"time_ms\": 2000, \"key\": \"eval_accuracy\", \"value\": 0.5, \"metadata\": "
+        "{\"epoch_num\": 1}}\n:::MLLOG broken\n"
+        ":::MLLOG {\"time_ms\": 4000, \"key\": \"eval_accuracy\", \"value\": 0.75, \"metadata\": "
+        "{\"epoch_num\": 2}}\n"
+        ":::MLLOG {\"time_ms\": 1, \"key\": \"global_batch_size\", \"value\": 8, \"metadata\": "
+        "{}}\n"
+        ":::MLLOG {\"time_ms\": 5000, \"key\": \"run_stop\", \"value\": null, \"metadata\": "
+        "{\"status\": \"success\"}}\n",
+        {"format", .text = "mllog"}, {"taken.0.count", 1, NULL}, {"taken.1.count", 2, NULL},
+        {"notes", 2, NULL}, {"facts.lines_bad", 1, NULL}, {"facts.benchmark", .text = "resnet"},
+        {"facts.global_batch_size", 8, NULL}, {"facts.init_start_ms", 500, NULL},
+        {"facts.run_start_ms", 1000, NULL}, {"facts.run_stop_ms", 5000, NULL},
+        {"facts.time_to_train_s", 4, NULL}, {"facts.status", .text = "success"},
+        {"facts.eval", 2, NULL}, {"facts.eval.1.2", 0.75, NULL}, {"runs.0.seconds", 4, NULL},
+        {"runs.0.batch", 8, NULL}, {"traces", 2, NULL}, {"traces.1.iteration", 2, NULL},
+        {"traces.1.loss", 0.25, NULL}, {"traces.1.elapsed_s", 3, NULL});
+}
+
+/* 3 us + 0.1 us for each byte. */
+static void benchmarks_of_messages(void **state)
+{
+    (void)state;
+    READS("# OSU MPI-CUDA Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n"
+          "10                       4.00\n20                       5.00\n40      7.00\n",
+          {"format", .text = "collectives"}, {"needs_n", .text = "true"},
+          {"taken.0.count", 3, NULL}, {"left_out.0.count", 2, NULL}, {"facts.sections", 1, NULL},
+          {"facts.sections.0.kind", .text = "osu"},
+          {"facts.sections.0.transport", .text = "MPI-CUDA"},
+          {"facts.sections.0.test", .text = "Allreduce Latency"},
+          {"facts.sections.0.version", .text = "5.8"}, {"facts.sections.0.rows", 3, NULL},
+          {"facts.sections.0.rows.2.1", 7, NULL}, {"facts.sections.0.fit.a_s", 3e-6, NULL},
+          {"facts.sections.0.fit.b_s_per_byte", 0.1e-6, NULL},
+          {"facts.sections.0.smallest_us", 4, NULL}, {"runs", 3, NULL}, {"runs.2.bytes", 40, NULL},
+          {"runs.2.seconds", 7e-6, NULL});
+    READS("#    Intel(R) MPI Benchmarks 2019 Update 3, MPI-1 part\n# Benchmarking PingPong \n"
+          "# #processes = 2 \n# ( 6 additional processes waiting in MPI_Barrier)\n"
+          "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+          "            0         1000         1.12         0.00\n"
+          "           10         1000         4.00         2.50\n"
+          "           20         1000         5.00         4.00\n",
+          {"format", .text = "collectives"}, {"taken.0.count", 3, NULL},
+          {"facts.sections.0.kind", .text = "imb"},
+          {"facts.sections.0.version", .text = "2019 Update 3"},
+          {"facts.sections.0.benchmark", .text = "PingPong"},
+          {"facts.sections.0.processes", 2, NULL}, {"facts.sections.0.waiting", 6, NULL},
+          {"facts.sections.0.rows", 3, NULL}, {"facts.sections.0.fit.a_s", 3e-6, NULL},
+          {"facts.sections.0.fit.b_s_per_byte", 0.1e-6, NULL},
+          {"facts.sections.0.max_MBps", 4, NULL}, {"runs", 2, NULL}, {"runs.0.n", 2, NULL},
+          {"runs.1.bytes", 20, NULL}, {"runs.1.seconds", 5e-6, NULL});
+}
+
+/* Batches of 64 in micro-batches of 4 that are accumulated twice need 8 workers. */
+static void configurations_of_jobs(void **state)
+{
+    (void)state;
+    READS("{\"train_batch_size\":64,\"train_micro_batch_size_per_gpu\":4,"
+          "\"gradient_accumulation_steps\":2,\"zero_optimization\":{\"stage\":3,"
+          "\"offload_optimizer\":{\"device\":\"cpu\"},\"overlap_comm\":true},\"bf16\":{\"enabled\":"
+          "true},\"fp16\":{\"enabled\":false},\"optimizer\":{\"type\":\"AdamW\"},"
+          "\"gradient_clipping\":\"auto\"}",
+          {"format", .text = "deepspeed"}, {"facts.train_batch_size", 64, NULL},
+          {"facts.train_micro_batch_size_per_gpu", 4, NULL},
+          {"facts.gradient_accumulation_steps", 2, NULL}, {"facts.zero_stage", 3, NULL},
+          {"facts.offload_optimizer", .text = "cpu"}, {"facts.offload_param", NAN, NULL},
+          {"facts.overlap_comm", .text = "true"}, {"facts.precision_sections_on", 1, NULL},
+          {"facts.precision_sections_on.0", .text = "bf16"}, {"facts.optimizer", .text = "AdamW"},
+          {"facts.auto_values", 1, NULL}, {"facts.n", 8, NULL},
+          {"document", .text = "batch: 64\nprecision: 16\noptimizer: adam\n"});
+    READS("{\"train_batch_size\":32,\"zero_optimization\":{\"stage\":1},\"optimizer\":{\"type\":"
+          "\"SGD\"}}",
+          {"format", .text = "deepspeed"}, {"facts.zero_stage", 1, NULL}, {"facts.n", NAN, NULL},
+          {"facts.precision_sections_on", 0, NULL}, {"document", .text = "batch: 32\n"});
+    READS("name: p\n---\nname: t\nnum_nodes: 2\nresources:\n  infra: aws/us\n"
+          "  accelerators: {A100: 8}\n  any_of:\n    - accelerators: H100:8\nrun: echo\n"
+          "---\nresources:\n  accelerators: {'A:1', 'B:2'}\n",
+          {"format", .text = "skypilot"}, {"taken.0.count", 16, NULL}, {"taken.1.count", 2, NULL},
+          {"facts.pipeline", .text = "p"}, {"facts.tasks", 2, NULL},
+          {"facts.tasks.0.name", .text = "t"}, {"facts.tasks.0.num_nodes", 2, NULL},
+          {"facts.tasks.0.accelerators.A100", .text = "8"}, {"facts.tasks.0.alternatives", 1, NULL},
+          {"facts.tasks.0.alternative_accelerators.0", .text = "H100:8"},
+          {"facts.tasks.0.cloud", .text = "aws"}, {"facts.tasks.0.has_run", .text = "true"},
+          {"facts.tasks.0.n", 16, NULL}, {"facts.tasks.1.num_nodes", 1, NULL},
+          {"facts.tasks.1.accelerators.any", 2, NULL}, {"facts.tasks.1.has_run", .text = "false"},
+          {"facts.tasks.1.n", NAN, NULL});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trainer_states),         cmocka_unit_test(tables_of_metrics),
+        cmocka_unit_test(accounts_of_jobs),       cmocka_unit_test(traces_of_the_profiler),
+        cmocka_unit_test(results_of_mlperf),      cmocka_unit_test(benchmarks_of_messages),
+        cmocka_unit_test(configurations_of_jobs),
+    };
+
+    return cmocka_run_group_tests_name("import_readers", tests, NULL, NULL);
+}
