@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "checkpoint.h"
@@ -75,7 +74,7 @@ static void switch_algorithm(struct fixture *from, struct fixture *to, const cha
     struct hm_err err = {0};
     int file;
 
-    strcpy(from->path, "/tmp/howmany-adopt-XXXXXX");
+    snprintf(from->path, sizeof(from->path), "/tmp/howmany-adopt-XXXXXX");
     file = mkstemp(from->path);
     assert_true(file >= 0);
     close(file);
