@@ -252,9 +252,8 @@ static void the_cost_of_a_switch_counts(void **unused)
     assert_int_equal(choice.line, state->leader);
     /* In a simulation, another algorithm on the same workers costs no time. */
     task.moves_only = true;
-    state->last_m = 4;
-    assert_true(steer_plan_switch_s(state, 4) == 0);
-    assert_true(steer_plan_switch_s(state, 3) == 5);
+    assert_true(steer_plan_switch_s(state, 4, 4) == 0);
+    assert_true(steer_plan_switch_s(state, 4, 3) == 5);
     steer_model_release(&model);
     free_state(state);
 }

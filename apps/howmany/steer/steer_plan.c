@@ -30,12 +30,12 @@ static bool line_goes_on(const struct steer_line *line)
     return line->state == STEER_RUNNING || line->state == STEER_PAUSED;
 }
 
-double steer_plan_switch_s(const struct steer_state *state, size_t m)
+double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m)
 {
     if (isnan(state->task->switch_s))
         return state->startup_s;
     /* In a simulation, another algorithm on the same workers finds the state in their memory. */
-    return state->task->moves_only && state->last_m == (long)m ? 0 : state->task->switch_s;
+    return state->task->moves_only && from_m == (long)m ? 0 : state->task->switch_s;
 }
 
 /* ---- frame 0 --------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
         return false;
     const struct steer_line *best = &state->lines[ahead];
     const struct steer_point *last = &best->points[best->count - 1];
-    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, task->m_count) > seconds)
+    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, -1, 0) > seconds)
         return false;
     for (size_t a = 0; a < task->algorithm_count; a++)
         for (size_t m = 0; m < task->m_count; m++) {
@@ -204,7 +204,7 @@ static double choice_score(const struct steer_state *state, double seconds, size
 /* Cost of continuing a line: none if it runs at present. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
-    return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, line->m);
+    return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
 }
 
 /* Keep the best choice, and the best among the others as its rival. */
@@ -294,7 +294,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                 continue;
             double loss = from->points[from->count - 1].loss;
             /* The checkpoint exists when the line has finished its present iteration. */
-            double change = steer_plan_switch_s(state, m);
+            double change = steer_plan_switch_s(state, (long)from->m, m);
             double cost = change + fmax(0, from->clock_s - state->now_s);
             struct steer_estimate e = steer_model_choice(model, a, m, loss);
             struct steer_choice offer = {.line = -1,

@@ -58,8 +58,9 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
                       double *ret_seconds);
 /* The line with the smallest loss, whose checkpoint a new line starts from; -1: none. */
 long steer_plan_best_state(const struct steer_state *state);
-/* Time of a switch to a line on the m with this index. */
-double steer_plan_switch_s(const struct steer_state *state, size_t m);
+/* Time of a switch to a line on the m with index `m`, from a state on the m with index `from_m`;
+ * -1: any other one. */
+double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m);
 
 /* Choose what runs in the next frame. Returns false if no line has a result. */
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,

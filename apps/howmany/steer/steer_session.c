@@ -204,7 +204,8 @@ static size_t session_add_trial(struct steer_session *s, const struct steer_tria
     if (parent >= 0) {
         session_price_switch(s);
         line->from_loss = steer_line_loss(&state->lines[parent], INFINITY);
-        line->clock_s = line->started_s = state->now_s + steer_plan_switch_s(state, trial->m);
+        line->clock_s = line->started_s =
+            state->now_s + steer_plan_switch_s(state, (long)state->lines[parent].m, trial->m);
     }
     return number;
 }
