@@ -358,6 +358,10 @@ class Plan(Answer):
     candidate_count: layouts that were evaluated
     runners: other layouts within 5 %
     hints: changes that make the layout fit, fastest first
+    outlook: language models: the loss
+    sizes: with params auto: numbers of parameters
+    changes: transformers: other batches, sequences, precisions
+    room: transformers: how far the recommended layout can grow
     platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
     consistency: bsp, ssp or async
     staleness: clocks of ssp
@@ -425,6 +429,10 @@ class Plan(Answer):
     candidate_count: Optional[float]
     runners: Optional[List[Point]]
     hints: Optional[List[Point]]
+    outlook: Optional[LayoutOutlook]
+    sizes: Optional[List[LayoutSize]]
+    changes: Optional[List[LayoutChange]]
+    room: Optional[LayoutRoom]
     platform: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
@@ -455,7 +463,11 @@ class Plan(Answer):
         "pareto": "Point",
         "curve": "Point",
         "runners": "Point",
-        "hints": "Point",}
+        "hints": "Point",
+        "outlook": "LayoutOutlook",
+        "sizes": "LayoutSize",
+        "changes": "LayoutChange",
+        "room": "LayoutRoom",}
 
 
 @register
@@ -474,6 +486,7 @@ class Layout(Record):
     shard_within: all or node
     sequence_parallel: whether tokens of norms are split too
     recompute: what the backward pass computes again
+    offload: states that the host keeps: none, optimizer or all
     """
     tensor: float
     pipeline: float
@@ -487,6 +500,7 @@ class Layout(Record):
     shard_within: str
     sequence_parallel: bool
     recompute: str
+    offload: str
     _parts: ClassVar[Dict[str, str]] = {}
 
 
@@ -545,6 +559,89 @@ class LayoutParts(Record):
     data_s: float
     optimizer_s: float
     other_s: float
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class LayoutOutlook(Record):
+    """A part of an answer:
+
+    loss: loss after all tokens, in nats per token: median of published scaling laws
+    low: least loss by one of the laws
+    high: largest loss by one of the laws
+    target: loss that was asked for
+    least_tokens: tokens that the target needs by the most favourable law
+    most_tokens: tokens by the least favourable law; null: never
+    optimal_parameters: parameters with the least loss for the same compute
+    critical_batch: critical batch in tokens
+    factor: factor on the tokens because the batch exceeds the critical one
+    """
+    loss: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    target: Optional[float]
+    least_tokens: Optional[float]
+    most_tokens: Optional[float]
+    optimal_parameters: Optional[float]
+    critical_batch: Optional[float]
+    factor: float
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class LayoutSize(Record):
+    """A part of an answer:
+
+    parameters: parameters
+    tokens: tokens within the limits, or for the loss
+    loss: loss after the tokens
+    n: workers
+    total_s: seconds of the training
+    cost: money of the training
+    """
+    parameters: float
+    tokens: float
+    loss: float
+    n: float
+    total_s: float
+    cost: Optional[float]
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class LayoutChange(Record):
+    """A part of an answer:
+
+    what: batch, sequence or precision
+    value: the changed value
+    time_s: seconds of one iteration
+    tokens_per_s: tokens of all workers
+    ratio: tokens per second over those of the recommended layout
+    layout: best layout with the change
+    """
+    what: str
+    value: str
+    time_s: float
+    tokens_per_s: float
+    ratio: float
+    layout: Layout
+    _parts: ClassVar[Dict[str, str]] = {
+        "layout": "Layout",}
+
+
+@register
+class LayoutRoom(Record):
+    """A part of an answer:
+
+    micro_batch: largest micro-batch for which the recommended layout fits
+    sequence: longest sequence for which it fits
+    breaks_n: workers from which each is less than 80 % as fast as the fastest
+    breaks_part: the part of the step that grew most until there
+    """
+    micro_batch: Optional[float]
+    sequence: Optional[float]
+    breaks_n: Optional[float]
+    breaks_part: Optional[str]
     _parts: ClassVar[Dict[str, str]] = {}
 
 
@@ -1563,6 +1660,8 @@ def plan(
     deadline: Optional[Quantity] = None,
     budget: Optional[Quantity] = None,
     certainty: Optional[Quantity] = None,
+    loss: Optional[Quantity] = None,
+    params: Optional[str] = None,
     faster: Optional[Quantity] = None,
     work: Optional[Quantity] = None,
     max_n: Optional[Quantity] = None,
@@ -1615,6 +1714,10 @@ def plan(
         budget: spend at most this on the job, such as 100
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
+        loss: for a language model: train until this loss (nats per token), by published scaling
+            laws
+        params: for a language model: scale the network to this number of parameters, such as 7B;
+            auto: the best for the budget, the deadline or the loss
         faster: how many workers to be this many times faster than now, such as 2x
         work: how many workers to do this many times the work in the same time, such as 3x
         max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)

@@ -67,6 +67,10 @@ export interface PlanRequest {
   budget?: Quantity;
   /** probability with which limits of time and money must be met, such as 80% (default 90%) */
   certainty?: Quantity;
+  /** for a language model: train until this loss (nats per token), by published scaling laws */
+  loss?: Quantity;
+  /** for a language model: scale the network to this number of parameters, such as 7B; auto: the best for the budget, the deadline or the loss */
+  params?: string;
   /** how many workers to be this many times faster than now, such as 2x */
   faster?: Quantity;
   /** how many workers to do this many times the work in the same time, such as 3x */
@@ -640,6 +644,14 @@ export interface Plan {
   runners?: Point[] | null;
   /** changes that make the layout fit, fastest first */
   hints?: Point[] | null;
+  /** language models: the loss */
+  outlook?: LayoutOutlook | null;
+  /** with params auto: numbers of parameters */
+  sizes?: LayoutSize[] | null;
+  /** transformers: other batches, sequences, precisions */
+  changes?: LayoutChange[] | null;
+  /** transformers: how far the recommended layout can grow */
+  room?: LayoutRoom | null;
   /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
   platform?: string | null;
   /** bsp, ssp or async */
@@ -689,6 +701,8 @@ export interface Layout {
   sequence_parallel: boolean;
   /** what the backward pass computes again */
   recompute: string;
+  /** states that the host keeps: none, optimizer or all */
+  offload: string;
 }
 
 export interface LayoutMemory {
@@ -737,6 +751,68 @@ export interface LayoutParts {
   optimizer_s: number;
   /** fixed cost and jitter */
   other_s: number;
+}
+
+export interface LayoutOutlook {
+  /** loss after all tokens, in nats per token: median of published scaling laws */
+  loss: number | null;
+  /** least loss by one of the laws */
+  low: number | null;
+  /** largest loss by one of the laws */
+  high: number | null;
+  /** loss that was asked for */
+  target: number | null;
+  /** tokens that the target needs by the most favourable law */
+  least_tokens: number | null;
+  /** tokens by the least favourable law; null: never */
+  most_tokens: number | null;
+  /** parameters with the least loss for the same compute */
+  optimal_parameters: number | null;
+  /** critical batch in tokens */
+  critical_batch: number | null;
+  /** factor on the tokens because the batch exceeds the critical one */
+  factor: number;
+}
+
+export interface LayoutSize {
+  /** parameters */
+  parameters: number;
+  /** tokens within the limits, or for the loss */
+  tokens: number;
+  /** loss after the tokens */
+  loss: number;
+  /** workers */
+  n: number;
+  /** seconds of the training */
+  total_s: number;
+  /** money of the training */
+  cost: number | null;
+}
+
+export interface LayoutChange {
+  /** batch, sequence or precision */
+  what: string;
+  /** the changed value */
+  value: string;
+  /** seconds of one iteration */
+  time_s: number;
+  /** tokens of all workers */
+  tokens_per_s: number;
+  /** tokens per second over those of the recommended layout */
+  ratio: number;
+  /** best layout with the change */
+  layout: Layout;
+}
+
+export interface LayoutRoom {
+  /** largest micro-batch for which the recommended layout fits */
+  micro_batch: number | null;
+  /** longest sequence for which it fits */
+  sequence: number | null;
+  /** workers from which each is less than 80 % as fast as the fastest */
+  breaks_n: number | null;
+  /** the part of the step that grew most until there */
+  breaks_part: string | null;
 }
 
 export interface Term {
