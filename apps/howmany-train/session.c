@@ -114,7 +114,8 @@ static int session_begin_run(struct session *s, struct hm_err *err)
     if (rc == 0 && o->problem == TRAIN_PERCEPTRON)
         hm__perceptron_start(&s->objective, s->run.w, o->settings.seed);
     if (rc == 0 && o->resume)
-        rc = hm__checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
+        rc = o->adopt ? hm__checkpoint_adopt(o->checkpoint, &s->run, s->identity, &s->totals, err)
+                      : hm__checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
     return rc;
 }
 

@@ -37,6 +37,8 @@ enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
 /* Iteration numbers are below this limit, since hm__run_random reserves 40 bits for them. */
 #define ITERATIONS 0x1p40
+/* Arrays have at most this many values together, so that positions in the file fit a long. */
+#define VALUES_MOST 0x1p50
 
 static const char magic[] = "howmany checkpoint 1";
 
@@ -65,6 +67,11 @@ struct checkpoint_contents {
     struct hm_part parts[HM_PARTS + 1];
     size_t count;
     double totals[HM_PARTS + 1]; /* Length of each array, summed over all ranks. */
+    /*
+     * Number of values in the file before each array; negative: the file does not have the array.
+     * Set on rank 0 when a checkpoint is read.
+     */
+    double before[HM_PARTS + 1];
 };
 
 /* Whether each rank has its own part of the array. */
@@ -260,6 +267,8 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
+    bool adopted;               /* The checkpoint is of another algorithm, or of other settings. */
+    bool missing[HM_PARTS + 1]; /* Arrays of this run that the file does not have. */
 };
 
 static int checkpoint_refuse(struct hm_err *err, const char *path, int line, const char *why)
@@ -302,6 +311,8 @@ struct checkpoint_reader {
     FILE *file;
     const char *path;
     int line;
+    long arrays;   /* Position of the first array in the file. */
+    double values; /* Number of values of all arrays in the file. */
     char text[LINE_MAX_BYTES];
 };
 
@@ -378,15 +389,116 @@ static int reader_expect_array(struct checkpoint_reader *reader, const char *our
     return rc;
 }
 
+/* Number of values of an array in a file that was saved on this number of ranks. */
+static double part_saved(const struct checkpoint_contents *c, size_t part, double ranks)
+{
+    return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
+}
+
+/* Read the lines that describe the arrays; they must be those of this run. */
+static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
+                                const struct checkpoint_header *head, double *ret_values,
+                                struct hm_err *err)
+{
+    double before = 0;
+    char part[128];
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < c->count; i++) {
+        double total = part_saved(c, i, head->ranks);
+        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, total);
+        rc = reader_expect_array(reader, part, err);
+        c->before[i] = before;
+        before += total;
+    }
+    *ret_values = before;
+    /* The header ends with a line of blanks and an empty line. */
+    for (int line = 0; rc == 0 && line < 2; line++)
+        rc = reader_expect_array(reader, "", err);
+    return rc;
+}
+
+/* Whether an array has the same meaning in every algorithm that has it: w and values of rows. */
+static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
+{
+    return part == 0 || c->parts[part].of_rows;
+}
+
+/*
+ * Read the lines that describe the arrays of any algorithm. Arrays of this run that the file has
+ * get their place in the file; *ret_values is the number of values of all arrays.
+ */
+static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
+                              bool same, double ranks, double *ret_values, struct hm_err *err)
+{
+    double before = 0, total = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        c->before[i] = -1;
+    for (;;) {
+        char name[64], *text = reader->text;
+        int used = 0;
+        reader->line++;
+        if (!fgets(text, sizeof(reader->text), reader->file))
+            return checkpoint_refuse(err, reader->path, reader->line, "the header has no end");
+        if (text[strspn(text, " ")] == '\n')
+            break;
+        if (sscanf(text, "part %63s %n", name, &used) != 1 || used == 0 ||
+            hm__number_read(text + used, &total) == 0 || !(total >= 0 && total <= VALUES_MOST) ||
+            floor(total) != total || before > VALUES_MOST)
+            return checkpoint_refuse(err, reader->path, reader->line,
+                                     "the checkpoint contains an invalid number");
+        for (size_t i = 0; i < c->count; i++)
+            if (strcmp(c->parts[i].name, name) == 0 && part_saved(c, i, ranks) == total &&
+                (same || part_is_shared(c, i)))
+                c->before[i] = before;
+        before += total;
+    }
+    *ret_values = before;
+    return reader_expect_array(reader, "", err);
+}
+
+/*
+ * Read the arrays of a checkpoint that may be of another algorithm. With the same algorithm and
+ * the same arrays, everything is loaded.
+ */
+static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
+                               bool same, struct checkpoint_header *head, double *ret_values,
+                               struct hm_err *err)
+{
+    int rc = header_find_arrays(reader, c, same, head->ranks, ret_values, err);
+    double ours = 0;
+
+    if (rc)
+        return rc;
+    if (c->before[0] < 0)
+        return checkpoint_refuse(err, reader->path, 0, "the checkpoint has no w of this problem");
+    for (size_t i = 0; i < c->count; i++) {
+        head->missing[i] = c->before[i] < 0;
+        ours += head->missing[i] ? NAN : part_saved(c, i, head->ranks);
+    }
+    head->adopted = !same || ours != *ret_values;
+    /* Without all of its arrays, the state of the same algorithm is that of another one. */
+    for (size_t i = 0; head->adopted && i < c->count; i++)
+        if (!part_is_shared(c, i))
+            head->missing[i] = true;
+    return 0;
+}
+
 static int header_read(struct checkpoint_reader *reader, const struct hm_run *run,
-                       const char *identity, const struct checkpoint_contents *c,
+                       const char *identity, bool adopt, struct checkpoint_contents *c,
                        struct checkpoint_header *head, struct hm_err *err)
 {
-    char part[128];
+    bool same = true;
     int rc = reader_next_value(reader, "howmany", err) ? 0 : HM_E_SYNTAX;
 
     rc = rc ? rc : reader_expect(reader, "identity", identity, err);
-    rc = rc ? rc : reader_expect(reader, "algorithm", run->algorithm->name, err);
+    if (rc == 0 && adopt) {
+        const char *name = reader_next_value(reader, "algorithm", err);
+        rc = name ? 0 : HM_E_SYNTAX;
+        same = name && strcmp(name, run->algorithm->name) == 0;
+    } else
+        rc = rc ? rc : reader_expect(reader, "algorithm", run->algorithm->name, err);
     rc = rc ? rc : reader_next_number(reader, "ranks", &head->ranks, err);
     rc = rc ? rc : reader_next_number(reader, "iteration", &head->iteration, err);
     if (rc == 0 && !(head->iteration < ITERATIONS && floor(head->iteration) == head->iteration))
@@ -397,15 +509,13 @@ static int header_read(struct checkpoint_reader *reader, const struct hm_run *ru
     rc = rc ? rc : reader_next_number(reader, "compute_s", &head->totals.compute_s, err);
     rc = rc ? rc : reader_next_number(reader, "bytes", &head->totals.bytes, err);
     rc = rc ? rc : reader_next_number(reader, "flop", &head->totals.flop, err);
-    for (size_t i = 0; rc == 0 && i < c->count; i++) {
-        double total =
-            c->parts[i].of_ranks ? head->ranks * (double)c->parts[i].count : c->totals[i];
-        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, total);
-        rc = reader_expect_array(reader, part, err);
-    }
-    /* The header ends with a line of blanks and an empty line. */
-    for (int line = 0; rc == 0 && line < 2; line++)
-        rc = reader_expect_array(reader, "", err);
+    double values = 0;
+    if (rc == 0 && adopt)
+        rc = header_adopt_arrays(reader, c, same, head, &values, err);
+    else
+        rc = rc ? rc : header_expect_arrays(reader, c, head, &values, err);
+    reader->values = values;
+    reader->arrays = ftell(reader->file);
     return rc;
 }
 
@@ -420,10 +530,9 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
 /* After the arrays, only the checksum may follow. */
 static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
-    long here = ftell(reader->file);
+    double expected = (double)reader->arrays + 8 * reader->values + (double)sizeof(uint64_t);
 
-    if (here >= 0 && fseek(reader->file, 0, SEEK_END) == 0 &&
-        ftell(reader->file) == here + (long)sizeof(uint64_t))
+    if (fseek(reader->file, 0, SEEK_END) == 0 && (double)ftell(reader->file) == expected)
         return 0;
     return checkpoint_refuse(err, reader->path, 0,
                              "the checkpoint does not have the length that its header states");
@@ -433,10 +542,12 @@ static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err
  * Rank 0: read its own values of an array, then read the values of the other ranks and send them.
  */
 static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *comm,
-                            const struct hm_part *part, struct hm_err *err)
+                            const struct hm_part *part, double before, struct hm_err *err)
 {
     double chunk[CHUNK];
-    int rc = reader_get(reader, part->values, part->count, err);
+    int rc = fseek(reader->file, reader->arrays + 8 * (long)before, SEEK_SET) == 0
+                 ? reader_get(reader, part->values, part->count, err)
+                 : checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read");
 
     for (int to = 1; part_is_distributed(part) && to < comm->size; to++) {
         double left;
@@ -453,20 +564,6 @@ static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *co
     return rc;
 }
 
-/*
- * The ranks' copies of w were saved on another number of ranks: rank 0 skips them, and all copies
- * become w.
- */
-static int checkpoint_copy_w(struct checkpoint_reader *reader, const struct hm_run *run,
-                             const struct hm_part *part, double ranks, struct hm_err *err)
-{
-    memcpy(part->values, run->w, part->count * sizeof(double));
-    if (run->comm->rank > 0 ||
-        fseek(reader->file, (long)(ranks * (double)(part->count * sizeof(double))), SEEK_CUR) == 0)
-        return 0;
-    return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
-}
-
 static void checkpoint_receive_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
@@ -479,7 +576,7 @@ static void checkpoint_receive_array(struct hm_comm *comm, const struct hm_part 
 }
 
 static int checkpoint_open(struct checkpoint_reader *reader, const struct hm_run *run,
-                           const char *identity, const struct checkpoint_contents *c,
+                           const char *identity, bool adopt, struct checkpoint_contents *c,
                            struct checkpoint_header *head, struct hm_err *err)
 {
     reader->file = fopen(reader->path, "rb");
@@ -489,11 +586,20 @@ static int checkpoint_open(struct checkpoint_reader *reader, const struct hm_run
         return rc;
     }
     int rc = checkpoint_verify(reader->file, reader->path, err);
-    return rc ? rc : header_read(reader, run, identity, c, head, err);
+    return rc ? rc : header_read(reader, run, identity, adopt, c, head, err);
 }
 
-int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
-                        struct hm_train_totals *ret_totals, struct hm_err *err)
+/* Derive the dual variables from w if the algorithm has them and the file does not. */
+static void checkpoint_complete(struct hm_run *run, const struct checkpoint_contents *c,
+                                const struct checkpoint_header *head)
+{
+    for (size_t i = 1; i < c->count; i++)
+        if (head->missing[i] && c->parts[i].of_rows && strcmp(c->parts[i].name, "alpha") == 0)
+            hm__run_derive_dual(run, c->parts[i].values);
+}
+
+static int checkpoint_read(const char *path, struct hm_run *run, const char *identity, bool adopt,
+                           struct hm_train_totals *ret_totals, struct hm_err *err)
 {
     struct checkpoint_contents c = checkpoint_contents_of(run);
     struct checkpoint_reader reader = {.path = path};
@@ -502,16 +608,21 @@ int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identi
     int rc = 0;
 
     if (comm->rank == 0)
-        rc = checkpoint_open(&reader, run, identity, &c, &head, err);
+        rc = checkpoint_open(&reader, run, identity, adopt, &c, &head, err);
     rc = hm__agree(comm, rc, err);
     if (rc == 0)
         hm__comm_broadcast(comm, 0, &head, sizeof(head));
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
-        bool distributed = part_is_distributed(&c.parts[i]);
-        if (c.parts[i].of_ranks && head.ranks != comm->size)
-            rc = checkpoint_copy_w(&reader, run, &c.parts[i], head.ranks, err);
-        else if (comm->rank == 0)
-            rc = reader_get_array(&reader, comm, &c.parts[i], err);
+        const struct hm_part *part = &c.parts[i];
+        bool distributed = part_is_distributed(part);
+        /* Copies of w that were not saved, or were saved on another number of ranks, become w. */
+        bool copies = part->of_ranks && (head.missing[i] || head.ranks != comm->size);
+        if (copies)
+            memcpy(part->values, run->w, part->count * sizeof(double));
+        if (copies || head.missing[i])
+            continue;
+        if (comm->rank == 0)
+            rc = reader_get_array(&reader, comm, part, c.before[i], err);
         else if (distributed)
             checkpoint_receive_array(comm, &c.parts[i]);
         rc = hm__agree(comm, rc, err);
@@ -527,7 +638,21 @@ int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identi
     run->iteration = head.iteration;
     run->samples = head.samples;
     *ret_totals = head.totals;
-    if (run->algorithm->resumed)
+    if (head.adopted)
+        checkpoint_complete(run, &c, &head);
+    else if (run->algorithm->resumed)
         rc = hm__agree(comm, run->algorithm->resumed(run, err), err);
     return rc;
+}
+
+int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
+                        struct hm_train_totals *ret_totals, struct hm_err *err)
+{
+    return checkpoint_read(path, run, identity, false, ret_totals, err);
+}
+
+int hm__checkpoint_adopt(const char *path, struct hm_run *run, const char *identity,
+                         struct hm_train_totals *ret_totals, struct hm_err *err)
+{
+    return checkpoint_read(path, run, identity, true, ret_totals, err);
 }

@@ -177,3 +177,20 @@ double hm__run_step_size(struct hm_run *run, double otherwise)
     double mean = run_mean_norm2(run);
     return mean > 0 ? 1 / (curvature * mean) : 1;
 }
+
+/* ---- dual variables ------------------------------------------------------------------------- */
+
+void hm__run_derive_dual(struct hm_run *run, double *alpha)
+{
+    const struct hm_objective *o = run->objective;
+    size_t d = o->unknowns;
+    double scale = 1 / (o->lambda * o->total_rows);
+
+    memset(run->gradient, 0, d * sizeof(double));
+    for (size_t i = 0; i < o->rows.count; i++) {
+        alpha[i] = -o->loss->slope(hm__row_dot(&o->rows, i, run->w), o->rows.labels[i]);
+        hm__row_axpy(&o->rows, i, scale * alpha[i], run->gradient);
+    }
+    hm__comm_sum(run->comm, run->gradient, d, run->scratch);
+    memcpy(run->w, run->gradient, d * sizeof(double));
+}

@@ -187,6 +187,13 @@ double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, si
  */
 void hm__run_mean(struct hm_run *run, double rows);
 
+/*
+ * Derive dual variables from w, for an algorithm that continues from a run without them: alpha_i =
+ * -l'(x_i.w), which is optimal where w is and the loss l is smooth. w is replaced by the w of these
+ * variables, sum_i alpha_i x_i / (lambda N). Collective.
+ */
+void hm__run_derive_dual(struct hm_run *run, double *alpha);
+
 /* |w|^2 */
 double hm__run_norm2(const struct hm_run *run);
 

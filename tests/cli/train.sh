@@ -194,6 +194,25 @@ at_its_end() { # the same summary again, with the limit reached or exceeded
 check "a finished run does no further iteration" at_its_end
 expect "a checkpoint is not overwritten" 2 "ck exists already; continue from it with --resume" howmany train -d sparse:200x30 -i 2 --checkpoint ck
 expect "a missing checkpoint is reported" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
+adopts() { # FROM TO: another algorithm goes on from the model, on another number of ranks, and reaches a smaller loss
+  rm -f adopt.ck
+  howmany train -d digits:800 --scale unit --lambda 1e-3 -a $1 -n 1 -i 6 --checkpoint adopt.ck >from || return 1
+  howmany train -d digits:800 --scale unit --lambda 1e-3 -a $2 -n $two -i 30 --checkpoint adopt.ck --resume --adopt >to &&
+    jq -se --slurpfile from from '.[0].resumed_at == 6 and .[-1].iterations == 30 and .[-1].objective < $from[-1].objective and .[1].objective < 0.5' to
+}
+for pair in "cocoa cocoa+" "cocoa+ lbfgs" "splash cocoa+" "lbfgs cocoa" "cocoa gd"; do
+  check "--adopt goes on from another algorithm: $pair" adopts $pair
+done
+same_dual() { # CoCoA and CoCoA+ are the same on one rank, so adopting the dual variables changes no bit
+  rm -f dual.ck
+  howmany train -d sparse:200x30 -a cocoa -i 12 --look-every 1 | learnt >whole
+  howmany train -d sparse:200x30 -a cocoa -i 5 --look-every 1 --checkpoint dual.ck | learnt >/dev/null
+  howmany train -d sparse:200x30 -a cocoa+ -i 12 --look-every 1 --checkpoint dual.ck --resume --adopt | learnt >rest
+  tail -n 7 whole | cmp - rest
+}
+check "--adopt takes the dual variables" same_dual
+expect "--adopt without --resume" 2 "--adopt: applies only with --resume" howmany train -d sparse:200x30 -i 2 --checkpoint new.ck --adopt
+expect "--adopt of other data is refused" 2 "of another run: its identity" howmany train -d sparse:200x31 -a lbfgs -i 50 --checkpoint ck --resume --adopt
 expect "a checkpoint of another algorithm is refused" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
 expect "a checkpoint of other data is refused" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
 expect "a checkpoint with another lambda is refused" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume

@@ -59,7 +59,7 @@ static void go_on(struct hm_run *run, struct hm_train_totals *totals)
         abort();
 }
 
-static void load(const char *path, const struct hm_algorithm *algorithm)
+static void load(const char *path, const struct hm_algorithm *algorithm, bool adopt)
 {
     double values[] = {1, 0.5, -2, 1, 0.25, 3}, labels[] = {1, -1, 1};
     struct hm_objective o = {
@@ -79,7 +79,8 @@ static void load(const char *path, const struct hm_algorithm *algorithm)
     hm__linear_init(&o, &hm__loss_logistic);
     struct hm_err err = {0};
     if (hm__run_begin(&run, &err) == 0 &&
-        hm__checkpoint_load(path, &run, "fuzz", &totals, &err) == 0)
+        (adopt ? hm__checkpoint_adopt(path, &run, "fuzz", &totals, &err)
+               : hm__checkpoint_load(path, &run, "fuzz", &totals, &err)) == 0)
         go_on(&run, &totals);
     hm__arena_free(o.arena);
 }
@@ -93,7 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size <= MOST && file >= 0 && write(file, data, size) == (ssize_t)size &&
         write(file, &sum, sizeof(sum)) == (ssize_t)sizeof(sum)) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-        load(path, algorithm_in(data, size));
+        load(path, algorithm_in(data, size), false);
+        load(path, hm__algorithm_find("cocoa"), true);
+        load(path, hm__algorithm_find("lbfgs"), true);
     }
     if (file >= 0)
         close(file);

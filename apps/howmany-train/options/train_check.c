@@ -127,6 +127,8 @@ static int train_check_limits(struct train_options *o)
         return cli_complain("--every: needs a file; give it with --checkpoint");
     if (o->resume && !o->checkpoint)
         return cli_complain("--resume: needs a file; give it with --checkpoint");
+    if (o->adopt && !o->resume)
+        return cli_complain("--adopt: applies only with --resume");
     if (o->checkpoint && o->save_every == 0)
         o->save_every = 10;
     return 0;

@@ -64,6 +64,7 @@ enum rank_option {
     CHECKPOINT,
     EVERY,
     RESUME,
+    ADOPT,
     RANK_OPTIONS
 };
 
@@ -172,6 +173,10 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state to this file", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
     [RESUME] = {"resume", 0, NULL, "resume from the checkpoint", NULL},
+    [ADOPT] = {"adopt", 0, NULL,
+               "with --resume: also accept a checkpoint of another algorithm, and take the model "
+               "and the dual variables",
+               NULL},
     [TRAIN_N] = {"n", 'n', "K", "number of workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
                         "simulate a machine of the catalog or a cluster file, with SimGrid",
@@ -474,6 +479,9 @@ int train_options_accept(struct train_options *options, int option, const char *
         return 0;
     case RESUME:
         options->resume = true;
+        return 0;
+    case ADOPT:
+        options->adopt = true;
         return 0;
     case COLOCATED:
         options->colocated = true;

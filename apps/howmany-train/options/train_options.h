@@ -36,7 +36,7 @@ enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
  */
 enum {
     TRAIN_HIDDEN = 2,
-    TRAIN_RANKS = 53,
+    TRAIN_RANKS = 54,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
@@ -80,6 +80,7 @@ struct train_options {
     double eval_every, save_every;
     bool usage; /* Whether to report the usage of each rank at each evaluation. */
     bool resume;
+    bool adopt; /* Whether to resume from a checkpoint of another algorithm too. */
     /* Settings of belief propagation. */
     double states, coupling, field, damping, tolerance;
     bool max_product;

@@ -79,7 +79,8 @@ void cli_options_make(const struct cli_command *command, struct cli_options *ret
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
     cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
-    cli_validate, cli_lab, cli_serve, cli_init, cli_completion, cli_man, cli_import, cli_calibrate;
+    cli_validate, cli_lab, cli_serve, cli_init, cli_completion, cli_man, cli_import, cli_calibrate,
+    cli_steer;
 extern const struct cli_command *const cli_commands[]; /* All commands; the list ends with NULL. */
 
 /* Parse the arguments after the name of the command, and run the command. Returns the exit code. */

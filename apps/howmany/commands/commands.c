@@ -4,18 +4,17 @@
 #include "cli.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cli_plan,   &cli_bench,    &cli_design,    &cli_advise,     &cli_runs,
-    &cli_import, &cli_serve,    &cli_fit,       &cli_converge,   &cli_recommend,
-    &cli_graph,  &cli_catalog,  &cli_train,     &cli_study,      &cli_compare,
-    &cli_lab,    &cli_validate, &cli_calibrate, &cli_completion, &cli_man,
-    &cli_init,   NULL};
+    &cli_plan,       &cli_bench, &cli_design,   &cli_advise,    &cli_runs,     &cli_import,
+    &cli_serve,      &cli_fit,   &cli_converge, &cli_recommend, &cli_graph,    &cli_catalog,
+    &cli_train,      &cli_study, &cli_compare,  &cli_lab,       &cli_validate, &cli_calibrate,
+    &cli_completion, &cli_man,   &cli_init,     &cli_steer,     NULL};
 
 const struct cli_group cli_groups[] = {
     {"how many, how long, how much",
      {&cli_plan, &cli_bench, &cli_design, &cli_advise, &cli_runs, &cli_import, &cli_serve}},
     {"look closer", {&cli_fit, &cli_converge, &cli_recommend, &cli_graph, &cli_catalog}},
     {"experiments",
-     {&cli_train, &cli_study, &cli_compare, &cli_lab, &cli_validate, &cli_calibrate}},
+     {&cli_train, &cli_study, &cli_steer, &cli_compare, &cli_lab, &cli_validate, &cli_calibrate}},
     {"setup", {&cli_init, &cli_completion, &cli_man}},
     {NULL, {NULL}},
 };

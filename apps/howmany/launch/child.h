@@ -19,7 +19,8 @@ enum launch_child_end {
 
 struct launch_child {
     char *const *argv; /* Arguments with NULL at the end, borrowed; argv[0] is looked up in PATH. */
-    double timeout_s;  /* Time limit in seconds; 0: no limit. */
+    /* Time limit in seconds; 0: no limit. `line` may change it, for example to end the command. */
+    double timeout_s;
     /*
      * If a child of the command has ended and the command has not reaped it for this many seconds,
      * the command is considered stuck and is ended. (mpirun sometimes hangs like this when a rank

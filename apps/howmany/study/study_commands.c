@@ -50,6 +50,7 @@ static const char *study_key_hint(const char *key)
         {"checkpoint", "an interrupted run is made again"},
         {"every", "an interrupted run is made again"},
         {"resume", "an interrupted run is made again"},
+        {"adopt", "an interrupted run is made again"},
         {"restarts", "an interrupted run is made again"},
         {"beliefs", "belief propagation has no loss to reach"},
         {"record", "the traces are in the study's folder"},
@@ -349,17 +350,24 @@ static int add_limits(const struct study_commands *w, double seed, double best,
     return rc ? rc : add_number(command, "suboptimality", w->spec->loss);
 }
 
+int study_commands_start(const struct study_commands *w, const struct study_run *run,
+                         struct launch_command *command)
+{
+    const struct hm_study_algorithm *algorithm = &w->spec->algorithms[run->algorithm];
+    int rc = copy_command(&w->common, command);
+
+    rc = rc ? rc : add_option(command, "algorithm", algorithm->name);
+    rc = rc ? rc : add_options(command, &algorithm->options);
+    rc = rc ? rc : add_number(command, "n", w->spec->m[run->m]);
+    return rc ? rc : add_number(command, "seed", run->seed);
+}
+
 int study_commands_run(const struct study_commands *w, const struct study_run *run, double best,
                        struct launch_command *ret_command)
 {
-    const struct hm_study_algorithm *algorithm = &w->spec->algorithms[run->algorithm];
     struct launch_command command = {0};
-    int rc = copy_command(&w->common, &command);
+    int rc = study_commands_start(w, run, &command);
 
-    rc = rc ? rc : add_option(&command, "algorithm", algorithm->name);
-    rc = rc ? rc : add_options(&command, &algorithm->options);
-    rc = rc ? rc : add_number(&command, "n", w->spec->m[run->m]);
-    rc = rc ? rc : add_number(&command, "seed", run->seed);
     rc = rc ? rc : add_limits(w, run->seed, best, &command);
     rc = rc ? rc : add_option(&command, "json", NULL);
     if (rc)

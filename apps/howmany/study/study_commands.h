@@ -36,6 +36,11 @@ void study_commands_release(struct study_commands *commands);
  * while it is not known. Returns 0, or EXIT_USAGE with a message. */
 int study_commands_run(const struct study_commands *commands, const struct study_run *run,
                        double best, struct launch_command *ret_command);
+/* Make the arguments of a run without its limits and outputs: the options that all runs share, the
+ * algorithm with its options, n and the seed. They are added to *command. Returns 0, or EXIT_USAGE
+ * with a message. */
+int study_commands_start(const struct study_commands *commands, const struct study_run *run,
+                         struct launch_command *command);
 /* Make the arguments of the run that finds P*, the least possible objective; only with STUDY_GAP
  * and STUDY_LBFGS. */
 int study_commands_reference(const struct study_commands *commands,

@@ -16,6 +16,7 @@ enum { TRIALS = 40 };
 struct lbfgs {
     size_t pairs; /* Largest number of pairs (change of w, change of the gradient) to store. */
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
+    bool fresh; /* The objective and the gradient at w are not known yet. */
     double *numbers;
     double *changes; /* [pairs][unknowns]: changes of w. */
     double *slopes;  /* [pairs][unknowns]: changes of the gradient. */
@@ -31,6 +32,7 @@ static int lbfgs_begin(struct hm_run *run, struct hm_err *err)
     if (!s)
         return hm__fail_nomem(err);
     s->pairs = (size_t)run->settings.memory;
+    s->fresh = true;
     s->numbers = hm__arena_alloc(run->arena, 3, sizeof(double));
     s->changes = hm__arena_alloc(run->arena, s->pairs * d, sizeof(double));
     s->slopes = hm__arena_alloc(run->arena, s->pairs * d, sizeof(double));
@@ -133,7 +135,8 @@ static void lbfgs_step(struct hm_run *run)
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns;
 
-    if (run->iteration == 0) {
+    if (s->fresh) {
+        s->fresh = false;
         s->numbers[2] = hm__run_full(run, run->w);
         memcpy(s->here, run->gradient, d * sizeof(double));
     }
@@ -178,6 +181,7 @@ static int lbfgs_resumed(struct hm_run *run, struct hm_err *err)
     double kept = s->numbers[0], next = s->numbers[1], room = (double)s->pairs;
 
     (void)err;
+    s->fresh = false;
     if (!(kept >= 0 && kept <= room && next >= 0 && next < room))
         s->numbers[0] = s->numbers[1] = 0;
     return 0;

@@ -1,0 +1,43 @@
+/* Makes the command line of each piece of a steered training: `howmany train …`, or a program of
+ * the user. */
+#ifndef HM_STEER_COMMAND_H
+#define HM_STEER_COMMAND_H
+
+#include <regex.h>
+
+#include "steer_types.h"
+#include "study_commands.h"
+
+/* Where the pieces come from. Either `study` is set, or `program`. */
+struct steer_source {
+    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL: a program. */
+    double seed;                   /* Seed of all pieces. */
+    struct launch_command program; /* Command of the user, with placeholders; owned. */
+    /* What replaces {resume} when a piece continues from a checkpoint; split like a command. */
+    const char *resume;
+    /* Line that reports an iteration; its first group is the loss. NULL: lines of JSON. */
+    const regex_t *pattern;
+};
+
+/* A piece that is to be made. */
+struct steer_piece {
+    const struct steer_line *line;
+    const char *checkpoint; /* Path of the checkpoint. */
+    bool resume;            /* The checkpoint exists, and the piece continues from it. */
+    /* Limits as the program counts them: iterations and seconds since the first start. */
+    double iterations, within_s;
+    double more; /* Limit of iterations of this piece alone. */
+};
+
+/* Whether pieces are runs of `howmany train`. */
+bool steer_source_is_train(const struct steer_source *source);
+/*
+ * Make the arguments of a piece; with `howmany train`, those after `howmany`. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
+int steer_command_make(const struct steer_source *source, const struct steer_task *task,
+                       const struct steer_piece *piece, struct launch_command *ret_command);
+/* Check the placeholders of the user's command. Returns 0, or EXIT_USAGE with a message. */
+int steer_source_check(const struct steer_source *source, const struct steer_task *task);
+
+#endif

@@ -1,0 +1,597 @@
+/*
+ * The folder of a steered training.
+ *
+ *     problem.txt        what is trained, the choices and the limits
+ *     piece-0000.jsonl   a piece: what runs, its points, and how it ended; if it exists, it is
+ *                        complete
+ *     piece-0000.ck      the checkpoint at its end; older ones of the same line are removed
+ *     decisions.jsonl    the decisions: why, expected, achieved
+ *     report.html        the report
+ *
+ * The points of a piece are kept in memory until its process ends, then written under another name
+ * and renamed. All decisions follow from the pieces, so the folder is the whole state: after a kill
+ * -9 only the piece in progress is made again, from the checkpoint it started from.
+ */
+#include "steer_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "json.h"
+#include "memory.h"
+#include "own_program.h"
+#include "value.h"
+
+/* RETRIES: how often a program of the user that dies is started again. */
+enum { RETRIES = 3, COPY_BYTES = 1 << 16 };
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool folder_file(const struct steer_folder *f, const char *name, char path[PATH_MAX])
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", f->path, name);
+
+    if (length > 0 && length < PATH_MAX)
+        return true;
+    cli_complain("--folder: '%.60s…' is too long", f->path);
+    return false;
+}
+
+static bool piece_file(const struct steer_folder *f, long piece, const char *ending,
+                       char path[PATH_MAX])
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "piece-%04ld.%s", piece, ending);
+    return folder_file(f, name, path);
+}
+
+int steer_folder_write(const struct steer_folder *f, const char *name, const char *text,
+                       size_t length)
+{
+    char path[PATH_MAX];
+
+    return folder_file(f, name, path) ? cli_write_file(path, text, length) : EXIT_USAGE;
+}
+
+int steer_folder_open(struct steer_folder *f)
+{
+    char path[PATH_MAX], *found = NULL;
+    struct hm_err err = {0};
+    size_t length = 0;
+    int rc = 0;
+
+    f->bytes = NAN;
+    f->progress = cli_progress_start("steer", 0);
+    if (mkdir(f->path, 0777) != 0 && errno != EEXIST)
+        return cli_complain("--folder: %s cannot be made: %s", f->path, strerror(errno));
+    if (!folder_file(f, "problem.txt", path))
+        return EXIT_USAGE;
+    if (access(path, F_OK) != 0)
+        return cli_write_file(path, f->identity, strlen(f->identity));
+    found = cli_read(path, &length, &err);
+    if (!found)
+        rc = cli_report(&err);
+    else if (length != strlen(f->identity) || memcmp(found, f->identity, length) != 0)
+        rc = cli_complain("steer: %s has a training of another problem, or with other choices; "
+                          "give another --folder, or remove it",
+                          f->path);
+    hm_text_free(found);
+    return rc;
+}
+
+static int copy_bytes(int from, int to)
+{
+    static const int failed = -1;
+    char *buffer = malloc(COPY_BYTES);
+    ssize_t got = buffer ? 1 : failed;
+
+    while (got > 0) {
+        got = read(from, buffer, COPY_BYTES);
+        for (ssize_t done = 0; got > 0 && done < got;) {
+            ssize_t put = write(to, buffer + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                got = failed;
+            done += put > 0 ? put : 0;
+        }
+    }
+    free(buffer);
+    return got < 0 ? failed : 0;
+}
+
+static int copy_file(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int rc = in < 0 || out < 0 ? -1 : copy_bytes(in, out);
+
+    if (rc)
+        rc = cli_complain("steer: the checkpoint %s cannot be copied to %s: %s", from, to,
+                          strerror(errno));
+    if (in >= 0)
+        close(in);
+    if (out >= 0 && close(out) != 0 && rc == 0)
+        rc = cli_complain("steer: %s cannot be written: %s", to, strerror(errno));
+    return rc;
+}
+
+/* ---- reading the output of a piece ----------------------------------------------------------- */
+
+/* A piece in progress. */
+struct piece_run {
+    struct steer_folder *folder;
+    const struct steer_task *task;
+    struct steer_line *line;
+    struct launch_child *child;
+    struct hm_text lines;        /* The file of the piece. */
+    double start_s;              /* Time at which the piece starts. */
+    double last_s;               /* Seconds since the start of the process at the last point. */
+    double raw_count, raw_s;     /* Iterations and seconds at the last point. */
+    double begin_count, begin_s; /* The same at the start of the piece. */
+    double most;                 /* Limit of iterations of this piece. */
+    double offset;               /* Iterations of the line before this piece. */
+    double earlier_s;            /* Seconds of processes of this piece that died. */
+    double shift;                /* Added to the iterations that the program reports. */
+    size_t points;
+    const char *ended;   /* Why the run ended; NULL: it did not say. */
+    bool times_reported; /* The program reports the seconds of its iterations. */
+    bool failed;         /* Memory ran out. */
+};
+
+static const char *const END_REACHED = "reached";
+static const char *const END_LIMIT = "limit";
+static const char *const END_FINISHED = "finished";
+static const char *const END_FAILED = "failed";
+
+/* A point as the program reports it; an unknown number is NaN. */
+struct raw_point {
+    double iteration, loss, seconds, elapsed_s;
+};
+
+/* Add a point. Iterations that a restarted run repeats are dropped. */
+static void piece_take(struct piece_run *r, const struct raw_point *raw, double wall_s)
+{
+    /* A program that counts its iterations anew in every process starts with 1 again. */
+    if (r->points == 0 && raw->iteration == 1)
+        r->shift = r->begin_count;
+    double iteration = isnan(raw->iteration) ? r->raw_count + 1 : r->shift + raw->iteration;
+    double steps = iteration - r->raw_count, wall = r->earlier_s + wall_s;
+    char progress[160];
+
+    if (!(steps > 0) || !isfinite(raw->loss))
+        return;
+    double elapsed = isnan(raw->elapsed_s) ? r->begin_s + wall : raw->elapsed_s;
+    double seconds = !isnan(raw->seconds) ? raw->seconds : (elapsed - r->raw_s) / steps;
+    r->times_reported = r->times_reported || !isnan(raw->seconds);
+    double since = r->task->virtual_time ? elapsed - r->begin_s : wall;
+    struct steer_point point = {.iteration = r->offset + iteration - r->begin_count,
+                                .loss = raw->loss,
+                                .seconds = fmax(seconds, 1e-12),
+                                .clock_s = r->start_s + since};
+    r->raw_count = iteration;
+    r->raw_s = elapsed;
+    r->last_s = wall;
+    r->points++;
+    if (!steer_line_point(r->line, &point))
+        r->failed = true;
+    if (raw->loss <= r->task->target)
+        r->ended = END_REACHED;
+    /* A program of the user may not know the target and its limit, so it is ended here. */
+    bool done = r->ended == END_REACHED || iteration - r->begin_count >= r->most;
+    if (done && !steer_source_is_train(r->folder->source))
+        r->child->timeout_s = 1e-9;
+    snprintf(progress, sizeof(progress), "%s on %.0f, iteration %.0f, loss %.4g",
+             r->task->algorithms[r->line->algorithm], r->task->m[r->line->m], point.iteration,
+             raw->loss);
+    cli_progress_say(&r->folder->progress, progress);
+}
+
+static void read_summary(struct piece_run *r, const struct hm_value *object)
+{
+    const struct hm_value *stopped = hm__value_get(object, "stopped_by");
+    const char *why = stopped && stopped->text ? stopped->text : "";
+
+    r->ended = strcmp(why, "suboptimality") == 0 ? END_REACHED
+               : strcmp(why, "diverged") == 0    ? END_FAILED
+               : strcmp(why, "settled") == 0     ? END_FINISHED
+                                                 : END_LIMIT;
+}
+
+static void read_json_line(struct piece_run *r, const char *line, double wall_s)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *object = NULL;
+
+    if (!arena)
+        r->failed = true;
+    /* Lines that are not JSON come from libraries that print to standard output. */
+    if (arena && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
+        object->kind == HM_VALUE_MAP) {
+        bool train = steer_source_is_train(r->folder->source);
+        if (train && hm__value_get(object, "summary"))
+            read_summary(r, object);
+        else if (hm__value_get(object, "iteration")) {
+            const char *loss = hm__value_get(object, "loss") ? "loss" : "objective";
+            struct raw_point raw = {hm__value_number(object, "iteration"),
+                                    hm__value_number(object, loss),
+                                    hm__value_number(object, "seconds"),
+                                    train ? hm__value_number(object, "elapsed_s") : NAN};
+            piece_take(r, &raw, wall_s);
+        }
+    }
+    hm__arena_free(arena);
+}
+
+static void read_output_line(void *context, const char *line, double wall_s)
+{
+    struct piece_run *r = context;
+    const regex_t *pattern = r->folder->source->pattern;
+    struct raw_point raw = {NAN, NAN, NAN, NAN};
+    regmatch_t match[2];
+
+    if (!pattern && line[strspn(line, " \t")] == '{')
+        read_json_line(r, line, wall_s);
+    if (!pattern || regexec(pattern, line, 2, match, 0) != 0 || match[1].rm_so < 0)
+        return;
+    if (hm__signed_read(line + match[1].rm_so, &raw.loss) > 0)
+        piece_take(r, &raw, wall_s);
+}
+
+/* ---- making a piece -------------------------------------------------------------------------- */
+
+static void write_head(struct piece_run *r, long piece, bool resume,
+                       const struct launch_command *command)
+{
+    struct hm_json json = {.out = &r->lines};
+    struct hm_text words = {0};
+
+    if (steer_source_is_train(r->folder->source))
+        hm__text_add(&words, "howmany ");
+    if (launch_command_quote(&words, command))
+        r->failed = true;
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_number(&json, "piece", (double)piece);
+    hm__json_put_text(&json, "algorithm", r->task->algorithms[r->line->algorithm]);
+    hm__json_put_number(&json, "n", r->task->m[r->line->m]);
+    hm__json_put_bool(&json, "resumed", resume);
+    hm__json_put_number(&json, "start_s", r->start_s);
+    hm__json_put_text(&json, "command", words.data ? words.data : "");
+    hm__json_close(&json);
+    hm__text_add(&r->lines, "\n");
+    hm__text_release(&words);
+}
+
+static void write_points(struct piece_run *r)
+{
+    for (size_t i = r->line->count - r->points; i < r->line->count; i++) {
+        const struct steer_point *point = &r->line->points[i];
+        struct hm_json json = {.out = &r->lines};
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(&json, "iteration", point->iteration);
+        hm__json_put_number(&json, "loss", point->loss);
+        hm__json_put_number(&json, "seconds", point->seconds);
+        hm__json_put_number(&json, "clock_s", point->clock_s);
+        hm__json_close(&json);
+        hm__text_add(&r->lines, "\n");
+    }
+}
+
+/*
+ * Separate the start of a program from its first iteration, whose time it did not report: the
+ * iteration takes as long as the next one. Returns the time of the start; NaN: unknown.
+ */
+static double separate_startup(struct piece_run *r)
+{
+    struct steer_point *first = &r->line->points[r->line->count - r->points];
+
+    if (r->points < 2 || r->times_reported)
+        return NAN;
+    double longer = first[0].seconds - first[1].seconds;
+    first[0].seconds = fmin(first[0].seconds, first[1].seconds);
+    return fmax(longer, 0);
+}
+
+static void write_end(struct piece_run *r, const char *ended, double end_s, double startup_s,
+                      double bytes)
+{
+    struct hm_json json = {.out = &r->lines};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(&json, "ended", ended);
+    hm__json_put_number(&json, "end_s", end_s);
+    hm__json_put_number(&json, "startup_s", startup_s);
+    hm__json_put_number(&json, "raw_count", r->raw_count);
+    hm__json_put_number(&json, "raw_s", r->raw_s);
+    hm__json_put_number(&json, "checkpoint_bytes", bytes);
+    hm__json_close(&json);
+    hm__text_add(&r->lines, "\n");
+}
+
+/* How a process ended, if it can be continued: NULL if it died and may be started again. */
+static const char *process_end(const struct piece_run *r, const struct launch_child *child)
+{
+    bool train = steer_source_is_train(r->folder->source);
+
+    if (r->ended == END_REACHED)
+        return END_REACHED;
+    if (train) {
+        bool ran = child->end == LAUNCH_CHILD_EXITED && child->code <= EXIT_NO_ANSWER && r->ended;
+        return ran ? r->ended : END_FAILED;
+    }
+    if (child->end == LAUNCH_CHILD_TIMED_OUT)
+        return END_LIMIT;
+    if (child->end != LAUNCH_CHILD_EXITED || child->code != 0)
+        return NULL;
+    bool limited = launch_command_uses(&r->folder->source->program, "iterations") ||
+                   launch_command_uses(&r->folder->source->program, "seconds");
+    return limited ? END_LIMIT : END_FINISHED;
+}
+
+static int run_process(struct piece_run *r, const struct launch_command *command,
+                       struct launch_child *child)
+{
+    struct hm_err err = {0};
+    int rc = 0;
+
+    r->child = child;
+    child->line = read_output_line;
+    child->context = r;
+    if (steer_source_is_train(r->folder->source))
+        rc = launch_own_program(command, child, &err);
+    else {
+        child->argv = command->argv;
+        rc = launch_child_run(child, &err);
+    }
+    if (rc)
+        return cli_report(&err);
+    if (child->end == LAUNCH_CHILD_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    if (child->end == LAUNCH_CHILD_NOT_STARTED)
+        return cli_complain("steer: %s does not start: %s", command->argv[0],
+                            strerror(child->code));
+    if (steer_source_is_train(r->folder->source) && child->end == LAUNCH_CHILD_EXITED &&
+        child->code == EXIT_USAGE) {
+        fputs(child->tail, stderr);
+        return EXIT_USAGE;
+    }
+    return r->failed || r->lines.failed ? cli_complain("out of memory") : 0;
+}
+
+static double file_bytes(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? (double)info.st_size : NAN;
+}
+
+static void complain_of_failure(const struct piece_run *r, const struct launch_child *child)
+{
+    size_t length = strcspn(child->tail, "\n");
+
+    fprintf(stderr, "howmany: steer: %s on %.0f workers failed%s%.*s\n",
+            r->task->algorithms[r->line->algorithm], r->task->m[r->line->m], length ? ": " : "",
+            (int)length, child->tail);
+}
+
+/* Run the processes of a piece: one, and further ones if the user's program dies. */
+static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
+                         double *ret_wall_s)
+{
+    struct launch_command command = {0};
+    const char *ended = NULL;
+    int rc = 0;
+
+    for (int attempt = 0; rc == 0 && !ended; attempt++) {
+        struct launch_child *child = calloc(1, sizeof(*child));
+        rc = child ? steer_command_make(r->folder->source, r->task, piece, &command)
+                   : cli_complain("out of memory");
+        if (rc == 0 && attempt == 0)
+            write_head(r, r->folder->pieces, piece->resume, &command);
+        bool limited = launch_command_uses(&r->folder->source->program, "iterations") ||
+                       launch_command_uses(&r->folder->source->program, "seconds");
+        if (rc == 0 && !steer_source_is_train(r->folder->source) && isfinite(piece->within_s))
+            child->timeout_s = limited ? 10 * piece->within_s + 60 : piece->within_s;
+        rc = rc ? rc : run_process(r, &command, child);
+        if (rc == 0) {
+            ended = process_end(r, child);
+            r->earlier_s += child->seconds;
+            if (!ended && attempt == RETRIES)
+                ended = END_FAILED;
+            if (!ended || ended == END_FAILED)
+                complain_of_failure(r, child);
+            piece->resume = access(piece->checkpoint, F_OK) == 0;
+        }
+        launch_command_release(&command);
+        free(child);
+    }
+    *ret_ended = ended;
+    *ret_wall_s = r->earlier_s;
+    return rc;
+}
+
+/* Put the checkpoint in place from which the piece starts. */
+static int prepare_checkpoint(const struct steer_folder *f, const struct steer_state *state,
+                              const struct steer_line *line, const char *path, bool *ret_resume)
+{
+    long from = line->piece >= 0    ? line->piece
+                : line->parent >= 0 ? state->lines[line->parent].piece
+                                    : -1;
+    char old[PATH_MAX];
+
+    *ret_resume = from >= 0;
+    if (from < 0) /* A killed process may have left the file. */
+        return unlink(path) == 0 || errno == ENOENT
+                   ? 0
+                   : cli_complain("steer: %s cannot be removed: %s", path, strerror(errno));
+    return piece_file(f, from, "ck", old) ? copy_file(old, path) : EXIT_USAGE;
+}
+
+static int piece_make(struct piece_run *r, const struct steer_state *state,
+                      const struct steer_limits *limits, const char *path)
+{
+    struct steer_folder *f = r->folder;
+    char checkpoint[PATH_MAX];
+    struct steer_piece piece = {.line = r->line, .checkpoint = checkpoint};
+    const char *ended = NULL;
+    double wall_s = 0;
+
+    if (!piece_file(f, f->pieces, "ck", checkpoint))
+        return EXIT_USAGE;
+    int rc = prepare_checkpoint(f, state, r->line, checkpoint, &piece.resume);
+    bool train = steer_source_is_train(f->source);
+    piece.more = limits->iterations;
+    piece.iterations = fmin(r->begin_count + limits->iterations, r->task->iterations);
+    piece.within_s = train ? r->begin_s + limits->seconds : limits->seconds;
+    f->made++;
+    rc = rc ? rc : run_processes(r, &piece, &ended, &wall_s);
+    cli_progress_end(&f->progress);
+    if (rc)
+        return rc;
+    if (ended == END_LIMIT && r->raw_count >= r->task->iterations)
+        ended = END_FINISHED;
+    double bytes = file_bytes(checkpoint);
+    if (isnan(bytes) && ended != END_REACHED) {
+        fprintf(stderr, "howmany: steer: %s was not written, so the line cannot be continued\n",
+                checkpoint);
+        ended = END_FAILED;
+    }
+    double busy = r->raw_s - r->begin_s;
+    double end_s = r->start_s + (r->task->virtual_time ? busy : wall_s);
+    double startup = r->task->virtual_time ? 0
+                     : train               ? fmax(0, wall_s - busy)
+                                           : separate_startup(r);
+    write_points(r);
+    write_end(r, ended, end_s, startup, bytes);
+    return r->lines.failed ? cli_complain("out of memory")
+                           : cli_write_file(path, r->lines.data, r->lines.length);
+}
+
+/* ---- reading a piece ------------------------------------------------------------------------- */
+
+static int piece_damaged(const char *path)
+{
+    return cli_complain("steer: %s is damaged; remove it and all later pieces to make them again",
+                        path);
+}
+
+/* Apply the last line of a piece to its line and to the state. */
+static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
+                      const struct hm_value *end)
+{
+    const struct hm_value *ended = hm__value_get(end, "ended");
+    const char *why = ended && ended->text ? ended->text : "";
+    double startup = hm__value_number(end, "startup_s");
+    double begun = line->clock_s;
+
+    line->clock_s = hm__value_number(end, "end_s");
+    line->raw_count = hm__value_number(end, "raw_count");
+    line->raw_s = hm__value_number(end, "raw_s");
+    line->piece = f->pieces;
+    state->last_m = (long)line->m;
+    /* The maximum of a number and NaN is the number. */
+    f->bytes = fmax(f->bytes, hm__value_number(end, "checkpoint_bytes"));
+    line->state = strcmp(why, END_FAILED) == 0     ? STEER_FAILED
+                  : strcmp(why, END_FINISHED) == 0 ? STEER_FINISHED
+                                                   : STEER_RUNNING;
+    state->worker_s += (line->clock_s - begun) * state->task->m[line->m];
+    if (startup > 0)
+        state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
+}
+
+/* Read one line of a piece. Returns 0, or EXIT_USAGE with a message. */
+static int piece_read_line(struct steer_folder *f, struct steer_state *state,
+                           struct steer_line *line, const char *text, const char *path, bool points,
+                           bool *ended)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *object = NULL;
+    int rc = arena ? 0 : cli_complain("out of memory");
+
+    if (rc == 0 && (hm__json_parse(arena, text, strlen(text), path, &object, NULL) ||
+                    object->kind != HM_VALUE_MAP))
+        rc = piece_damaged(path);
+    else if (rc == 0 && hm__value_get(object, "ended")) {
+        apply_end(f, state, line, object);
+        *ended = true;
+    } else if (rc == 0 && points && hm__value_get(object, "iteration") &&
+               !steer_line_point(line, &(struct steer_point){hm__value_number(object, "iteration"),
+                                                             hm__value_number(object, "loss"),
+                                                             hm__value_number(object, "seconds"),
+                                                             hm__value_number(object, "clock_s")}))
+        rc = cli_complain("out of memory");
+    hm__arena_free(arena);
+    return rc;
+}
+
+/* Read the file of a piece. With `points`, its points are added to the line. */
+static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
+                      const char *path, bool points)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t room = 0;
+    bool ended = false;
+    int rc = file ? 0 : cli_complain("steer: %s cannot be read: %s", path, strerror(errno));
+
+    while (rc == 0 && getline(&text, &room, file) > 0) {
+        text[strcspn(text, "\n")] = '\0';
+        rc = piece_read_line(f, state, line, text, path, points, &ended);
+    }
+    if (rc == 0 && (!ended || !(line->clock_s >= 0)))
+        rc = piece_damaged(path);
+    free(text);
+    if (file)
+        fclose(file);
+    return rc;
+}
+
+/* Remove the checkpoint that a line no longer needs. A new line may have started from it, and has
+ * a copy. */
+static void drop_checkpoint(const struct steer_folder *f, long piece)
+{
+    char path[PATH_MAX];
+
+    if (piece >= 0 && piece_file(f, piece, "ck", path))
+        unlink(path);
+}
+
+int steer_folder_piece(struct steer_folder *f, struct steer_state *state, size_t number,
+                       const struct steer_limits *limits)
+{
+    struct steer_line *line = &state->lines[number];
+    const struct steer_line *from =
+        line->piece < 0 && line->parent >= 0 ? &state->lines[line->parent] : line;
+    struct piece_run r = {.folder = f,
+                          .task = state->task,
+                          .line = line,
+                          .start_s = line->clock_s,
+                          .raw_count = from->raw_count,
+                          .raw_s = from->raw_s,
+                          .begin_count = from->raw_count,
+                          .begin_s = from->raw_s,
+                          .most = limits->iterations,
+                          .offset = line->count ? line->points[line->count - 1].iteration : 0};
+    char path[PATH_MAX];
+    long before = line->piece;
+    int rc = 0;
+
+    if (!piece_file(f, f->pieces, "jsonl", path))
+        return EXIT_USAGE;
+    bool exists = access(path, F_OK) == 0;
+    if (!exists)
+        rc = piece_make(&r, state, limits, path);
+    rc = rc ? rc : piece_read(f, state, line, path, exists);
+    if (rc == 0 && before >= 0)
+        drop_checkpoint(f, before);
+    f->pieces++;
+    hm__text_release(&r.lines);
+    return rc;
+}

@@ -1,0 +1,336 @@
+/*
+ * Fits the lines of a steered training. A line that started anew is a trace from iteration 1 on. A
+ * line that continued from another one is placed at the iteration at which a new run of the same
+ * algorithm on the same m is expected to have the loss that the line started from; so its points
+ * improve g(i, m) for small losses. That the progress of a run depends only on its loss is the
+ * assumption of Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez 2016).
+ *
+ * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
+ * `howmany advise` computes it. With few points the fit may extrapolate badly, so a line with fewer
+ * than FIT_POINTS points is judged by its recent rate: the mean slope of ln(P - P*) over the later
+ * half of its time.
+ */
+#include "steer_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+/* FIT_POINTS: points that a line, or the longest line of an algorithm, needs before the fit is
+ * used. */
+enum { FIT_POINTS = 5, BISECTIONS = 60 };
+
+/* A rate is used for losses that are smaller by at most this factor. */
+static const double NEAR = 10;
+
+/* Largest factor by which a choice may lie outside the numbers of workers that have points. */
+static const double BEYOND_M = 2;
+
+/* ---- traces ---------------------------------------------------------------------------------- */
+
+static int trace_fill(struct hm_trace *t, struct hm_arena *arena, const struct steer_line *line,
+                      size_t count, double offset, struct hm_err *err)
+{
+    double elapsed = 0;
+
+    t->iteration = hm__arena_alloc(arena, count, sizeof(double));
+    t->loss = hm__arena_alloc(arena, count, sizeof(double));
+    t->seconds = hm__arena_alloc(arena, count, sizeof(double));
+    t->elapsed_s = hm__arena_alloc(arena, count, sizeof(double));
+    if (!t->iteration || !t->loss || !t->seconds || !t->elapsed_s)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        const struct steer_point *p = &line->points[i];
+        double before = i > 0 ? line->points[i - 1].iteration : 0;
+        elapsed += p->seconds * (p->iteration - before);
+        t->iteration[i] = offset + p->iteration;
+        t->loss[i] = p->loss;
+        t->seconds[i] = p->seconds;
+        t->elapsed_s[i] = offset > 0 ? NAN : elapsed;
+    }
+    t->count = count;
+    return 0;
+}
+
+/* Add a line as a trace that begins after `offset` iterations. */
+static int model_add_line(struct steer_model *m, const struct steer_line *line, double offset,
+                          struct hm_err *err)
+{
+    const struct steer_task *task = m->state->task;
+    size_t count = steer_line_known(line, m->until_s);
+    struct hm_trace *t = &m->traces.traces[m->traces.count];
+
+    if (count == 0)
+        return 0;
+    *t = (struct hm_trace){.algorithm = task->algorithms[line->algorithm],
+                           .m = task->m[line->m],
+                           .seed = (double)(line - m->state->lines) + 1,
+                           .best = task->best,
+                           .bound = -INFINITY};
+    int rc = trace_fill(t, m->memory, line, count, offset, err);
+    m->traces.count += rc == 0;
+    return rc;
+}
+
+static void model_refit(struct steer_model *m)
+{
+    const struct steer_task *task = m->state->task;
+    struct hm_converge_settings settings = {.best_given = !isnan(task->best),
+                                            .best = isnan(task->best) ? 0 : task->best};
+    struct hm_convergence *fitted = NULL;
+
+    if (m->traces.count > 0 && hm_convergence_new(&m->traces, &settings, &fitted, NULL) == 0) {
+        hm_convergence_free(m->convergence);
+        m->convergence = fitted;
+    }
+}
+
+/* ---- placing lines --------------------------------------------------------------------------- */
+
+static const struct hm_g *model_g(const struct steer_model *m, size_t algorithm, size_t *ret_index)
+{
+    const char *name = m->state->task->algorithms[algorithm];
+
+    for (size_t i = 0; m->convergence && i < m->convergence->count; i++)
+        if (strcmp(m->convergence->algorithms[i].algorithm, name) == 0) {
+            *ret_index = i;
+            return &m->convergence->algorithms[i];
+        }
+    return NULL;
+}
+
+/* Returns the iteration at which g(i, m) falls to an excess loss, at most `most`. */
+static double model_iteration_at(const struct steer_model *model, size_t algorithm, double m,
+                                 double excess, double most)
+{
+    double low = 1, high = most;
+
+    for (int k = 0; k < BISECTIONS && high / low > 1.001; k++) {
+        double middle = sqrt(low * high);
+        struct hm_g_prediction p = {0};
+        if (hm_convergence_predict(model->convergence, algorithm, m, &middle, 1, &p, NULL))
+            return 0;
+        *(p.loss > excess ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Number of iterations that a new run is expected to need for the loss a line started from. */
+static double model_offset(const struct steer_model *model, const struct steer_line *line)
+{
+    const struct steer_task *task = model->state->task;
+    double excess = line->from_loss - model->best;
+    size_t index = 0;
+    const struct hm_g *g = model_g(model, line->algorithm, &index);
+
+    if (!g || !(excess > 0) || (g->m_count < 2 && g->m[0] != task->m[line->m]))
+        return 0;
+    return floor(model_iteration_at(model, index, task->m[line->m], excess, 4 * g->last));
+}
+
+/* ---- fitting --------------------------------------------------------------------------------- */
+
+/* P* for the rates of lines while there is no fit: assumed a tenth below the target. */
+static double assumed_best(const struct steer_state *state)
+{
+    return isnan(state->task->best) ? state->task->target - 0.1 * fabs(state->task->target)
+                                    : state->task->best;
+}
+
+int steer_model_fit(struct steer_model *m, const struct steer_state *state, double until_s,
+                    struct hm_err *err)
+{
+    bool derived = false;
+    int rc = 0;
+
+    *m = (struct steer_model){.state = state, .until_s = until_s, .best = assumed_best(state)};
+    m->memory = hm__arena_new();
+    m->traces = (struct hm_traces){.measure = "loss", .unit = "iteration"};
+    m->traces.traces =
+        m->memory ? hm__arena_alloc(m->memory, STEER_LINES, sizeof(struct hm_trace)) : NULL;
+    if (!m->traces.traces)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; rc == 0 && i < state->line_count; i++) {
+        derived = derived || state->lines[i].parent >= 0;
+        if (state->lines[i].parent < 0)
+            rc = model_add_line(m, &state->lines[i], 0, err);
+    }
+    if (rc == 0)
+        model_refit(m);
+    if (m->convergence)
+        m->best = m->convergence->best;
+    for (size_t i = 0; rc == 0 && derived && i < state->line_count; i++)
+        if (state->lines[i].parent >= 0)
+            rc = model_add_line(m, &state->lines[i], model_offset(m, &state->lines[i]), err);
+    if (rc == 0 && derived)
+        model_refit(m);
+    if (m->convergence)
+        m->best = m->convergence->best;
+    return rc;
+}
+
+void steer_model_release(struct steer_model *m)
+{
+    hm_convergence_free(m->convergence);
+    hm__arena_free(m->memory);
+    *m = (struct steer_model){0};
+}
+
+/* ---- estimates ------------------------------------------------------------------------------- */
+
+/*
+ * Time of a whole run of an algorithm on m workers to an excess loss. The result is NaN if the
+ * models do not know it, and INFINITY if the run is not expected to reach it.
+ */
+static struct steer_estimate model_whole(const struct steer_model *model, size_t algorithm,
+                                         size_t m, double excess)
+{
+    const struct steer_task *task = model->state->task;
+    struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
+    struct steer_estimate none = {NAN, NAN};
+    struct hm_advice *advice = NULL;
+
+    question.loss = excess;
+    question.m = &task->m[m];
+    question.m_count = 1;
+    question.algorithms = &task->algorithms[algorithm];
+    question.algorithm_count = 1;
+    if (!model->convergence || !(excess > 0) ||
+        hm_advise(model->convergence, NULL, 0, &question, &advice, NULL))
+        return none;
+    const struct hm_candidate *c = advice->candidate_count > 0 ? &advice->candidates[0] : NULL;
+    if (c && c->beyond_m <= BEYOND_M * 1.001) {
+        bool arrives = c->why != HM_WHY_NEVER && isfinite(c->time_s);
+        none = (struct steer_estimate){arrives ? c->time_s : INFINITY, c->high_s};
+    }
+    hm_advice_free(advice);
+    return none;
+}
+
+static struct steer_estimate model_between(const struct steer_model *model, size_t algorithm,
+                                           size_t m, double from_loss)
+{
+    double target = model->state->task->target - model->best, from = from_loss - model->best;
+    struct steer_estimate whole = model_whole(model, algorithm, m, target);
+    struct steer_estimate part = model_whole(model, algorithm, m, from);
+
+    if (!isfinite(whole.time_s) || !isfinite(part.time_s))
+        return (struct steer_estimate){isnan(part.time_s) ? NAN : whole.time_s, NAN};
+    double left = whole.time_s - part.time_s;
+    return (struct steer_estimate){left, whole.high_s - part.time_s};
+}
+
+/* Seconds of active time of a line up to a point, without the time for which it was paused. */
+static double line_active_s(const struct steer_line *line, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += line->points[i].seconds *
+               (line->points[i].iteration - (i > 0 ? line->points[i - 1].iteration : 0));
+    return sum;
+}
+
+/* Rate at which ln(P - P*) falls, in 1/s, over the later half of the line's time; NaN: unknown. */
+static double line_rate(const struct steer_model *model, const struct steer_line *line,
+                        size_t count)
+{
+    double all = line_active_s(line, count), since = 0;
+    double first = line->from_loss - model->best;
+    size_t from = 0;
+
+    /* Find the last point in the first half of the time; without one, the line's start. */
+    for (size_t i = 1; i < count; i++)
+        if (line_active_s(line, i) <= 0.5 * all || i == 1) {
+            from = i;
+            since = line_active_s(line, i);
+        }
+    if (count == 0)
+        return NAN;
+    if (from > 0)
+        first = line->points[from - 1].loss - model->best;
+    double last = line->points[count - 1].loss - model->best;
+    return first > 0 && last > 0 && all > since ? log(first / last) / (all - since) : NAN;
+}
+
+/* Time from an excess loss to the target at a rate. */
+static double rate_time(const struct steer_model *model, double from, double rate)
+{
+    double target = model->state->task->target - model->best;
+
+    if (isnan(rate) || !(from > 0 && target > 0))
+        return NAN;
+    return from <= target ? 0 : rate > 0 ? log(from / target) / rate : INFINITY;
+}
+
+struct steer_estimate steer_model_line(const struct steer_model *model,
+                                       const struct steer_line *line)
+{
+    size_t count = steer_line_known(line, model->until_s);
+
+    if (count == 0)
+        return (struct steer_estimate){NAN, NAN};
+    const struct steer_point *last = &line->points[count - 1];
+    if (last->loss <= model->state->task->target)
+        return (struct steer_estimate){0, 0};
+    struct steer_estimate fitted = {NAN, NAN};
+    if (count >= FIT_POINTS)
+        fitted = model_between(model, line->algorithm, line->m, last->loss);
+    if (!isfinite(fitted.time_s))
+        fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
+    /* At least one more iteration is needed. */
+    if (isfinite(fitted.time_s))
+        fitted.time_s = fmax(fitted.time_s, last->seconds);
+    return fitted;
+}
+
+/* The last line of an algorithm on m workers whose loss is near a given one; NULL: none. */
+static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
+                                               size_t m, double excess)
+{
+    for (size_t i = model->state->line_count; i-- > 0;) {
+        const struct steer_line *line = &model->state->lines[i];
+        double loss = steer_line_loss(line, model->until_s);
+        if (line->algorithm == algorithm && line->m == m && line->count > 0 &&
+            loss - model->best <= NEAR * excess)
+            return line;
+    }
+    return NULL;
+}
+
+bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t m, double from_loss)
+{
+    return find_near_line(model, algorithm, m, from_loss - model->best) != NULL;
+}
+
+/* The largest number of points of a line of an algorithm. */
+static size_t most_points(const struct steer_model *model, size_t algorithm)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < model->state->line_count; i++) {
+        const struct steer_line *line = &model->state->lines[i];
+        size_t count = steer_line_known(line, model->until_s);
+        if (line->algorithm == algorithm && count > most)
+            most = count;
+    }
+    return most;
+}
+
+struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
+                                         size_t m, double from_loss)
+{
+    struct steer_estimate e = {NAN, NAN};
+    size_t index = 0;
+
+    if (model_g(model, algorithm, &index) && most_points(model, algorithm) >= FIT_POINTS)
+        e = model_between(model, algorithm, m, from_loss);
+    const struct steer_line *line = find_near_line(model, algorithm, m, from_loss - model->best);
+    if (isnan(e.time_s) && line) {
+        double rate = line_rate(model, line, steer_line_known(line, model->until_s));
+        e.time_s = e.high_s = rate_time(model, from_loss - model->best, rate);
+    }
+    return e;
+}

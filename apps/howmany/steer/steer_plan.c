@@ -1,0 +1,414 @@
+/*
+ * Decisions of a steered training. A choice costs its expected time to the target, with the switch;
+ * for the goal cost, times the number of workers. The present line is kept unless another choice is
+ * better by MARGIN, and a choice that no line has tried must be better even at the upper end of its
+ * interval: gains of a few per cent are not reliable, since the state of a run is more than its
+ * loss.
+ */
+#include "steer_plan.h"
+
+#include <math.h>
+
+static const double MARGIN = 0.1;
+
+/* Largest cost of a trial as a share of the expected time to the target: of another algorithm,
+ * whose iterations are mostly not lost, and of another number of workers. */
+static const double TRIAL_SHARE = 0.5, MOVE_SHARE = 0.25;
+
+/* A trial after frame 0: its largest time as a share of the expected time to the target, and the
+ * iterations of the present line that must fit into it. */
+static const double RETRY_SHARE = 0.1;
+enum { RETRY_ITERATIONS = 3 };
+
+/* A challenger goes on while it has fewer points than this, or is expected to need at most SLOWER
+ * times as long as the leader. */
+enum { CHALLENGER_POINTS = 12 };
+static const double SLOWER = 3;
+
+static bool line_goes_on(const struct steer_line *line)
+{
+    return line->state == STEER_RUNNING || line->state == STEER_PAUSED;
+}
+
+double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m)
+{
+    if (isnan(state->task->switch_s))
+        return state->startup_s;
+    /* In a simulation, another algorithm on the same workers finds the state in their memory. */
+    return state->task->moves_only && from_m == (long)m ? 0 : state->task->switch_s;
+}
+
+/* ---- frame 0 --------------------------------------------------------------------------------- */
+
+size_t steer_plan_middle(const struct steer_task *task)
+{
+    double middle = 0.5 * (log(task->m[0]) + log(task->m[task->m_count - 1]));
+    size_t nearest = 0;
+
+    for (size_t i = 1; i < task->m_count; i++)
+        if (fabs(log(task->m[i]) - middle) < fabs(log(task->m[nearest]) - middle))
+            nearest = i;
+    return nearest;
+}
+
+size_t steer_plan_centre(const struct steer_task *task)
+{
+    size_t centre = steer_plan_middle(task);
+    double algorithms = (double)task->algorithm_count;
+
+    for (; centre > 0; centre--) {
+        double sum = 0;
+        for (size_t i = 0; i <= centre; i++)
+            sum += task->m[i];
+        if (algorithms * sum <= task->nodes)
+            break;
+    }
+    return centre;
+}
+
+size_t steer_plan_together(const struct steer_task *task,
+                           struct steer_trial trials[STEER_ALGORITHMS * STEER_M])
+{
+    size_t centre = steer_plan_centre(task), count = 0;
+    double used = 0;
+
+    for (size_t i = 0; i < task->m_count; i++) {
+        size_t m = i <= centre ? centre - i : i;
+        for (size_t a = 0; a < task->algorithm_count; a++)
+            if (count == 0 || used + task->m[m] <= task->nodes) {
+                trials[count++] = (struct steer_trial){a, m};
+                used += task->m[m];
+            }
+    }
+    return count;
+}
+
+static bool trial_exists(const struct steer_state *state, size_t algorithm, size_t m)
+{
+    for (size_t i = 0; i < state->line_count; i++)
+        if (state->lines[i].algorithm == algorithm && state->lines[i].m == m)
+            return true;
+    return false;
+}
+
+/* Time of the first trial, as a measure of what a trial costs; 0 before it. */
+static double trial_seconds(const struct steer_state *state)
+{
+    return state->line_count > 0 ? state->lines[0].clock_s - state->lines[0].started_s : 0;
+}
+
+/* The line that is expected to reach the target first, and its time; -1: none is known. */
+static long find_first_line(const struct steer_state *state, const struct steer_model *model,
+                            double *ret_s)
+{
+    long best = -1;
+
+    *ret_s = INFINITY;
+    for (size_t i = 0; i < state->line_count; i++) {
+        double seconds = steer_model_line(model, &state->lines[i]).time_s;
+        if (line_goes_on(&state->lines[i]) && seconds < *ret_s) {
+            *ret_s = seconds;
+            best = (long)i;
+        }
+    }
+    return best;
+}
+
+/* Choose another number of workers for the best algorithm: two steps above or below the middle. */
+static bool next_workers(const struct steer_state *state, size_t algorithm,
+                         struct steer_trial *ret_trial)
+{
+    const struct steer_task *task = state->task;
+    size_t middle = steer_plan_middle(task), last = task->m_count - 1;
+    const size_t others[2] = {middle + 2 < last ? middle + 2 : last, middle > 2 ? middle - 2 : 0};
+
+    for (size_t i = 0; i < 2; i++)
+        if (!trial_exists(state, algorithm, others[i])) {
+            *ret_trial = (struct steer_trial){algorithm, others[i]};
+            return true;
+        }
+    return false;
+}
+
+bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
+                     struct steer_trial *ret_trial)
+{
+    const struct steer_task *task = state->task;
+    size_t middle = steer_plan_middle(task);
+    double left, cost = trial_seconds(state);
+    long first = find_first_line(state, model, &left);
+
+    for (size_t a = 0; a < task->algorithm_count; a++)
+        if (!trial_exists(state, a, middle)) {
+            *ret_trial = (struct steer_trial){a, middle};
+            return cost <= TRIAL_SHARE * left;
+        }
+    cost += isnan(task->switch_s) ? state->startup_s : task->switch_s;
+    return first >= 0 && cost <= MOVE_SHARE * left &&
+           next_workers(state, state->lines[first].algorithm, ret_trial);
+}
+
+bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
+                      const struct steer_choice *leader, struct steer_trial *ret_trial,
+                      double *ret_seconds)
+{
+    const struct steer_task *task = state->task;
+    long ahead = steer_plan_best_state(state);
+    /* The time so far is a second guess of the time that is left. */
+    double seconds = RETRY_SHARE * fmax(leader->expected_s, state->now_s);
+
+    if (task->together || ahead < 0 || !isfinite(seconds))
+        return false;
+    const struct steer_line *best = &state->lines[ahead];
+    const struct steer_point *last = &best->points[best->count - 1];
+    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, -1, 0) > seconds)
+        return false;
+    for (size_t a = 0; a < task->algorithm_count; a++)
+        for (size_t m = 0; m < task->m_count; m++) {
+            size_t steps = m > leader->m ? m - leader->m : leader->m - m;
+            bool beside = m == leader->m || (a == leader->algorithm && steps <= 2);
+            if (beside && !steer_model_near(model, a, m, last->loss)) {
+                *ret_trial = (struct steer_trial){a, m};
+                *ret_seconds = seconds;
+                return true;
+            }
+        }
+    return false;
+}
+
+long steer_plan_best_state(const struct steer_state *state)
+{
+    double least = INFINITY;
+    long best = -1;
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        if (line->state == STEER_FAILED || line->piece < 0 || line->count == 0)
+            continue;
+        double loss = line->points[line->count - 1].loss;
+        if (loss < least) {
+            least = loss;
+            best = (long)i;
+        }
+    }
+    return best;
+}
+
+/* ---- later frames ---------------------------------------------------------------------------- */
+
+static double choice_score(const struct steer_state *state, double seconds, size_t m)
+{
+    return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
+}
+
+/* Cost of continuing a line: none if it runs at present. */
+static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
+{
+    return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
+}
+
+/* Keep the best choice, and the best among the others as its rival. */
+static void choice_offer(const struct steer_state *state, struct steer_choice *best,
+                         const struct steer_choice *offer, double *best_score, double *rival_score)
+{
+    double score = choice_score(state, offer->expected_s, offer->m);
+
+    /* The present line is replaced only by a choice that is clearly better. */
+    if (offer->line >= 0 && offer->line == state->leader)
+        score *= 1 - MARGIN;
+    if (!isfinite(score))
+        return;
+    if (score < *best_score) {
+        struct steer_choice old = *best;
+        *rival_score = *best_score;
+        *best_score = score;
+        *best = *offer;
+        best->rival_s = old.expected_s;
+        best->rival = old.algorithm * state->task->m_count + old.m;
+    } else if (score < *rival_score) {
+        *rival_score = score;
+        best->rival_s = offer->expected_s;
+        best->rival = offer->algorithm * state->task->m_count + offer->m;
+    }
+}
+
+/*
+ * Offer the lines that can go on: those that run side by side, the present one, and the one with
+ * the smallest loss. A line that was left behind would repeat work that another one has done.
+ */
+static void offer_lines(const struct steer_state *state, const struct steer_model *model,
+                        struct steer_choice *best, double *best_score, double *rival_score)
+{
+    long ahead = steer_plan_best_state(state);
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        bool kept = (long)i == ahead || (long)i == state->leader ||
+                    (state->task->together && line->state == STEER_RUNNING);
+        if (!kept || !line_goes_on(line) || line->count == 0)
+            continue;
+        double cost = line_switch_s(state, line);
+        size_t known = steer_line_known(line, state->now_s);
+        struct steer_estimate e = steer_model_line(model, line);
+        /* A running line has worked since its last point, and goes on from its next one. */
+        if (line->state == STEER_RUNNING && known > 0 && isfinite(e.time_s))
+            e.time_s = fmax(line->clock_s - state->now_s,
+                            e.time_s - (state->now_s - line->points[known - 1].clock_s));
+        struct steer_choice offer = {.line = (long)i,
+                                     .parent = -1,
+                                     .algorithm = line->algorithm,
+                                     .m = line->m,
+                                     .why = (long)i == state->leader ? STEER_WHY_STAY
+                                                                     : STEER_WHY_LEADS,
+                                     .switch_s = cost,
+                                     .expected_s = e.time_s + cost,
+                                     .rival_s = NAN};
+        choice_offer(state, best, &offer, best_score, rival_score);
+    }
+}
+
+/* Whether an algorithm on m workers was tried from this very state. */
+static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
+{
+    const struct steer_line *from = &state->lines[parent];
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        if (line->algorithm == algorithm && line->m == m && line->parent == parent &&
+            line->from_loss == from->points[from->count - 1].loss)
+            return true;
+    }
+    return from->algorithm == algorithm && from->m == m;
+}
+
+static void offer_new_lines(const struct steer_state *state, const struct steer_model *model,
+                            struct steer_choice *best, double *best_score, double *rival_score)
+{
+    const struct steer_task *task = state->task;
+    long parent = steer_plan_best_state(state);
+
+    for (size_t a = 0; parent >= 0 && a < task->algorithm_count; a++)
+        for (size_t m = 0; m < task->m_count; m++) {
+            const struct steer_line *from = &state->lines[parent];
+            if (was_tried(state, a, m, parent))
+                continue;
+            double loss = from->points[from->count - 1].loss;
+            /* The checkpoint exists when the line has finished its present iteration. */
+            double change = steer_plan_switch_s(state, (long)from->m, m);
+            double cost = change + fmax(0, from->clock_s - state->now_s);
+            struct steer_estimate e = steer_model_choice(model, a, m, loss);
+            struct steer_choice offer = {.line = -1,
+                                         .parent = parent,
+                                         .algorithm = a,
+                                         .m = m,
+                                         .why = STEER_WHY_MODEL,
+                                         .switch_s = change,
+                                         .expected_s = e.time_s + cost,
+                                         .rival_s = NAN};
+            /* The comparison is false for an unknown interval. */
+            bool sure = choice_score(state, e.high_s + cost, m) < *best_score;
+            if (sure || isinf(*best_score))
+                choice_offer(state, best, &offer, best_score, rival_score);
+        }
+}
+
+/* Without an estimate: the line with the smallest loss. */
+static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        double loss = steer_line_loss(line, state->now_s);
+        if (!line_goes_on(line) || line->count == 0 || !(loss < least || isinf(least)))
+            continue;
+        least = isnan(loss) ? INFINITY : loss;
+        *best = (struct steer_choice){.line = (long)i,
+                                      .parent = -1,
+                                      .algorithm = line->algorithm,
+                                      .m = line->m,
+                                      .why = STEER_WHY_ONLY,
+                                      .switch_s = line_switch_s(state, line),
+                                      .expected_s = NAN,
+                                      .rival_s = NAN};
+    }
+    return best->line >= 0;
+}
+
+bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
+                       struct steer_choice *ret_choice)
+{
+    struct steer_choice best = {.line = -1, .parent = -1, .expected_s = NAN, .rival_s = NAN};
+    double best_score = INFINITY, rival_score = INFINITY;
+
+    offer_lines(state, model, &best, &best_score, &rival_score);
+    offer_new_lines(state, model, &best, &best_score, &rival_score);
+    if (isinf(best_score) && !choose_by_loss(state, &best))
+        return false;
+    *ret_choice = best;
+    return true;
+}
+
+/* ---- challengers ----------------------------------------------------------------------------- */
+
+/* Expected time of a line; the more it is unknown, the larger. */
+static double challenger_rank(const struct steer_model *model, const struct steer_line *line)
+{
+    double seconds = steer_model_line(model, line).time_s;
+
+    return isnan(seconds) ? 1e300 : isinf(seconds) ? 1e299 : seconds;
+}
+
+static bool challenger_worth(const struct steer_state *state, const struct steer_model *model,
+                             const struct steer_choice *leader, const struct steer_line *line)
+{
+    return steer_line_known(line, state->now_s) < CHALLENGER_POINTS ||
+           challenger_rank(model, line) <= SLOWER * leader->expected_s;
+}
+
+/* Find the best running line that is not in the list, of an algorithm that is not in it yet if
+ * `other` is set. */
+static long find_challenger(const struct steer_state *state, const struct steer_model *model,
+                            const struct steer_choice *leader, const long *lines, size_t count,
+                            double nodes, bool other)
+{
+    double least = INFINITY;
+    long best = -1;
+
+    for (size_t i = 0; i < state->line_count; i++) {
+        const struct steer_line *line = &state->lines[i];
+        bool taken = (long)i == leader->line || (other && line->algorithm == leader->algorithm);
+        for (size_t k = 0; k < count; k++)
+            taken = taken || lines[k] == (long)i ||
+                    (other && state->lines[lines[k]].algorithm == line->algorithm);
+        if (taken || line->state != STEER_RUNNING || steer_line_m(state, line) > nodes ||
+            !challenger_worth(state, model, leader, line))
+            continue;
+        double rank = challenger_rank(model, line);
+        if (rank < least) {
+            least = rank;
+            best = (long)i;
+        }
+    }
+    return best;
+}
+
+size_t steer_plan_challengers(const struct steer_state *state, const struct steer_model *model,
+                              const struct steer_choice *leader, long lines[STEER_CHALLENGERS])
+{
+    const struct steer_task *task = state->task;
+    double nodes = task->nodes - task->m[leader->m];
+    size_t count = 0;
+
+    if (!task->together || task->goal == HM_GOAL_COST)
+        return 0;
+    for (int other = 1; other >= 0; other--)
+        while (count < STEER_CHALLENGERS) {
+            long found = find_challenger(state, model, leader, lines, count, nodes, other == 1);
+            if (found < 0)
+                break;
+            lines[count++] = found;
+            nodes -= steer_line_m(state, &state->lines[found]);
+        }
+    return count;
+}
