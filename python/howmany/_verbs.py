@@ -35,7 +35,7 @@ VERBS: Dict[str, Verb] = {
         "job": "document",
         "on": "machines",
         "set": "pairs",}),
-    "design": Verb("design", json=True, csv=False, plot=False, kinds={
+    "design": Verb("design", json=True, csv=False, plot=True, kinds={
         "job": "document",
         "on": "machines",
         "set": "pairs",
@@ -45,7 +45,7 @@ VERBS: Dict[str, Verb] = {
         "traces": "documents",
         "where": "pairs",
         "set": "pairs",}),
-    "advise": Verb("advise", json=True, csv=True, plot=False, kinds={
+    "advise": Verb("advise", json=True, csv=True, plot=True, kinds={
         "traces": "documents",
         "where": "pairs",
         "times": "documents",
@@ -69,7 +69,7 @@ VERBS: Dict[str, Verb] = {
         "file": "document",}),
     "runs get": Verb("runs get", json=False, csv=False, plot=False, kinds={}),
     "runs documents": Verb("runs documents", json=True, csv=False, plot=False, kinds={}),
-    "recommend": Verb("recommend", json=True, csv=True, plot=False, kinds={
+    "recommend": Verb("recommend", json=True, csv=True, plot=True, kinds={
         "runs": "document",
         "where": "pairs",
         "at": "pairs",
@@ -1801,6 +1801,7 @@ def design(
     keep: Optional[Quantity] = None,
     fill: bool = False,
     rounds: bool = False,
+    plot: Optional[str] = None,
 ) -> Design:
     """which few runs are worth making
 
@@ -1830,6 +1831,7 @@ def design(
         keep: make runs with a larger share (default 0.3)
         fill: spend what whole runs leave of the budget on more runs
         rounds: what is known after each run, and the candidates that are not made
+        plot: cost of the runs, and what is known after each, as a picture: .svg, .png or .pdf
     """
     return ask(Design, VERBS["design"], locals())
 
@@ -1912,6 +1914,7 @@ def advise(
     adaptive: bool = False,
     switch_cost: Optional[Quantity] = None,
     all: bool = False,
+    plot: Optional[str] = None,
 ) -> Advise:
     """which algorithm on how many workers
 
@@ -1953,6 +1956,7 @@ def advise(
         adaptive: also the best schedule of m on the way to the loss
         switch_cost: with adaptive: time that a change of m takes
         all: a table of all candidates
+        plot: the candidates as a picture: .svg, .png or .pdf
     """
     return ask(Advise, VERBS["advise"], locals())
 
@@ -2174,6 +2178,7 @@ def recommend(
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
     all: bool = False,
+    plot: Optional[str] = None,
 ) -> Recommend:
     """how many workers, from runs that were measured
 
@@ -2208,6 +2213,7 @@ def recommend(
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
         all: all candidates as a table
+        plot: times and intervals as a picture: .svg, .png or .pdf
     """
     return ask(Recommend, VERBS["recommend"], locals())
 

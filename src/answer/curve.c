@@ -53,7 +53,11 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     return variant;
 }
 
-double hm__job_epochs(const struct hm_job *job, double batch)
+/*
+ * Epochs that the job needs with batches of `batch` samples: measured epochs are interpolated
+ * linearly in the logarithm of the batch, and extended beyond the largest batch.
+ */
+static double job_epochs(const struct hm_job *job, double batch)
 {
     const struct hm_epochs_at *at = job->epochs_at;
     const size_t count = job->epochs_at_count;
@@ -77,7 +81,7 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     double batch = job->batch * work * (s->weak ? n : 1);
 
     if (job->epochs > 0)
-        return ceil(hm__job_epochs(job, batch) * job->dataset / batch);
+        return ceil(job_epochs(job, batch) * job->dataset / batch);
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
     /*
