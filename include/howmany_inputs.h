@@ -544,6 +544,11 @@ struct hm_expect {
                          given. */
 };
 
+/* Epochs that a training target needs if one iteration has `batch` samples, of all workers. */
+struct hm_epochs_at {
+    double batch, epochs;
+};
+
 /*
  * A job. hm_job_new fills in every default; then set plain fields directly, and use the functions
  * below for fields that need memory. A pointer that you set yourself is borrowed: it must stay
@@ -579,9 +584,14 @@ struct hm_job {
     double reference;  /* Number of workers that speedups are relative to; whole, >= 1. */
     double iterations; /* Iterations of the whole job, > 0; NaN: not given. */
     double epochs;     /* Epochs of the whole job, > 0; NaN: not given. */
-    double dataset;    /* Number of samples in the data set, > 0; NaN: not given. */
-    double precision;  /* Bits of a parameter and of its gradient: 16, 32 or 64. */
-    enum hm_math math; /* Number format of matrix products. */
+    struct hm_epochs_at *epochs_at; /* Epochs that the target needs at several batches, in ascending
+                                       order of the batch; NULL: `epochs` at every batch. */
+    size_t epochs_at_count;
+    double critical_batch; /* Batch that needs twice the epochs of a small batch, > 0: a batch of B
+                              needs 1 + B / critical_batch times `epochs`; 0 or NaN: not given. */
+    double dataset;        /* Number of samples in the data set, > 0; NaN: not given. */
+    double precision;      /* Bits of a parameter and of its gradient: 16, 32 or 64. */
+    enum hm_math math;     /* Number format of matrix products. */
     enum hm_software software;
     enum hm_framework framework;
     enum hm_input input;

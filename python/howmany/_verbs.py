@@ -572,6 +572,7 @@ class LayoutOutlook(Record):
     target: loss that was asked for
     least_tokens: tokens that the target needs by the most favourable law
     most_tokens: tokens by the least favourable law; null: never
+    optimal_parameters: parameters with the least loss for the same compute
     critical_batch: critical batch in tokens
     factor: factor on the tokens because the batch exceeds the critical one
     """
@@ -581,6 +582,7 @@ class LayoutOutlook(Record):
     target: Optional[float]
     least_tokens: Optional[float]
     most_tokens: Optional[float]
+    optimal_parameters: Optional[float]
     critical_batch: Optional[float]
     factor: float
     _parts: ClassVar[Dict[str, str]] = {}

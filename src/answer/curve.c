@@ -53,6 +53,23 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     return variant;
 }
 
+double hm__job_epochs(const struct hm_job *job, double batch)
+{
+    const struct hm_epochs_at *at = job->epochs_at;
+    const size_t count = job->epochs_at_count;
+    size_t i = 0;
+
+    if (count == 0)
+        return job->critical_batch > 0 ? job->epochs * (1 + batch / job->critical_batch)
+                                       : job->epochs;
+    if (count == 1 || batch <= at[0].batch)
+        return at[0].epochs;
+    while (i + 2 < count && batch > at[i + 1].batch)
+        i++;
+    double share = log(batch / at[i].batch) / log(at[i + 1].batch / at[i].batch);
+    return fmax(at[i].epochs + share * (at[i + 1].epochs - at[i].epochs), at[0].epochs);
+}
+
 /* Number of iterations of the job if all gradients are fresh; stale gradients would need more. */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
@@ -60,7 +77,7 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     double batch = job->batch * work * (s->weak ? n : 1);
 
     if (job->epochs > 0)
-        return ceil(job->epochs * job->dataset / batch);
+        return ceil(hm__job_epochs(job, batch) * job->dataset / batch);
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
     /*

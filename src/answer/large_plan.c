@@ -43,7 +43,8 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
                          const struct hm_large_question *q, struct hm_large_tops *tops)
 {
     const struct hm_layout *l = &job->layout;
-    double most = device->per_node * (device->max_nodes > 0 ? device->max_nodes : NODES_MOST);
+    double most =
+        device->machine_workers * (device->max_nodes > 0 ? device->max_nodes : NODES_MOST);
     size_t count = 0;
 
     if (q->max_n > 0)
@@ -57,12 +58,12 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
                  l->data * l->tensor * l->pipeline * (isnan(l->context) ? 1 : l->context));
         return count;
     }
-    for (double n = 1; n < device->per_node && n <= most; n *= 2)
+    for (double n = 1; n < device->machine_workers && n <= most; n *= 2)
         add_size(tops, &count, n);
-    for (double n = device->per_node; n <= most; n *= 2)
+    for (double n = device->machine_workers; n <= most; n *= 2)
         add_size(tops, &count, n);
-    if (most >= device->per_node)
-        add_size(tops, &count, device->per_node * floor(most / device->per_node));
+    if (most >= device->machine_workers)
+        add_size(tops, &count, device->machine_workers * floor(most / device->machine_workers));
     return count;
 }
 
@@ -101,14 +102,15 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
 {
     const struct hm_large_work *w = x->work;
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
-    double flop = hm__large_flop(w->network, w->sequence, share);
+    /* Weights that are not trained need no gradient: two of six flop per parameter are saved. */
+    double flop = hm__large_flop(w->network, w->sequence, share) * (4 + 2 * w->trained) / 6;
     double again = c->layout.recompute == HM_RECOMPUTE_FULL
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;
 
     if (!job->overlap_given && !x->correction) /* Runs show what overlaps. */
         widen_interval(x, c);
-    c->nodes = ceil(c->n / x->device->per_node);
+    c->nodes = ceil(c->n / x->device->machine_workers);
     c->tokens_per_s = tokens / c->step.time_s;
     c->mfu = flop * c->tokens_per_s / (c->n * x->device->flops_16);
     c->hfu = c->mfu * (1 + again / flop);
@@ -196,6 +198,19 @@ static int machine_correct(struct hm_large_machine *m, const struct hm_large_job
     return rc;
 }
 
+/* Makes the workers of a torus one node; without a fabric, it is the only one. */
+static void set_torus(const struct hm_large_job *job, struct hm_large_device *device)
+{
+    device->per_node = 1;
+    for (int i = 0; i < HM_TORUS_AXES; i++) {
+        device->torus[i] = job->torus[i];
+        if (job->torus[i] > 0)
+            device->per_node *= job->torus[i];
+    }
+    if (!(device->max_nodes >= device->per_node / device->machine_workers))
+        device->max_nodes = device->per_node / device->machine_workers;
+}
+
 static int machine_init(struct hm_large_machine *m, const struct hm_large_job *job,
                         const struct hm_cluster *cluster, const struct hm_large_question *q,
                         struct hm_err *err)
@@ -205,6 +220,8 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
     if (rc)
         return rc;
     m->gpus = hm__cluster_has_gpus(cluster);
+    if (job->torus[0] > 0)
+        set_torus(job, &m->device);
     m->work = job->work;
     if ((int)m->work.attention == HM_ATTENTION_AUTO)
         m->work.attention = m->device.family == HM_FAMILY_VOLTA    ? HM_ATTENTION_UNFUSED
@@ -305,7 +322,7 @@ static void add_points(struct hm_large_answer *a, const struct hm_large_machine 
         if (!(c.n > 0))
             continue;
         c.machine = index;
-        c.per_node = m->device.per_node;
+        c.per_node = m->device.machine_workers;
         c.gpus = m->gpus;
         hm__large_finish(&m->situation, job, &c);
         a->points[a->point_count++] = c;

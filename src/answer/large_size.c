@@ -342,6 +342,7 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
                                    .high = NAN,
                                    .target = q->loss,
                                    .critical_batch = NAN,
+                                   .optimal = NAN,
                                    .factor = 1};
     if (check_laws(large, q, NULL) || isnan(large->tokens))
         return;
@@ -350,6 +351,7 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
     o->critical_batch = hm__critical_batch(first);
     o->factor = hm__batch_factor(batch, o->critical_batch);
     struct hm_scaling_range loss = hm__scaling_loss_range(parameters, large->tokens / o->factor);
+    o->optimal = hm__scaling_optimum_middle(6 * parameters * large->tokens);
     o->loss = loss.middle;
     o->low = loss.low;
     o->high = loss.high;

@@ -98,6 +98,26 @@ static int note_model(struct hm_answer *a, const struct hm_search *s, const stru
                    err);
 }
 
+/* Notes that the batch of the recommended point is larger than is known to be useful. */
+static int note_batch(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    const struct hm_job *job = s->job;
+    const size_t count = job ? job->epochs_at_count : 0;
+    double most = count > 0 ? job->epochs_at[count - 1].batch : job ? job->critical_batch : NAN;
+
+    if (!job || a->recommended >= a->point_count || !(job->epochs > 0) || !(most > 0))
+        return 0;
+    double batch = job->batch * (s->weak ? a->points[a->recommended].n : 1);
+    if (!(batch > most * (1 + 1e-9)))
+        return 0;
+    return hm__notes_add(answer_notes(a), err,
+                         count > 0 ? "a batch of %.0f is larger than all with measured epochs, up "
+                                     "to %.0f: its epochs are extrapolated"
+                                   : "a batch of %.0f is larger than the critical batch %.0f: more "
+                                     "than half of its samples save no iterations",
+                         batch, most);
+}
+
 /* Adds notes on the units of deadline, budget and cost. */
 static int note_question(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
@@ -179,6 +199,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
         rc = note_way(a, &s->way, err);
     if (rc == 0)
         rc = note_model(a, s, model, err);
+    if (rc == 0)
+        rc = note_batch(a, s, err);
     if (rc == 0)
         rc = note_question(a, s, err);
     if (rc == 0)

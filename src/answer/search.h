@@ -88,6 +88,11 @@ int hm__answer_explain_fit(struct hm_answer *answer, const struct hm_search *sea
 bool hm__search_by_runs(const struct hm_search *search);
 
 /*
+ * Returns the epochs that the job needs with batches of `batch` samples: measured epochs are
+ * interpolated linearly in the logarithm of the batch, and extended beyond the largest batch.
+ */
+double hm__job_epochs(const struct hm_job *job, double batch);
+/*
  * Returns the iterations of the whole job on n workers; 1 if the job specifies none. `work`
  * multiplies the number of samples.
  */

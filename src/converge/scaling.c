@@ -73,6 +73,15 @@ struct hm_scaling_range hm__scaling_tokens_range(double parameters, double loss)
     return range_of(values);
 }
 
+double hm__scaling_optimum_middle(double flop)
+{
+    double values[HM_SCALING_LAWS];
+
+    for (size_t i = 0; i < HM_SCALING_LAWS; i++)
+        values[i] = hm__scaling_optimum(&hm__scaling_laws[i], flop);
+    return range_of(values).middle;
+}
+
 double hm__critical_batch(double loss)
 {
     return 2e8 * pow(loss, -1 / .21);

@@ -31,6 +31,8 @@ double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, dou
 double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
 /* Returns the number of parameters for which `flop` = 6 N D of training give the least loss. */
 double hm__scaling_optimum(const struct hm_scaling_law *law, double flop);
+/* Same, the median of all laws. */
+double hm__scaling_optimum_middle(double flop);
 
 struct hm_scaling_range hm__scaling_loss_range(double parameters, double tokens);
 struct hm_scaling_range hm__scaling_tokens_range(double parameters, double loss);

@@ -67,7 +67,13 @@ struct hm_large_device {
     double link_bytes_per_s;           /* Bandwidth to other workers of the node, one way. */
     double per_node;                   /* Number of workers in one node. */
     double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
-    double power;       /* Power limit as a fraction of the nominal power, in (0, 1]. */
+    /*
+     * Lengths of the axes of a torus that links the workers of a node, such as those of a TPU pod;
+     * all 0: every worker reaches every other one at the full bandwidth of its links.
+     */
+    double torus[HM_TORUS_AXES];
+    double machine_workers; /* Number of workers that are rented together; per_node or less. */
+    double power;           /* Power limit as a fraction of the nominal power, in (0, 1]. */
     double speed;       /* Measured rate of products relative to the usual one; 0: not measured. */
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */

@@ -32,13 +32,20 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
 struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
                                             const struct hm_large_work *work)
 {
-    /* For a device without measurements, the interval is this many times as wide. */
-    static const double UNMEASURED = 2;
-    enum hm_large_group group = hm__large_group(device, work);
-    double wide = device->family == HM_FAMILY_OTHER ? UNMEASURED : 1;
+    /* For a device without measurements, the interval is that of the least certain group, and this
+     * many times as wide. */
+    static const double UNMEASURED = 1.5;
+    struct hm_large_quantiles q = hm__large_quantiles[hm__large_group(device, work)];
 
-    return (struct hm_large_interval){exp(-wide * hm__large_quantiles[group].high),
-                                      exp(-wide * hm__large_quantiles[group].low)};
+    if (device->family == HM_FAMILY_OTHER) {
+        for (int i = 0; i < HM_GROUP_EXPERTS; i++) {
+            q.low = fmin(q.low, hm__large_quantiles[i].low);
+            q.high = fmax(q.high, hm__large_quantiles[i].high);
+        }
+        q.low *= UNMEASURED;
+        q.high *= UNMEASURED;
+    }
+    return (struct hm_large_interval){exp(-q.high), exp(-q.low)};
 }
 
 const struct hm_large_constants hm__large_reference = {

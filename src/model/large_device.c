@@ -61,6 +61,7 @@ static struct hm_large_device chip_device(const struct chip *chip)
                                     .processors = chip->processors,
                                     .link_bytes_per_s = chip->link * 1e9,
                                     .per_node = 8,
+                                    .machine_workers = 8,
                                     .network_bytes_per_s = 400e9,
                                     .power = chip->power,
                                     .price_per_s = NAN,
@@ -191,7 +192,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     if (hm__is_given(node.link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node.link.bandwidth_bytes_per_s;
     set_measured(&node, &device);
-    device.per_node = fmax(1, node.accelerators);
+    device.per_node = device.machine_workers = fmax(1, node.accelerators);
     if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
         device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
     device.price_per_s = node.price_per_s;

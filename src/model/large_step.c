@@ -19,6 +19,9 @@
  */
 static const double HOST_BYTES_PER_S = 115e9;
 
+/* Seconds that one hop between neighbours of a torus adds to a collective. */
+static const double TORUS_HOP_S = 1e-6;
+
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
     double forward, backward;           /* Time of the device or the host, whichever is longer. */
@@ -142,6 +145,28 @@ static double groups_time(const struct hm_large_case *x, const struct group *gro
     return sum;
 }
 
+/*
+ * Reduces the rate of a collective of `ranks` neighbours in a torus, and adds the latency of its
+ * hops. Links go along each axis in both directions; a ring over one axis uses only the links of
+ * this axis, and a group that spans several axes those of all of them.
+ */
+static void torus_limit(const struct hm_large_device *d, double ranks, double *rate,
+                        double *latency)
+{
+    double axes = 0, spanned = 0, reach = 1, hops = 0;
+
+    for (int i = 0; i < HM_TORUS_AXES && d->torus[i] > 0; i++) {
+        axes++;
+        if (reach >= ranks)
+            continue;
+        hops += fmin(d->torus[i], ranks / reach) / 2;
+        reach *= d->torus[i];
+        spanned++;
+    }
+    *rate *= spanned / axes;
+    *latency += hops * TORUS_HOP_S;
+}
+
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes)
 {
@@ -151,6 +176,8 @@ double hm__large_collective(const struct hm_large_case *x, double ranks, double 
 
     if (ranks <= 1)
         return 0;
+    if (x->device->torus[0] > 0)
+        torus_limit(x->device, fmin(ranks, per_node), &rate, &latency);
     if (nodes > 1) {
         double step = log2(nodes), share = per_node / x->device->per_node;
         double wide = x->device->network_bytes_per_s * c->network *

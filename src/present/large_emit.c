@@ -5,6 +5,7 @@
 #include "large_emit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "err.h"
 #include "format.h"
@@ -94,9 +95,12 @@ static void emit_megatron_network(const struct emitter *e)
         add_flag(e, "moe-router-topk", x->experts_per_token);
         add_flag(e, "moe-ffn-hidden-size", x->expert_ffn);
     }
-    if (x->experts > 0 && x->dense_layers > 0)
-        hm__text_addf(e->out, "--moe-layer-freq ([0]*%.0f+[1]*%.0f)\n", x->dense_layers,
-                      x->layers - x->dense_layers);
+    if (x->experts > 0 && x->dense_layers > 0) {
+        char layers[64];
+        snprintf(layers, sizeof(layers), "([0]*%.0f+[1]*%.0f)", x->dense_layers,
+                 x->layers - x->dense_layers);
+        add_option(e, "moe-layer-freq", layers);
+    }
     if (x->shared_ffn > 0)
         add_flag(e, "moe-shared-expert-intermediate-size", x->shared_ffn);
 }

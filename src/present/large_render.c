@@ -284,6 +284,7 @@ static void put_outlook(struct hm_json *json, const struct hm_large_outlook *o)
     hm__json_put_known(json, "least_tokens", asked ? o->least_tokens : NAN);
     hm__json_put_known(json, "most_tokens",
                        asked && o->most_tokens < INFINITY ? o->most_tokens : NAN);
+    hm__json_put_known(json, "optimal_parameters", o->optimal);
     hm__json_put_known(json, "critical_batch", o->critical_batch);
     hm__json_put_number(json, "factor", o->factor);
     hm__json_close(json);

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "chance_words.h"
 #include "large_render.h"
@@ -220,6 +221,9 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
     else if (!isnan(o->target))
         hm__text_addf(&line, ", or %s tokens to never",
                       show_amount(o->least_tokens * o->factor, tokens));
+    if (o->optimal > 2 * a->parameters || o->optimal < .5 * a->parameters)
+        hm__text_addf(&line, "; the same compute is best spent on %s parameters",
+                      show_amount(o->optimal, parameters));
     hm__render_taken_line(out, style, "loss", &line);
 }
 
@@ -238,9 +242,10 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
     if (a->breaks >= a->point_count)
         return;
     const struct hm_large_choice *c = &a->points[a->breaks], *e = &a->points[a->efficient];
+    const char *part = hm__large_breaks_part(a);
     hm__text_addf(&line, "breaks at %.0f workers, each %.0f %% as fast as with %.0f: %s", c->n,
                   100 * c->tokens_per_s / c->n / (e->tokens_per_s / e->n), e->n,
-                  hm__large_breaks_part(a));
+                  part && strcmp(part, "other") != 0 ? part : "fixed cost of a step");
     hm__render_taken_line(out, style, "scaling", &line);
 }
 

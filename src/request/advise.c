@@ -447,12 +447,11 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    bool chosen = false; /* The aim is chosen from the traces. */
+    const bool chosen = !has_aim(r); /* The aim is chosen from the traces. */
     int rc = check_request(r, err);
 
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
-    chosen = !has_aim(r) && p.loaded.traces;
     if (rc == 0 && chosen)
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)

@@ -114,6 +114,7 @@ static const struct hm_member layout_outlook[] = {
     KNOWN("target", "loss that was asked for"),
     KNOWN("least_tokens", "tokens that the target needs by the most favourable law"),
     KNOWN("most_tokens", "tokens by the least favourable law; null: never"),
+    KNOWN("optimal_parameters", "parameters with the least loss for the same compute"),
     KNOWN("critical_batch", "critical batch in tokens"),
     NUMBER("factor", "factor on the tokens because the batch exceeds the critical one"),
 };

@@ -280,6 +280,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     struct importing all = {.call = call, .r = r};
     int rc = import_check(r, &all, err);
 
+    call->imported = true;
     for (size_t i = 0; rc == 0 && i < r->files.count; i++)
         rc = import_document(&all, &r->files.items[i], err);
     if (rc == 0 && all.count == 0)

@@ -337,6 +337,15 @@ static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, st
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
+/* Adds the note about an accelerator alone to that of a job which trains a transformer, because
+ * plans of such jobs show only the latter. */
+static int note_transformer(struct hm_call *call, struct hm_job *job, const char *note,
+                            struct hm_err *err)
+{
+    job->note = job->note ? hm__arena_printf(call->arena, "%s; %s", job->note, note) : note;
+    return job->note ? 0 : hm__fail_nomem(err);
+}
+
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
                  struct hm_loaded_job *job, struct hm_err *err)
 {
@@ -354,6 +363,8 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
         if (rc == 0 && is_alone(job->clusters[i]) && !job->clusters[i]->note)
             rc = note_alone(call, catalog, job->clusters[i], err);
+        if (rc == 0 && job->job->large && i == 0 && is_alone(job->clusters[i]))
+            rc = note_transformer(call, job->job, job->clusters[i]->note, err);
     }
     return rc;
 }

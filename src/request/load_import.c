@@ -132,11 +132,6 @@ bool hm__spec_sets(const struct hm_spec *spec, const char *key)
     return false;
 }
 
-bool hm__is_fact(const char *assignment)
-{
-    return strncmp(assignment, "n=", 2) == 0;
-}
-
 static struct hm_import_from from_document(const struct hm_call *call, const struct hm_document *d)
 {
     const struct hm_texts *facts = call->facts;
@@ -162,6 +157,7 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
 {
     struct hm_import_from from = from_document(call, d);
 
+    call->imported = true;
     return d->text ? hm__import_new(&from, ret_import, err)
                    : call->context->files->import(&from, ret_import, err);
 }

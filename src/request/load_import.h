@@ -29,8 +29,5 @@ int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *doc
                              struct hm_spec *spec, char **ret_text, struct hm_err *err);
 /* Whether the overrides of a specification set a key of the job. */
 bool hm__spec_sets(const struct hm_spec *spec, const char *key);
-/* Whether an assignment of the field `set`, such as "n=8", states a fact that an imported file
- * lacks; otherwise it sets a key of the job. */
-bool hm__is_fact(const char *assignment);
 
 #endif

@@ -302,6 +302,24 @@ static int make_reply(struct hm_call *call, struct hm_reply **ret_reply, struct 
     return 0;
 }
 
+bool hm__is_fact(const char *assignment)
+{
+    return strncmp(assignment, "n=", 2) == 0;
+}
+
+/* Refuses facts about files of other tools if no such file was read. */
+static int check_facts(const struct hm_call *call, struct hm_err *err)
+{
+    for (size_t i = 0; call->facts && !call->imported && i < call->facts->count; i++)
+        if (hm__is_fact(call->facts->items[i])) {
+            hm__request_fail(err, "set", HM_E_CONFLICT, "'%.40s' has no effect",
+                             call->facts->items[i]);
+            hm__err_hint(err, "n is a fact about a file of another tool, and none is read");
+            return HM_E_CONFLICT;
+        }
+    return 0;
+}
+
 static int request_answer(struct hm_request *r, const struct hm_context *context,
                           struct hm_reply **ret_reply, struct hm_err *err)
 {
@@ -315,6 +333,8 @@ static int request_answer(struct hm_request *r, const struct hm_context *context
         rc = hm__fail_nomem(err);
     if (rc == 0)
         rc = r->verb->run(r->values, &call, err);
+    if (rc == 0)
+        rc = check_facts(&call, err);
     size_t most = call.context->limits.answer_bytes;
     if (rc == 0 && most > 0 && call.out.length > most)
         rc = hm__request_fail(err, "", HM_E_LIMIT,

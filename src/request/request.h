@@ -234,9 +234,15 @@ struct hm_call {
     /* Assignments of the field `set`, which may give facts about files of other tools; NULL if the
      * verb has no such field. */
     const struct hm_texts *facts;
+    bool imported; /* A file of another tool was read, so that facts about it have an effect. */
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 
+/*
+ * Whether an assignment of the field `set` is a fact about files of other tools (n=8), not a key of
+ * a job.
+ */
+bool hm__is_fact(const char *assignment);
 /*
  * Returns rc, or the error that describes how the budget of this thread was spent (budget.h), with
  * the source "request" if a field of the verb caused it.

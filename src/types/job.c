@@ -21,6 +21,7 @@ void hm__job_init(struct hm_job *job, void *memory)
                            .reference = 1,
                            .iterations = NAN,
                            .epochs = NAN,
+                           .critical_batch = NAN,
                            .dataset = NAN,
                            .precision = 32,
                            .overlap = HM_OVERLAP_AUTO,
@@ -247,6 +248,7 @@ static int check_numbers(const struct hm_job *j, struct hm_err *err)
         {"reference", j->reference, 1, 1e6, true, false},
         {"iterations", j->iterations, 1, MOST, true, true},
         {"epochs", j->epochs, 0, 1e9, false, true},
+        {"critical_batch", j->critical_batch, 1, MOST, false, true},
         {"dataset", j->dataset, 1, MOST, true, true},
         {"bucket_bytes", j->bucket_bytes, 1, MOST, false, true},
     };

@@ -15,7 +15,9 @@ struct hm_large_job {
      * it is HM_RECOMPUTES, and each flag that is not given. */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    bool overlap_given;  /* The job says what overlaps; otherwise intervals include both cases. */
+    bool overlap_given; /* The job says what overlaps; otherwise intervals include both cases. */
+    /* Lengths of the axes of the torus that links the workers; all 0: no torus. */
+    double torus[HM_TORUS_AXES];
     double accumulation; /* Number of micro-batches of one step; NaN: not given. */
     double tokens;       /* Number of tokens of the whole job; NaN: not given. */
 };
@@ -76,7 +78,9 @@ struct hm_large_outlook {
     double loss, low, high;           /* Loss after all tokens; NaN: no law applies. */
     double target;                    /* Loss that the question asks for; NaN: none. */
     double least_tokens, most_tokens; /* Tokens that the target needs by different laws. */
-    double critical_batch;            /* Critical batch in tokens at the loss. */
+    double
+        optimal; /* Parameters that give the least loss with the same compute, by the median law. */
+    double critical_batch; /* Critical batch in tokens at the loss. */
     double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
 };
 

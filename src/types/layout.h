@@ -51,6 +51,9 @@ extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
 extern const char *const hm__number_format_names[];
 
+/* Largest number of axes of a torus. */
+enum { HM_TORUS_AXES = 3 };
+
 /* Number of members of struct hm_layout that are numbers; they come first. */
 enum { HM_LAYOUT_NUMBERS = 8 };
 

@@ -352,12 +352,27 @@ check "falling times need no such column" sh -c "! howmany fit '$runs' | grep -q
 printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
 check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
 printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
-expect "a constant communication is named as what does not shrink" 0 "takes 10 s, which does not" howmany plan "$work/constant.yaml"
+expect "a constant communication is named as what does not shrink" 0 "takes 10 s," howmany plan "$work/constant.yaml"
 json "--papers: the statements of the four papers" '(.statements | length) == 75 and ([.statements[] | select(.agrees)] | length) == 69 and
   ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 30 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
   ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
 expect "--papers without the training runs skips their statements" 0 "62 of 68 statements agree" howmany validate --papers
 expect "--papers takes no files" 2 "--papers takes neither files" howmany validate --papers examples/fig1.yaml
+printf 'compute: 1 s\ncommunicate: 0.02 s * log2(n)\nbatch: 1024\nscaling: weak\ndataset: 1281167\nepochs: {3072: 35, 16384: 47, 36864: 60, 65536: 85}\n' >"$work/epochs.yaml"
+json "epochs that were measured by batch give the iterations to the target" '[.curve[] | .total_s / .time_s | round] == [14597, 3676, 2086, 1662]' \
+  howmany plan "$work/epochs.yaml" --n 3,16,36,64 --json
+json "between measured batches the epochs are interpolated in the logarithm" '(.curve[0].total_s / .curve[0].time_s | round) == ((35 + 12 * ((7168 / 3072 | log) / (16384 / 3072 | log))) * 1281167 / 7168 | ceil)' \
+  howmany plan "$work/epochs.yaml" --n 7 --json
+expect "a batch beyond the measured ones is noted" 0 "is larger than all with measured epochs, up to 65536" howmany plan "$work/epochs.yaml" --n 128
+sed 's/^epochs.*/epochs: 30\ncritical_batch: 8192/' "$work/epochs.yaml" >"$work/critical.yaml"
+json "a critical batch doubles the epochs there" '(.curve[0].total_s / .curve[0].time_s | round) == (60 * 1281167 / 8192 | ceil)' howmany plan "$work/critical.yaml" --n 8 --json
+expect "a batch beyond the critical one is noted" 0 "is larger than the critical batch 8192" howmany plan "$work/critical.yaml" --n 64
+sed 's/16384: 47/1000: 47/' "$work/epochs.yaml" >"$work/falls.yaml"
+expect "batches of epochs must increase" 2 "epochs.1000: the batches must increase: 1000 after 3072" howmany plan "$work/falls.yaml"
+sed 's/16384: 47/16384: -1/' "$work/epochs.yaml" >"$work/negative.yaml"
+expect "epochs must be positive" 2 "epochs.16384" howmany plan "$work/negative.yaml"
+sed 's/epochs: .*/epochs: {}/' "$work/epochs.yaml" >"$work/none.yaml"
+expect "an empty table of epochs is refused" 2 "write BATCH: EPOCHS" howmany plan "$work/none.yaml"
 expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best

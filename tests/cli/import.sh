@@ -58,6 +58,7 @@ expect "advise names what is missing in a log" 2 "n, the number of workers" howm
 expect "advise takes facts about a log" 0 "Use 16 workers" howmany advise "$work/train.log" --set n=16
 expect "other assignments need a job" 2 "this needs a job" howmany advise "$work/logs" --set batch=16
 expect "a saved fit needs an aim" 2 "no aim is given" sh -c "howmany converge $work/logs --save $work/fit.json >/dev/null && howmany advise $work/fit.json"
+expect "facts without a log are refused" 2 "'n=8' has no effect" howmany plan examples/fig2-spark-ann.yaml --set n=8
 expect "converge takes facts about a log" 0 "m = 16" howmany converge "$work/train.log" --set n=16
 
 # a Spark log in which one job repeats, on 1, 2 and 4 executors

@@ -36,7 +36,7 @@ json "the best is the optimum, the recommended the fewest within the slack" '.be
   .recommended.n == ([.curve[] | select(.fits and .time_s <= 2.5 * $b).n] | min) and .recommended.n < .best.n' howmany plan $job --slack 150% --json
 json "alternatives of transformers" '.alternatives | .cheapest.cost <= .balanced.cost and .fastest.time_s <= .balanced.time_s and .cheapest.machine == "p5.48xlarge"' \
   howmany plan $job --json
-has "the first line has machines, time and money" "Use 128 x p5.48xlarge (1024 GPUs): 172 days, \$29,115,251." howmany plan $job
+has "the first line has machines, time and money" "Use 128 x p5.48xlarge (1024 GPUs): 172 days, \$29,112,918." howmany plan $job
 has "a deadline of a transformer has a probability" "meets the deadline of 300 days with 94 % (asked 90 %)" howmany plan $job --deadline 300d
 json "machines are compared" '[.curve[].machine] | unique | length == 2' \
   howmany plan $job --on p5.48xlarge,p4d.24xlarge --json
@@ -55,6 +55,18 @@ batch: 4M tokens
 cluster: {machine: p5.48xlarge, max_nodes: 128}
 END
 howmany plan "$work/loss.yaml" --loss 2.1 --json >"$work/loss.json"
+printf 'n,seconds,tp,pp,zero\n64,80,8,1,2\n' >"$work/one.csv"
+howmany plan $job --n 64 --set parallel.zero=2 --json >"$work/without.json"
+json "one measured step corrects a plan" '.provenance == "model and runs" and (.best | .high_s / .low_s) < (input.best | .high_s / .low_s) and .best.time_s > 66' \
+  sh -c "howmany plan $job --n 64 --set parallel.zero=2 --runs '$work/one.csv' --json && cat '$work/without.json'"
+json "rates of a run, and its own layout" '.provenance == "model and runs"' sh -c "printf 'n,tokens_per_s\n64,55000\n' | howmany plan $job --n 512 --runs - --json"
+run howmany plan $job --runs "$work/one.csv" --on p5.48xlarge,p4d.24xlarge
+check "runs belong to one machine" test "$code" -eq 2
+json "offload makes a job fit" '.best.fits and .best.layout.offload == "optimizer" and .best.memory.optimizer_bytes == 0' \
+  howmany plan "$work/loss.yaml" --n 1 --set parallel.offload=optimizer --json
+json "a torus of chips" '.best.n == 256 and .best.nodes == 256' howmany plan "$work/loss.yaml" --on TPU-v5p --set torus=8x8x4 --json
+json "what surrounds a layout" '.room.micro_batch >= 1 and .room.sequence >= 8192 and (.changes | map(.what) | unique) == ["batch", "precision", "sequence"]' \
+  howmany plan "$work/loss.yaml" --n 64 --json
 json "advice without traces follows scaling laws" '.candidates[0] as $c | input.recommended.total_s as $t | $c.algorithm == "scaling laws" and
   $c.n == 1024 and $c.low_s < $t and $t < $c.high_s and (.notes | any(contains("scaling laws of Hoffmann")))' \
   sh -c "howmany advise --job '$work/loss.yaml' --reach 2.1 --json && cat '$work/loss.json'"
@@ -72,6 +84,16 @@ run howmany plan examples/fig1.yaml --loss 2
 check "losses need a transformer" test "$code" -eq 2
 howmany plan $job --n 64 --set parallel.tp=8 --set parallel.pp=1 --set parallel.zero=2 --emit deepspeed >"$work/ds.json"
 json "the importer reads what was emitted" '.files[0].facts.zero_stage == 2 and .files[0].facts.n == 8 and .files[0].facts.gradient_accumulation_steps == 64' howmany import "$work/ds.json" --json
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.vpp=5 >"$work/out" --emit megatron
+howmany import "$work/out" -o "$work/again.yaml" >"$work/log"
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.vpp=5 --json >"$work/first.json"
+json "flags of Megatron become a job with the same layout and time" 'input as $f | .best.time_s == $f.best.time_s and .best.layout == $f.best.layout' \
+  sh -c "howmany plan '$work/again.yaml' --on p5.48xlarge --n 64 --json && cat '$work/first.json'"
+howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --emit torchtitan >"$work/titan.toml"
+json "and the configuration of torchtitan" '.files[0].facts | .tensor == 4 and .pipeline == 8 and .shard * .replicate == 2 and .batch == 512' \
+  howmany import "$work/titan.toml" --as torchtitan-config --json
+howmany plan $job --n 64 --emit sbatch >"$work/out"
+json "the importer reads the script for Slurm" '.files[0].facts | .n == 64 and .nodes == 8 and .workers_per_node == 8' howmany import "$work/out" --json
 howmany plan $job --n 64 --set parallel.tp=1 --set parallel.zero=3 --emit accelerate >"$work/accelerate.yaml"
 json "and for accelerate" '.files[0].facts.num_processes == 64 and .files[0].facts.num_machines == 8 and .files[0].facts.distributed_type == "FSDP"' howmany import "$work/accelerate.yaml" --json
 run howmany plan examples/fig1.yaml --emit megatron

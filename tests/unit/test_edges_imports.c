@@ -47,7 +47,7 @@ static void text_is(struct hm_request *request, const struct hm_context *context
 }
 
 /* Two steps after the first are runs; every step but the first, which sets up, has a loss. */
-static void imports_are_told_as_text(void **state)
+static void imports_are_shown_as_text(void **state)
 {
     (void)state;
     text_is(import_of(nanogpt, NULL, NULL), NULL,
@@ -74,7 +74,7 @@ static void imports_are_told_as_text(void **state)
             "  makes      2 rows of traces (CSV)\n");
 }
 
-static void imports_are_told_as_json(void **state)
+static void imports_are_shown_as_json(void **state)
 {
     (void)state;
     gives(import_of(nanogpt, "set", "n=4"), NULL, {"files", 1, NULL},
@@ -360,8 +360,8 @@ static void logs_are_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(imports_are_told_as_text),
-        cmocka_unit_test(imports_are_told_as_json),
+        cmocka_unit_test(imports_are_shown_as_text),
+        cmocka_unit_test(imports_are_shown_as_json),
         cmocka_unit_test(tables_have_texts),
         cmocka_unit_test(wrong_imports_are_refused),
         cmocka_unit_test(outputs_are_what_is_asked_for),

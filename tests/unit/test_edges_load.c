@@ -204,8 +204,9 @@ static void machines_are_limited(void **state)
     for (size_t count = 64; count <= 65; count++) {
         struct hm_request *request = with_document("plan", "job", full_job);
         char list[65 * 12] = "";
-        for (size_t i = 0; i < count; i++)
-            strcat(list, i ? ",p3.2xlarge" : "p3.2xlarge");
+        for (size_t i = 0, used = 0; i < count; i++)
+            used +=
+                (size_t)snprintf(list + used, sizeof(list) - used, "%sp3.2xlarge", i ? "," : "");
         set(request, "on", list);
         if (count == 64)
             gives(request, NULL, {"best.n", 4, NULL});

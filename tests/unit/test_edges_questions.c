@@ -117,7 +117,8 @@ static void questions_are_checked(void **state)
 
     (void)state;
     fails_with(request, NULL, HM_E_MISSING, "job", "no job is given",
-               "name a file, such as examples/fig1.yaml");
+               "name a network of the catalog, such as resnet-50, or a file, such as "
+               "examples/fig1.yaml; `howmany init` writes one");
     for (size_t i = 0; i < 3; i++)
         fails_with(plan_with(small_job, of_runs[i][0], of_runs[i][1]), NULL, HM_E_CONFLICT,
                    of_runs[i][0], "this needs runs", "");
@@ -288,6 +289,49 @@ static void platforms_need_a_model(void **state)
     hm_request_free(request);
 }
 
+/* Without any limit, a time that still falls at the largest n considered is at the ceiling. */
+static void the_default_limit_is_a_ceiling(void **state)
+{
+    static const char job[] = "compute: 100 s / n\ncommunicate: 0 s\n";
+
+    (void)state;
+    gives(plan_with(job, "slack", "0"), NULL, {"at_ceiling", .text = "true"});
+    gives(plan_with(job, "max_n", "2"), NULL, {"at_ceiling", .text = "false"}, {"best.n", 2, NULL});
+    gives(plan_with("compute: 100 s / n\ncommunicate: 1 s * n\n", NULL, NULL), NULL,
+          {"at_ceiling", .text = "false"}, {"best.n", 10, NULL});
+}
+
+/* A reference whose time is not finite is an error, although the other points are in order. */
+static void references_have_a_time(void **state)
+{
+    static const char job[] = "compute: 100 s / (n - 1)\ncommunicate: 1 s\n";
+    struct hm_request *request = plan_with(job, "n", "2,3");
+
+    (void)state;
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    assert_true(hm_request_run(request, NULL, &reply, &err) < 0);
+    assert_non_null(strstr(err.message, "at n = 1"));
+    hm_request_free(request);
+    request = plan_with(job, "n", "2,3");
+    set(request, "reference", "2");
+    gives(request, NULL, {"best.n", 3, NULL}, {"best.speedup", 101. / 51, NULL});
+}
+
+/* Without an error of the time, a limit is compared with the time itself, and a note says so. */
+static void limits_without_errors_are_noted(void **state)
+{
+    for (int with = 0; with < 2; with++) {
+        struct hm_request *request = with_document("recommend", "runs", "n,seconds\n2,6\n4,4\n");
+        if (with)
+            set(request, "deadline", "5 s");
+        struct hm_reply *reply = run(request, NULL);
+        assert_int_equal(strstr(reply->text, "the error of the time is not known") != NULL, with);
+        hm_reply_free(reply);
+    }
+    (void)state;
+}
+
 /* The numbers of workers are sorted. */
 static void numbers_of_workers_are_sorted(void **state)
 {
@@ -335,7 +379,7 @@ static void transformers_have_their_own_fields(void **state)
     gives(plan_with(large_job, "max_n", "16"), &limited, {"best.n", 16, NULL});
 }
 
-/* One machine gives its name; several are ranked by theirs. */
+/* The answer names every machine that was compared. */
 static void transformers_name_their_machines(void **state)
 {
     struct hm_request *request = plan_with(large_job, "n", "16");
@@ -377,7 +421,7 @@ static char *make_fit(double first, double second)
         s.algorithms[k].algorithm = names[k];
         s.algorithms[k].ssp = s.algorithms[k].async = (struct hm_g_stale){.traces = 0};
         if (!isnan(factors[k]))
-            s.algorithms[k].async = (struct hm_g_stale){.traces = 2,
+            s.algorithms[k].async = (struct hm_g_stale){.traces = 1,
                                                         .level = log(factors[k]),
                                                         .power = 0,
                                                         .exponent = 1,
@@ -472,6 +516,9 @@ int main(void)
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),
         cmocka_unit_test(platforms_leave_workers),
+        cmocka_unit_test(limits_without_errors_are_noted),
+        cmocka_unit_test(references_have_a_time),
+        cmocka_unit_test(the_default_limit_is_a_ceiling),
         cmocka_unit_test(platforms_need_a_model),
         cmocka_unit_test(budgets_need_prices),
         cmocka_unit_test(numbers_without_a_run_are_named),

@@ -267,6 +267,73 @@ static void terms_that_miss_are_noted(void **state)
     }
 }
 
+/* A time that falls by less than a tenth asks for the scaling, unless the table tells what an
+ * iteration contains. */
+static void flat_times_ask_for_the_scaling(void **state)
+{
+    static const char *const terms[] = {"1", "1/n"};
+    const struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    static const struct {
+        const char *table;
+        bool noted;
+    } rows[] = {{"n,seconds\n1,10\n2,10\n4,10\n", true},
+                {"n,seconds\n4,9\n1,10\n2,9.5\n", true},
+                {"n,seconds\n4,8.9\n1,10\n2,9.5\n", false},
+                {"n,seconds,scaling\n1,10,strong\n2,10,strong\n4,10,strong\n", false},
+                {"n,seconds,batch\n1,10,64\n2,10,64\n4,10,64\n", false},
+                {"n,seconds,size\n1,10,1\n2,10,1\n4,10,1\n", false},
+                {"n,speedup\n1,1\n2,1\n4,1\n", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_fit *fit = fit_with(rows[i].table, &settings);
+        if (fit_notes(fit, "the time does not fall as n grows") != rows[i].noted)
+            fail_msg("%s", rows[i].table);
+        hm_fit_free(fit);
+    }
+}
+
+/* Seconds of whole runs are counted. */
+static void runs_with_their_startup_are_counted(void **state)
+{
+    static const char *const terms[] = {"1", "1/n"};
+    const struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    char table[200];
+
+    (void)state;
+    for (int whole = 0; whole < 4; whole++) {
+        snprintf(table, sizeof(table), "n,seconds,timing\n1,10,%s\n2,6,%s\n4,4,%s\n",
+                 whole > 0 ? HM_TIMING_WHOLE : "other", whole > 1 ? HM_TIMING_WHOLE : "other",
+                 whole > 2 ? HM_TIMING_WHOLE : "");
+        struct hm_fit *fit = fit_with(table, &settings);
+        char note[60];
+        snprintf(note, sizeof(note), "the seconds of %d of 3 runs are those of the whole run",
+                 whole);
+        assert_int_equal(fit->with_startup, whole);
+        assert_int_equal(fit_notes(fit, note), whole > 0);
+        hm_fit_free(fit);
+    }
+}
+
+/* A term that is negative at a run is an error that names the line of the run; the struct of the
+ * error may be missing. */
+static void negative_terms_name_the_run(void **state)
+{
+    static const char *const terms[] = {"1", "3 - n"};
+    const struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    struct hm_runs *runs = parse_runs("n,seconds\n1,11\n2,6.1\n4,3.4\n8,2.3\n");
+    struct hm_fit *fit = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    int rc = hm_fit_new(runs, &settings, &fit, &err);
+    assert_true(rc < 0);
+    assert_string_equal(err.source, "runs.csv");
+    assert_int_equal(err.line, 4);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), rc);
+    hm_runs_free(runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +346,9 @@ int main(void)
         cmocka_unit_test(nodes_follow_the_workers),
         cmocka_unit_test(terms_that_are_alike_are_noted),
         cmocka_unit_test(terms_that_miss_are_noted),
+        cmocka_unit_test(negative_terms_name_the_run),
+        cmocka_unit_test(flat_times_ask_for_the_scaling),
+        cmocka_unit_test(runs_with_their_startup_are_counted),
     };
     return cmocka_run_group_tests_name("edges_sheet", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "framework.h"
 #include "model.h"
+#include "need.h"
 
 /* The point of a job on n workers. */
 static struct hm_point point_of(const char *text, double n)
@@ -84,12 +85,12 @@ static void frameworks_are_noted(void **state)
                  "network: 784-10\nbatch: 100\nframework: %s\ncluster: {max_nodes: 4, flops: 100 "
                  "Gflop/s, cores: 4, memory_bandwidth: 10 GB/s, fabric: 1gbe}\n",
                  name);
-        if (c->stage)
+        if (c->stage > 0)
             snprintf(parts[0], 80, " %.3g ms for a stage, %.3g ms for a task,", c->stage / 1000,
                      c->task / 1000);
-        if (c->step)
+        if (c->step > 0)
             snprintf(parts[1], 80, " %.3g ms for a step,", c->step / 1000);
-        if (c->request)
+        if (c->request > 0)
             snprintf(parts[2], 80, " %.3g ms of a server for a message,", c->request / 1000);
         snprintf(parts[3], 80, " linear algebra at %.3g of a tuned BLAS", c->algebra);
         snprintf(note, sizeof(note), "costs of %s are assumed:%s%s%s%s", name, parts[0], parts[1],
@@ -131,11 +132,33 @@ static void transposed_convolutions_grow(void **state)
     hm_job_free(job);
 }
 
+/* The samples of a worker are divided into passes of at most as many as are asked for, or as fit
+ * into the memory beside what is always there; passes are as equal as possible. */
+static void samples_are_divided_into_passes(void **state)
+{
+    static const struct {
+        double local, asked, fixed, sample, have, passes, micro;
+    } rows[] = {
+        {64, 0, 0, 0, 0, 1, 64},      {64, 1, 0, 0, 0, 64, 1},      {64, 16, 0, 0, 0, 4, 16},
+        {64, 30, 0, 0, 0, 3, 30},     {64, 100, 0, 0, 0, 1, 64},    {64, 0, 100, 10, 740, 1, 64},
+        {64, 0, 100, 10, 739, 2, 32}, {64, 0, 100, 10, 320, 3, 22}, {64, 0, 100, 10, 105, 64, 1},
+        {0.5, 0, 0, 0, 0, 1, 0.5},    {64, 0, 100, 0, 105, 1, 64},  {63.2, 0, 0, 0, 0, 1, 64}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double micro = 0, passes = hm__need_passes(rows[i].local, rows[i].asked, rows[i].fixed,
+                                                   rows[i].sample, rows[i].have, &micro);
+        if (passes != rows[i].passes || micro != rows[i].micro)
+            fail_msg("row %zu: %g passes of %g", i, passes, micro);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_before_the_last_only_compute),
         cmocka_unit_test(frameworks_are_noted),
+        cmocka_unit_test(samples_are_divided_into_passes),
         cmocka_unit_test(transposed_convolutions_grow),
     };
     return cmocka_run_group_tests_name("edges_steps", tests, NULL, NULL);

@@ -515,9 +515,9 @@ static void certainty_is_a_share_of_draws(void **state)
     world_set_draws(&x, 0, 0, 0, 8);
     judge(&x);
     assert_near(x.out.sure, 0.99, 0); /* 0.99 is the largest value. */
-    x.out.row_count = 3;              /* From 3 runs at most 4/5 is stated. */
+    x.out.row_count = 3;              /* From 3 runs at most 3.5/4 is stated. */
     judge(&x);
-    assert_near(x.out.sure, 0.8, 1e-15);
+    assert_near(x.out.sure, 0.875, 1e-15);
     x.out.row_count = 1000;
     x.q.deadline_s = 10; /* Candidates over the limit are never the best. */
     world_set_draws(&x, 0, 2, 11, 10);

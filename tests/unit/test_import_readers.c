@@ -181,6 +181,11 @@ static void benchmarks_of_messages(void **state)
           {"facts.sections.0.fit.b_s_per_byte", 0.1e-6, NULL},
           {"facts.sections.0.smallest_us", 4, NULL}, {"runs", 3, NULL}, {"runs.2.bytes", 40, NULL},
           {"runs.2.seconds", 7e-6, NULL});
+    /* Messages between two processes describe a fabric. */
+    READS("# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n10     4.00\n20     5.00\n"
+          "40      7.00\n",
+          {"needs_n", .text = "false"}, {"runs", 3, NULL}, {"runs.0.n", 2, NULL},
+          {"document_kind", .text = "cluster"});
     READS("#    Intel(R) MPI Benchmarks 2019 Update 3, MPI-1 part\n# Benchmarking PingPong \n"
           "# #processes = 2 \n# ( 6 additional processes waiting in MPI_Barrier)\n"
           "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
@@ -196,6 +201,25 @@ static void benchmarks_of_messages(void **state)
           {"facts.sections.0.fit.b_s_per_byte", 0.1e-6, NULL},
           {"facts.sections.0.max_MBps", 4, NULL}, {"runs", 2, NULL}, {"runs.0.n", 2, NULL},
           {"runs.1.bytes", 20, NULL}, {"runs.1.seconds", 5e-6, NULL});
+}
+
+/* A log whose last line has no end was cut; a table may be separated by other characters, and its
+ * time may be in the first column. */
+static void unusual_files(void **state)
+{
+    (void)state;
+    READS(
+        "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1, "
+        "pipeline-model-parallel size: 1\n"
+        " iteration 1/ 10 | consumed samples: 8 | elapsed time per iteration (ms): 900.0 | global "
+        "batch size: 8 | lm loss: 1.1E+01 | number of skipped iterations: 0 |\n"
+        " iteration 2/ 10 | consumed samples: 16 | elapsed time per iteration (ms): 100.0 | "
+        "global batch size: 8 | lm loss: 1.0E+01 | number of skipped iter",
+        {"format", .text = "megatron"}, {"partial", .text = "true"}, {"runs", 1, NULL});
+    READS("created_at;step;train_loss\n2024-01-01 10:00:00;0;2.5\n2024-01-01 10:00:10;10;1.5\n",
+          {"format", .text = "lightning"}, {"facts.columns", 3, NULL},
+          {"facts.has_time", .text = "true"}, {"facts.created_at.seconds", 10, NULL},
+          {"traces", 2, NULL}, {"traces.1.loss", 1.5, NULL});
 }
 
 /* Batches of 64 in micro-batches of 4 that are accumulated twice need 8 workers. */
@@ -239,7 +263,7 @@ int main(void)
         cmocka_unit_test(trainer_states),         cmocka_unit_test(tables_of_metrics),
         cmocka_unit_test(accounts_of_jobs),       cmocka_unit_test(traces_of_the_profiler),
         cmocka_unit_test(results_of_mlperf),      cmocka_unit_test(benchmarks_of_messages),
-        cmocka_unit_test(configurations_of_jobs),
+        cmocka_unit_test(configurations_of_jobs), cmocka_unit_test(unusual_files),
     };
 
     return cmocka_run_group_tests_name("import_readers", tests, NULL, NULL);

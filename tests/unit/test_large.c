@@ -291,6 +291,85 @@ static void test_counts(void **state)
 }
 
 /* Every mistake in a network or a layout is reported with its field and value. */
+/* In a torus, a ring over one axis uses the links of this axis only, a whole torus all of them. */
+static void test_torus(void **state)
+{
+    struct hm_large_constants constants = hm__large_reference;
+    struct hm_large_device device = {.link_bytes_per_s = 300e9, .per_node = 256};
+    const struct hm_large_case x = {&device, NULL, &constants, NULL};
+    double bytes = 1e9, rate = 300e9 * constants.link, start = constants.link_s;
+
+    (void)state;
+    double flat = hm__large_collective(&x, 8, 8, bytes, 1);
+    assert_near(flat, 7. / 8 * bytes / rate + start, 1e-12);
+    device.torus[0] = device.torus[1] = 8;
+    device.torus[2] = 4;
+    /* One axis of three: a third of the links, and 4 hops of 1 us. */
+    assert_near(hm__large_collective(&x, 8, 8, bytes, 1),
+                7. / 8 * bytes / (rate / 3) + start + 4e-6, 1e-12);
+    /* Two axes: two thirds of the links, 8 hops. */
+    assert_near(hm__large_collective(&x, 64, 64, bytes, 1),
+                63. / 64 * bytes / (rate * 2 / 3) + start + 8e-6, 1e-12);
+    assert_near(hm__large_collective(&x, 256, 256, bytes, 1),
+                255. / 256 * bytes / rate + start + 10e-6, 1e-12);
+    device.torus[2] = 0; /* A 2D torus. */
+    assert_near(hm__large_collective(&x, 8, 8, bytes, 2),
+                2 * (7. / 8 * bytes / (rate / 2) + start + 4e-6), 1e-12);
+}
+
+/* States that the host keeps need no memory on the device, and cost time on the host. */
+static void test_offload(void **state)
+{
+    struct hm_transformer net = {.layers = 32,
+                                 .hidden = 4096,
+                                 .ffn = 14336,
+                                 .heads = 32,
+                                 .kv_heads = 8,
+                                 .head_dim = 128,
+                                 .vocabulary = 128256,
+                                 .gated = true,
+                                 .norms = 2};
+    struct hm_large_device device;
+    struct hm_large_work work = {.network = &net,
+                                 .sequence = 4096,
+                                 .batch = 8,
+                                 .attention = HM_ATTENTION_FLASH2,
+                                 .weight_bytes = 2,
+                                 .gradient_bytes = 4,
+                                 .optimizer_bytes = 12,
+                                 .send_bytes = 4,
+                                 .trained = 1};
+    struct hm_layout layout = {.tensor = 1,
+                               .pipeline = 1,
+                               .interleave = 1,
+                               .context = 1,
+                               .expert = 1,
+                               .data = 1,
+                               .micro_batch = 1,
+                               .zero = 2};
+    struct hm_large_memory memory[HM_OFFLOADS];
+    struct hm_large_step steps[HM_OFFLOADS];
+    struct hm_large_times times;
+
+    (void)state;
+    assert_true(hm__large_device_named("h100", &device));
+    const struct hm_large_case x = {&device, &work, &hm__large_reference, NULL};
+    for (int i = 0; i < HM_OFFLOADS; i++) {
+        layout.offload = (enum hm_offload)i;
+        hm__large_memory(&x, &layout, &memory[i]);
+        hm__large_times(&x, &layout, &times);
+        hm__large_step(&x, &layout, &times, &steps[i]);
+    }
+    double count = hm__large_parameters(&net) - net.hidden; /* The last norm is not counted. */
+    assert_near(memory[0].optimizer, 12 * count, 1e-6);
+    assert_true(memory[1].optimizer == 0 && memory[1].gradients < .1 * memory[0].gradients);
+    assert_true(memory[1].weights == memory[0].weights &&
+                memory[2].weights < .3 * memory[1].weights);
+    /* 28 bytes of host memory per parameter at 115 GB/s, and 2 bytes over PCI Express 5. */
+    assert_near(steps[1].optimizer_s, count * (28 / 115e9 + 2 / 50.4e9), 1e-6);
+    assert_true(steps[2].time_s > steps[1].time_s && steps[1].time_s > steps[0].time_s);
+}
+
 static void test_checks(void **state)
 {
     struct example x;
@@ -338,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_oracle), cmocka_unit_test(test_published),
         cmocka_unit_test(test_gemm),   cmocka_unit_test(test_layer),
         cmocka_unit_test(test_counts), cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_torus),  cmocka_unit_test(test_offload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,23 +87,22 @@ static void plan_fails(const char *more, const struct hm_large_question *q, cons
 static void a_loss_gives_the_tokens(void **state)
 {
     struct hm_large_question q = NOTHING;
-    struct hm_large_answer *a, *late;
+    struct hm_large_answer *a;
 
     (void)state;
     q.loss = 2.1;
     a = plan_of("", &q);
     assert_near(a->tokens, 495e9, .02); /* The second law at 8.03B parameters. */
     assert_true(a->outlook.target == 2.1 && a->outlook.factor == 1);
+    assert_near(a->outlook.optimal, 13.6e9, .1); /* Two of the laws at 2.4e22 flop. */
     assert_near(a->outlook.loss, 2.1, 1e-9);
     const struct hm_large_choice *c = &a->points[a->recommended];
     assert_near(c->total_s, a->tokens / c->tokens_per_s, 1e-12);
     /* The laws differ five-fold, which the interval of the job shows. */
     assert_true(c->high_total > 5 && c->high_s / c->step.time_s < 3);
     assert_non_null(strstr(a->notes[0], "critical batch"));
-    /* Four times the batch exceeds the critical one and needs more tokens. */
-    late = plan_of("", &q);
-    hm__large_answer_free(late);
     hm__large_answer_free(a);
+    /* Four times the batch exceeds the critical one and needs more tokens. */
     char text[] = "network: llama-3-8b\nsequence: 8192\nbatch: 2048\n"
                   "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
     struct hm_job *job;

@@ -766,6 +766,8 @@ export interface LayoutOutlook {
   least_tokens: number | null;
   /** tokens by the least favourable law; null: never */
   most_tokens: number | null;
+  /** parameters with the least loss for the same compute */
+  optimal_parameters: number | null;
   /** critical batch in tokens */
   critical_batch: number | null;
   /** factor on the tokens because the batch exceeds the critical one */

@@ -16,7 +16,14 @@
 #include "keras.h"
 #include "whole.h"
 
-enum { LAYERS_MOST = 5000, INPUTS_MOST = 64, USES_MOST = 16, NESTING = 8, PASSES = 8 };
+enum {
+    LAYERS_MOST = 5000,
+    SLOTS = 16384,
+    INPUTS_MOST = 64,
+    USES_MOST = 16,
+    NESTING = 8,
+    PASSES = 8
+};
 
 /* A layer of a graph and the shapes of its outputs, one for each use that is done. */
 struct keras_vertex {
@@ -26,10 +33,11 @@ struct keras_vertex {
     size_t uses, done;
 };
 
-struct graph {
+struct keras_graph {
     struct keras *model;
     struct keras_vertex *vertices;
     size_t count;
+    unsigned *slots; /* Table of vertices by the hash of their names: index + 1; 0: free. */
     int depth;
 };
 
@@ -110,12 +118,26 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-static struct keras_vertex *find_vertex(struct graph *g, const char *name)
+/* Returns the place of a name in the table of vertices; it is free if there is no such vertex. The
+ * first of several vertices with one name is found. */
+static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
-    for (size_t i = 0; name && i < g->count; i++)
-        if (strcmp(g->vertices[i].name, name) == 0)
-            return &g->vertices[i];
-    return NULL;
+    uint32_t hash = 2166136261u;
+
+    for (const char *p = name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    for (;; hash++) {
+        unsigned *slot = &g->slots[hash % SLOTS];
+        if (*slot == 0 || strcmp(g->vertices[*slot - 1].name, name) == 0)
+            return slot;
+    }
+}
+
+static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
+{
+    unsigned *slot = name ? find_slot(g, name) : NULL;
+
+    return slot && *slot ? &g->vertices[*slot - 1] : NULL;
 }
 
 /* The inputs of one use of a layer. */
@@ -126,7 +148,7 @@ struct inputs {
 };
 
 /* Adds the output of use `use` of the named layer to the inputs. */
-static void take_output(struct graph *g, const char *name, double use,
+static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {
     struct keras_vertex *from = find_vertex(g, name);
@@ -144,7 +166,7 @@ static void take_output(struct graph *g, const char *name, double use,
 }
 
 /* Finds the tensors in the arguments of a use, as Keras 3 writes them. */
-static void read_tensors(struct graph *g, const struct hm_value *value, int depth,
+static void read_tensors(struct keras_graph *g, const struct hm_value *value, int depth,
                          struct inputs *in)
 {
     const struct hm_value *config = hm__value_get(value, "config");
@@ -167,7 +189,7 @@ static void read_tensors(struct graph *g, const struct hm_value *value, int dept
 }
 
 /* Reads the inputs of a use in the form of Keras 1 and 2: [[NAME, use, tensor, {…}], …]. */
-static void read_pairs(struct graph *g, const struct hm_value *node, struct inputs *in)
+static void read_pairs(struct keras_graph *g, const struct hm_value *node, struct inputs *in)
 {
     bool single = node->count >= 3 && node->items[0].kind == HM_VALUE_SCALAR;
     size_t count = single ? 1 : node->count;
@@ -186,7 +208,7 @@ static void read_pairs(struct graph *g, const struct hm_value *node, struct inpu
 
 /* Adds the next use of a layer if its inputs are known, or anyway if `force` is true. Returns 1 if
  * it was added, 0 if not, or a negative error code. */
-static int add_use(struct graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
+static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
 {
     const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
     const struct hm_value *node = &nodes->items[v->done];
@@ -226,8 +248,9 @@ static size_t input_index(const struct hm_value *config, const char *name, size_
 }
 
 /* Adds the layers without inputs, which are the inputs of the model. */
-static int start_graph(struct graph *g, const struct hm_value *config, const struct keras_shape *in,
-                       size_t in_count, bool first, struct hm_err *err)
+static int start_graph(struct keras_graph *g, const struct hm_value *config,
+                       const struct keras_shape *in, size_t in_count, bool first,
+                       struct hm_err *err)
 {
     const struct keras_shape none = hm__keras_no_shape();
     size_t inputs = 0;
@@ -250,7 +273,7 @@ static int start_graph(struct graph *g, const struct hm_value *config, const str
 
 /* Adds all uses, in several passes if the layers are not in order. Uses whose inputs depend on each
  * other in a cycle are added at the end with unknown inputs. */
-static int finish_graph(struct graph *g, struct hm_err *err)
+static int finish_graph(struct keras_graph *g, struct hm_err *err)
 {
     bool more = true;
     int rc = 0;
@@ -268,7 +291,7 @@ static int finish_graph(struct graph *g, struct hm_err *err)
     return rc < 0 ? rc : 0;
 }
 
-static struct keras_shape output_shape(struct graph *g, const struct hm_value *config)
+static struct keras_shape output_shape(struct keras_graph *g, const struct hm_value *config)
 {
     const struct hm_value *list = hm__value_get(config, "output_layers");
 
@@ -287,26 +310,33 @@ static int add_graph(struct keras *k, const struct hm_value *config, const struc
                      struct hm_err *err)
 {
     const struct hm_value *layers = hm__value_get(config, "layers");
-    struct graph g = {.model = k, .depth = depth};
+    struct keras_graph g = {.model = k, .depth = depth};
     double before = k->trainable, frozen = k->frozen;
 
     if (layers->count > LAYERS_MOST)
         return hm__fail(err, HM_E_LIMIT, "has more than %d layers", LAYERS_MOST);
     g.vertices = hm__calloc(layers->count + 1, sizeof(*g.vertices));
-    if (!g.vertices)
+    g.slots = hm__calloc(SLOTS, sizeof(*g.slots));
+    if (!g.vertices || !g.slots) {
+        hm__free(g.vertices);
+        hm__free(g.slots);
         return hm__fail_nomem(err);
+    }
     for (size_t i = 0; i < layers->count; i++) {
         const struct hm_value *layer = &layers->items[i];
         const char *name = hm__value_text(hm__value_get(layer, "name"));
         if (!name)
             name = hm__value_text(hm__value_path(layer, "config.name"));
         g.vertices[g.count++] = (struct keras_vertex){.name = name ? name : "", .layer = layer};
+        unsigned *slot = find_slot(&g, g.vertices[i].name);
+        *slot = *slot ? *slot : (unsigned)g.count;
     }
     int rc = start_graph(&g, config, in, in_count, first, err);
     if (rc == 0)
         rc = finish_graph(&g, err);
     *ret_shape = output_shape(&g, config);
     hm__free(g.vertices);
+    hm__free(g.slots);
     if (!first) { /* The parameters of the model were counted at its first use. */
         k->trainable = before;
         k->frozen = frozen;
@@ -319,8 +349,11 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
                      struct hm_err *err)
 {
     const struct hm_value *config = hm__value_get(model, "config");
-    const struct hm_value *layers =
-        config && config->kind == HM_VALUE_LIST ? config : hm__value_get(config, "layers");
+    bool sequence = strcmp(class_of(model), "Sequential") == 0;
+    /* In Keras 1, the settings of a sequence are its layers. */
+    const struct hm_value *layers = sequence && config && config->kind == HM_VALUE_LIST
+                                        ? config
+                                        : hm__value_get(config, "layers");
 
     *ret_shape = hm__keras_no_shape();
     if (depth == NESTING)
@@ -329,7 +362,7 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
         hm__keras_unknown(k, "a model without layers");
         return 0;
     }
-    if (strcmp(class_of(model), "Sequential") == 0)
+    if (sequence)
         return add_sequence(k, layers, in_count > 0 ? in : NULL, first, depth, ret_shape, err);
     return add_graph(k, config, in, in_count, first, depth, ret_shape, err);
 }

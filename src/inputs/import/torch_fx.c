@@ -103,6 +103,18 @@ static double symbol_size(struct program *p, const char *name, size_t length)
     return 1;
 }
 
+/* Reads a size, which is a number or a symbol; the text has no NUL at its end. */
+static double read_size(struct program *p, const char *text, size_t length)
+{
+    char digits[24];
+    double size = NAN;
+
+    if (length == 0 || !isdigit((unsigned char)*text))
+        return symbol_size(p, text, length);
+    snprintf(digits, sizeof(digits), "%.*s", (int)(length < 23 ? length : 23), text);
+    return hm__number_read(digits, &size) > 0 ? size : NAN;
+}
+
 /* Reads a type such as "f32[64, 3, 7, 7]" and keeps it under the name. Returns the shape; NULL if
  * the text is not such a type or there are too many values. */
 static const struct shape *read_type(struct program *p, const char *name, size_t length,
@@ -121,11 +133,7 @@ static const struct shape *read_type(struct program *p, const char *name, size_t
         size_t size = 0;
         while (at + size < end && at[size] != ',' && at[size] != ']')
             size++;
-        double dim = NAN;
-        if (isdigit((unsigned char)*at))
-            hm__number_read(at, &dim);
-        else
-            dim = symbol_size(p, at, size);
+        double dim = read_size(p, at, size);
         s->dims[s->rank++] = dim;
         at += size;
         while (at < end && (*at == ',' || *at == ' '))
@@ -261,11 +269,10 @@ static void read_node(struct program *p, const char *text, size_t length)
 
     if (!call)
         return;
-    const char *name = text;
-    while (name < end && !is_name(*name))
-        name++;
     if (colon) {
-        const char *type = colon + 1;
+        const char *name = colon, *type = colon + 1;
+        while (name > text && is_name(name[-1]))
+            name--;
         while (type < call && (*type == ' ' || *type == '"'))
             type++;
         out = read_type(p, name, (size_t)(colon - name), type, call);

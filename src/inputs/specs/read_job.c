@@ -55,7 +55,15 @@ static const struct hm_field job_fields[] = {
      .min = 1,
      .max = 1e15,
      .whole = true},
-    {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
+    {.name = "epochs",
+     .kind = HM_FIELD_OTHER,
+     .doc = "passes over the data set, or BATCH: EPOCHS for each batch that was measured"},
+    {.name = "critical_batch",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(critical_batch),
+     .above = true,
+     .max = 1e15,
+     .doc = "batch that needs twice the epochs of a small batch"},
     {.name = "dataset",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(dataset),
@@ -295,6 +303,11 @@ static int read_overlap(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
+static int read_job_epochs(struct job_reader *r, const struct hm_value *value)
+{
+    return hm__read_epochs(&r->base, value, r->job);
+}
+
 /* Reads `micro_batch`: a whole number, or the word "auto". */
 static int read_micro_batch(struct job_reader *r, const struct hm_value *value)
 {
@@ -488,6 +501,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"memory", read_memory},
                  {"communicate", read_communicate},
                  {"network", read_job_network},
+                 {"epochs", read_job_epochs},
                  {"tokens", read_job_tokens},
                  {"graph", read_graph},
                  {"overlap", read_overlap},

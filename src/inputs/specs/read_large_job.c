@@ -75,6 +75,7 @@ static const struct hm_field root_fields[] = {
      .doc = "bytes of a gradient that workers send"},
     {.name = "parallel", .kind = HM_FIELD_OTHER, .doc = "auto, or degrees of parallelism"},
     {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
+    {.name = "torus", .kind = HM_FIELD_OTHER, .doc = "axes of a torus of chips, such as 8x8x4"},
 };
 
 #define WORD(NAME, MEMBER)                                                                         \
@@ -459,6 +460,36 @@ static void keys_init(struct hm_large_keys *keys)
                                       .tokens = NAN};
 }
 
+/* Reads the axes of a torus, such as 16x16 or 8x8x4. */
+static int read_torus(struct hm_reader *reader, const struct hm_value *root,
+                      struct hm_large_keys *keys)
+{
+    const struct hm_value *value = hm__value_get(root, "torus");
+    size_t mark = hm__reader_enter(reader, "torus");
+    int rc = value ? hm__expect_kind(reader, value, HM_VALUE_SCALAR, "axes such as 8x8x4") : 0;
+    const char *text = rc == 0 && value ? value->text : "";
+    size_t axes = 0;
+
+    while (*text && axes < HM_TORUS_AXES) {
+        double *length = &keys->job.torus[axes++];
+        size_t used = hm__number_read(text, length);
+        if (used == 0 || !(*length >= 2 && *length <= 1024) || *length != floor(*length))
+            break;
+        text += used;
+        if (*text == 'x' && text[1])
+            text++;
+    }
+    if (rc == 0 && *text) {
+        rc = hm__reader_fail(reader, value, HM_E_RANGE,
+                             "'%.40s' is not the axes of a torus, two or three lengths from 2 to "
+                             "1024",
+                             value->text);
+        hm__err_hint(reader->err, "write 16x16 or 8x8x4");
+    }
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
 /* Reads the maps `overlap`, `details` and `parallel`. */
 static int read_maps(struct hm_reader *reader, const struct hm_value *root,
                      struct hm_large_keys *keys)
@@ -504,6 +535,8 @@ int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, st
         rc = read_tokens(reader, root, &keys);
     if (rc == 0)
         rc = read_maps(reader, root, &keys);
+    if (rc == 0)
+        rc = read_torus(reader, root, &keys);
     if (rc == 0)
         rc = read_train(reader, root, &keys);
     if (rc)

@@ -56,6 +56,8 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
 /* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster);
+/* Reads `epochs`: a number, or a map of batches to the epochs that they need. */
+int hm__read_epochs(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads a link: a map {bandwidth, latency}. */
 int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link);
 /* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. */
