@@ -162,8 +162,9 @@ struct hm_verb {
      * have exactly one operand.
      */
     bool bare;
-    bool any_body; /* A body of any media type other than JSON and YAML sets the field `table`. */
-    bool writes;   /* True if the verb changes the store. */
+    /* Whether a body of any media type other than JSON and YAML sets the field `table`. */
+    bool any_body;
+    bool writes;        /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };
@@ -234,18 +235,19 @@ struct hm_call {
     /* Assignments of the field `set`, which may give facts about files of other tools; NULL if the
      * verb has no such field. */
     const struct hm_texts *facts;
-    bool imported; /* A file of another tool was read, so that facts about it have an effect. */
+    /* Whether a file of another tool was read, so that facts about it have an effect. */
+    bool imported;
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 
 /*
- * Whether an assignment of the field `set` is a fact about files of other tools (n=8), not a key of
- * a job.
+ * Whether an assignment of the field `set` is a fact about files of other tools, such as "n=8", and
+ * not a key of a job.
  */
 bool hm__is_fact(const char *assignment);
 /*
- * Returns rc, or the error that describes how the budget of this thread was spent (budget.h), with
- * the source "request" if a field of the verb caused it.
+ * Returns rc, unless the budget of this thread is spent (budget.h): then returns the error that
+ * says so, with the source "request" if a field of the verb caused it.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
 /* Get the catalog in which names are looked up. */
