@@ -1,6 +1,6 @@
 /*
- * Decoders of the Hugging Face library: what their layers hold, family by family, as its source
- * builds them. Most families differ only in the members of one row of a table.
+ * Counts the parameters of the decoders of the Hugging Face library, layer by layer, as the source
+ * of that library builds them. Most families differ only in one row of a table.
  */
 #include <math.h>
 #include <string.h>
@@ -278,7 +278,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
         if (shared > 0)
             add_shared(c, shared * c->expert_ffn, layers);
         if (method && method->text && strcmp(method->text, "noaux_tc") == 0)
-            hm__hf_tensor(c, c->experts, layers); /* The router corrects each expert. */
+            hm__hf_tensor(c, c->experts, layers); /* Bias of the router for each expert. */
     } else if (is_type(c, "llama4_text")) {
         add_shared(c, c->expert_ffn, layers);
     } else if (is_type(c, "qwen2_moe")) {

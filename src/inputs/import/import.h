@@ -85,20 +85,20 @@ enum { HM_IMPORT_USUAL = 4 };
 struct hm_imported {
     /* The following members are inputs of the reader. */
     const char *name;       /* Name of the file. */
-    bool from_file;         /* The name is that of a file, so files beside it may be opened. */
+    bool from_file;         /* `name` is a file, so other files in its folder may be opened. */
     const char *const *set; /* Facts NAME=VALUE that the caller knows; borrowed. */
     size_t set_count;
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    struct hm_archive *archive; /* Zip archive that holds the parts; NULL: they are files. Owned. */
+    struct hm_archive *archive; /* Zip archive of the parts, or NULL if they are files; owned. */
     const char *const *parts;   /* Files of a log in several parts, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */
     const struct hm_importer *importer;
-    bool partial; /* The file is truncated or damaged; everything before that place was taken. */
-    double nodes; /* Number of nodes of a benchmark of communication; 0: unknown. */
+    bool partial; /* The file is truncated or damaged; the data before the damage were taken. */
+    double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, but it is not known. */
     struct hm_text facts_text;
     struct hm_json facts; /* Writer of facts_text; while the reader runs, an object is open. */
@@ -165,8 +165,8 @@ int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **r
 int hm__import_walk_archive(const char *path,
                             int (*visit)(void *data, const char *file, struct hm_err *err),
                             void *data, struct hm_err *err);
-/* Whether a file is a part of a log in several files, and the order of two of them by their
- * names. */
+/* hm__import_is_part: whether a file is one part of a log in several files.
+ * hm__import_compare_parts: the order of two parts, by their names. */
 bool hm__import_is_part(const char *name);
 int hm__import_compare_parts(const char *a, const char *b);
 

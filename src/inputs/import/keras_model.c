@@ -25,7 +25,7 @@ enum {
     PASSES = 8
 };
 
-/* A layer of a graph and the shapes of its outputs, one for each use that is done. */
+/* A layer of a graph, and the shapes of its outputs: one for each use that was processed. */
 struct keras_vertex {
     const char *name;
     const struct hm_value *layer;
@@ -118,8 +118,8 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-/* Returns the place of a name in the table of vertices; it is free if there is no such vertex. The
- * first of several vertices with one name is found. */
+/* Returns the slot of a name in the hash table of vertices; the slot is empty if there is no such
+ * vertex. If several vertices have the name, the first is found. */
 static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -144,7 +144,7 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* All shapes are known as far as they can be. */
+    bool ready; /* The layers that make the inputs were processed. */
 };
 
 /* Adds the output of use `use` of the named layer to the inputs. */

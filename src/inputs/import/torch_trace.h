@@ -38,7 +38,8 @@ struct trace_collective {
 
 struct trace {
     struct hm_imported *im;
-    double events, complete, cpu_ops, schema, rank, world, devices; /* NaN: not given. */
+    /* Values of the trace; NaN: not given. */
+    double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
