@@ -288,7 +288,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
-/* Whether two machines have the same accelerator, as far as their figures show. */
+/* Whether two machines have the same accelerator, judging by its figures. */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {
     return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&

@@ -196,7 +196,7 @@ int hm__field_set(struct hm_arena *arena, const struct hm_request_field *field, 
                   const char *text, struct hm_err *err);
 int hm__field_read(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                    struct hm_value *value, struct hm_err *err);
-/* Set a document with contents in a field, which must be a document or a list of documents. */
+/* Set a field, which must be a document or a list of documents, to a document with contents. */
 int hm__field_document(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                        struct hm_document document, struct hm_err *err);
 /*
@@ -206,9 +206,9 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *fi
 size_t hm__place_others(const struct hm_place *place, struct hm_at *ret_at);
 enum { HM_PLACE_COUNTS = 64 };
 /*
- * Writes the numbers of workers to predict for into ret_n and returns how many they are: target_n
- * or, if target_n is NaN, powers of 2 up to four times n_max, the largest number of workers in the
- * runs.
+ * Writes the numbers of workers to predict for into ret_n and returns their count. They are
+ * target_n alone or, if target_n is NaN, powers of 2 up to four times n_max, the largest number of
+ * workers in the runs.
  */
 size_t hm__place_counts(double target_n, double n_max, double ret_n[HM_PLACE_COUNTS]);
 /*

@@ -19,7 +19,8 @@
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* High bits of the stream numbers. No other part of the program uses them with the user's seed. */
+/* High bits of the numbers of random streams. No other part of the program uses these bits with the
+ * user's seed. */
 static const uint64_t ROW_STREAMS = (uint64_t)0xda7a << 48,
                       PLANTED_STREAMS = (uint64_t)0xda7b << 48, TEST_STREAMS = (uint64_t)1 << 47;
 

@@ -17,7 +17,7 @@ static bool is_one_of(const struct hf_count *c, const char *name)
 /* ---- encoders like BERT ---------------------------------------------------------------------- */
 
 /* Adds layers of BERT: attention with four matrices, a feed-forward layer, and a normalisation
- * after each of both; all have biases. */
+ * after each of the two; all have biases. */
 static void add_bert_layers(struct hf_count *c, double layers)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 4 * layers);

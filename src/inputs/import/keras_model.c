@@ -58,7 +58,7 @@ static bool is_model(const char *name)
            strcmp(name, "Model") == 0;
 }
 
-/* Reads the shape of an input that a layer states. */
+/* Reads the input shape that a layer states. */
 static struct keras_shape stated_shape(const struct hm_value *layer)
 {
     const struct hm_value *config = hm__value_get(layer, "config");

@@ -1,6 +1,6 @@
 /*
  * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. They
- * become one cluster, of which all hosts are alike:
+ * become one cluster of identical hosts:
  *
  *   <cluster radical="0-255" speed="1Gf" bw="125MBps" lat="50us" bb_bw=… bb_lat=…/>
  *       A message passes the links of two hosts and the backbone: latency 2 lat + bb_lat.
@@ -8,8 +8,8 @@
  *       A route has the sum of the latencies and the smallest bandwidth of its links; the slowest
  *       route is used. Without routes, the slowest link is used.
  *
- * The slowest host decides, because workers wait for each other. The text is read as a stream of
- * tags, so that large platforms take little memory.
+ * All hosts get the speed of the slowest, because workers wait for each other. The text is read as
+ * a stream of tags, so that large platforms take little memory.
  */
 #include <ctype.h>
 #include <math.h>

@@ -208,7 +208,7 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     const struct hm_catalog *catalog;
 
     cluster->fabric_name = NULL;
-    /* A rate, such as 3200 Gbit/s, keeps the latency of the machine. */
+    /* If only a rate is given, such as 3200 Gbit/s, the latency of the machine is kept. */
     if (value->kind == HM_VALUE_SCALAR && strchr(value->text, '/'))
         return hm__read_field(reader, value, &link_fields[0], &cluster->fabric);
     if (name) {

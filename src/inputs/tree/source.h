@@ -32,8 +32,8 @@ int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t 
                     struct hm_err *err);
 /* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
-/* Skips bytes, without reading them where the file can seek. *ret_skipped is smaller than `count`
- * if the file ends before. */
+/* Skips bytes, without reading them if the file can seek. *ret_skipped is smaller than `count` if
+ * the file ends before. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
 /* Returns the name of the codec after the first read; NULL: the file is not compressed. */
