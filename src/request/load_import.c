@@ -170,7 +170,7 @@ struct collection {
     bool in_folder;
 };
 
-/* Adds a result, which the collection then owns; it is freed if that fails. */
+/* Adds a result, which the collection then owns; the result is freed if it cannot be added. */
 static int collection_add(struct collection *c, struct hm_imported *im, struct hm_err *err)
 {
     if (c->count == c->room) {

@@ -12,7 +12,7 @@ struct hm_platform_fields {
      * not given.
      */
     double staleness, servers, backups;
-    double local_steps; /* Iterations between two averages; NaN if it is not given. */
+    double local_steps; /* Iterations between two averages of the model; NaN if not given. */
     bool colocated;
     struct hm_factor stale_cost;
 };

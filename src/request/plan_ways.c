@@ -62,7 +62,7 @@ static const char *server_field(const struct hm_platform_fields *f)
                                   : NULL;
 }
 
-/* Whether workers of a platform may make several steps between two averages. */
+/* Whether workers of a platform may make several steps between two averages of the model. */
 static bool has_local_steps(enum hm_platform platform)
 {
     return platform == HM_PLATFORM_ALLREDUCE || platform > HM_PLATFORM_SERVER;

@@ -26,7 +26,7 @@ enum decoder_traits {
     POSITIONS = 16384,     /* Position embeddings are learned. */
     FFN_FOUR = 32768,      /* The feed-forward width is 4 times the hidden size by default. */
     ATTENTION_KEY = 65536, /* `attention_bias` adds biases to all four attention matrices. */
-    QKV_KEY = 131072,      /* A key such as `qkv_bias` adds biases to three of these matrices. */
+    QKV_KEY = 131072,      /* A key such as `qkv_bias` adds biases to queries, keys and values. */
 };
 
 struct decoder_family {

@@ -147,7 +147,7 @@ struct inputs {
     bool ready; /* The layers that make the inputs were processed. */
 };
 
-/* Adds the output of use `use` of the named layer to the inputs. */
+/* Adds the output that the named layer has at its use number `use` to the inputs. */
 static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {

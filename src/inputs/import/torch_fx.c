@@ -34,7 +34,7 @@ struct program {
     struct shape *shapes; /* Hash table of SLOTS shapes, by the names of the values. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    double batch; /* First size of the first input; NaN: none. */
+    double batch; /* First dimension of the first input; NaN: none. */
     char symbols[SYMBOLS][24];
     size_t symbol_count;
     struct {
