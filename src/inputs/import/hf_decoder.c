@@ -32,7 +32,7 @@ enum decoder_traits {
 struct decoder_family {
     const char *names; /* Values of model_type, separated by spaces. */
     unsigned traits;
-    double head_dim; /* Width of a head if it is not given; 0: hidden size / heads. */
+    double head_dim; /* Default width of a head; 0: hidden size / heads. */
 };
 
 enum { EVERY_BIAS = NORM_BIAS | QKV_BIAS | OUT_BIAS | MLP_BIAS };

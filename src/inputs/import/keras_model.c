@@ -37,7 +37,7 @@ struct keras_graph {
     struct keras *model;
     struct keras_vertex *vertices;
     size_t count;
-    unsigned *slots; /* Table of vertices by the hash of their names: index + 1; 0: free. */
+    unsigned *slots; /* Hash table of vertices by name: index + 1; 0: empty slot. */
     int depth;
 };
 

@@ -24,7 +24,7 @@ enum { TAG_ROOM = 4096, LINK_SLOTS = 1 << 17 };
 
 /* A link of the platform, in a table that is indexed by the hash of its name. */
 struct simgrid_link {
-    uint64_t hash; /* Hash of the name; 0: the place is free. */
+    uint64_t hash; /* Hash of the name; 0: the slot is empty. */
     double bandwidth, latency;
 };
 
@@ -186,7 +186,7 @@ static uint64_t hash_name(const char *name)
     return hash ? hash : 1;
 }
 
-/* Returns the place of a link in the table, which may be free; NULL if the table is full. */
+/* Returns the slot of a link in the hash table; the slot may be empty. NULL: the table is full. */
 static struct simgrid_link *find_link(struct platform *p, uint64_t hash)
 {
     for (size_t i = 0; i < LINK_SLOTS; i++) {

@@ -24,7 +24,7 @@
 enum { SLOTS = 1 << 16, RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
-    uint64_t hash; /* Hash of the name of the value; 0: the place is free. */
+    uint64_t hash; /* Hash of the name of the value; 0: the slot is empty. */
     int rank;
     double dims[RANK];
 };

@@ -52,7 +52,7 @@ struct trace {
 
 /* Append an interval; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Write the facts, the messages and the run. */
+/* Write the facts of the trace, messages about it, and its run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif
