@@ -16,8 +16,8 @@ struct hm_advise_request {
     struct hm_numbers m;
     struct hm_documents times, jobs;
     /*
-     * The fields `on`, `fabric` and `set`. The job is not set here; each one of `jobs` is used in
-     * turn.
+     * Values of the fields `on`, `fabric` and `set`. The member `job` of this struct is not set;
+     * each document of `jobs` takes its place in turn.
      */
     struct hm_job_fields job;
     double price, switch_cost;
@@ -98,13 +98,13 @@ static const struct hm_request_field fields[] = {
 
 enum { PACES_MAX = 64 };
 
-/* Everything that is loaded and computed for an advice. */
+/* All data that the verb loads and computes. */
 struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
     double price_per_s;           /* Price of a worker in money per second; NaN if unknown. */
-    struct hm_advise_paces large; /* Sizes of a transformer whose loss follows scaling laws. */
+    struct hm_advise_paces large; /* Times of a transformer whose loss follows scaling laws. */
     struct hm_advice *advice;
 };
 
@@ -123,7 +123,7 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 {
     const struct hm_convergence *c = p->loaded.convergence;
 
-    if (!c) /* The loss of a transformer will follow scaling laws. */
+    if (!c) /* Without traces, the loss will follow scaling laws. */
         return false;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, name) == 0)
@@ -207,14 +207,15 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
 }
 
-/* Whether the loss is to follow scaling laws, because there is a job and no source of traces. */
+/* Whether the loss follows scaling laws: the request has one job and no source of traces. */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
     return r->traces.traces.count == 0 && !r->traces.record && r->traces.where.count == 0 &&
            r->jobs.count == 1;
 }
 
-/* Adds the times of a transformer and, without traces, its loss by scaling laws. */
+/* Adds the times of a job that trains a transformer and, if there are no traces, its loss according
+ * to scaling laws. */
 static int add_times_of_large(const struct hm_advise_request *r, const char *algorithm,
                               const struct hm_loaded_job *job, double max_n, struct advice_parts *p,
                               struct hm_err *err)
@@ -264,7 +265,8 @@ static int add_times_of_job(struct hm_call *call, const struct hm_advise_request
     return rc;
 }
 
-/* Loads traces and fits them. Without traces, a job that trains a transformer takes their place. */
+/* Loads traces and fits them. Nothing is loaded if the request has no traces and its job trains a
+ * transformer, whose loss follows scaling laws. */
 static int load_losses(struct hm_call *call, const struct hm_advise_request *r,
                        struct advice_parts *p, struct hm_err *err)
 {
@@ -335,7 +337,7 @@ static bool has_aim(const struct hm_advise_request *r)
 }
 
 /* Sets the aim of a request that names none: the smallest loss that every trace reaches. A stored
- * fit has no traces, so that it needs an aim. */
+ * fit has no traces, so a request with a stored fit must name an aim. */
 static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
 {
     double reach = -INFINITY;
@@ -447,7 +449,7 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    const bool chosen = !has_aim(r); /* The aim is chosen from the traces. */
+    const bool chosen = !has_aim(r); /* Whether the aim is chosen from the traces. */
     int rc = check_request(r, err);
 
     if (rc == 0)

@@ -14,15 +14,16 @@ struct hm_advise_paces {
     double price_per_s; /* Price of one worker in money per second; NaN: unknown. */
 };
 
-/* Plan a job with job->large, and make the seconds of an iteration for up to max_n workers (0: as
- * many as the cluster has) from its points. */
+/* Plan a job that trains a transformer (job->large is set). The seconds of an iteration on up to
+ * max_n workers come from the points of the plan; if max_n is 0, the cluster limits the workers. */
 int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
                            struct hm_advise_paces *ret, struct hm_err *err);
-/* Make traces from published scaling laws, and their fit. */
+/* Make traces from published scaling laws, and fit them. */
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
                     const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
                     struct hm_err *err);
-/* Add a note that the loss follows scaling laws; no run is advised, since none was measured. */
+/* Add a note that the loss follows scaling laws, and remove the advised next run, because no trace
+ * was measured. */
 int hm__advise_laws_note(struct hm_advice *advice, struct hm_err *err);
 
 #endif

@@ -243,12 +243,12 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    /* An entry that exists was not found because there was no memory to parse its text. */
+    /* If an entry exists although it was not found, there was no memory to parse its text. */
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* This error suggests a similar name. */
+    /* The error of hm__catalog_unknown suggests a similar name. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";
@@ -333,7 +333,8 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a SkyPilot vms.csv");
         return HM_E_MISSING;
     }
-    /* The hardware data come from the built-in catalog, so that an earlier import has no effect. */
+    /* The hardware data come from the built-in catalog, so that earlier imports do not affect the
+     * result. */
     int rc = hm_catalog_new(&built_in, err);
     if (rc)
         return rc;

@@ -1,4 +1,4 @@
-/* The verb design: chooses the few runs that are most useful. */
+/* The verb design: chooses a small number of runs from which a fit learns most. */
 #include <math.h>
 #include <string.h>
 

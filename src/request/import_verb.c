@@ -137,8 +137,8 @@ static int import_document(struct importing *all, const struct hm_document *d, s
 /* ---- what is written --------------------------------------------------------------------------
  */
 
-/* Returns what the verb writes: what the request names, otherwise runs, traces or a document,
- * whichever the files give first in this order. */
+/* Returns what the verb writes: the target that the request names. If it names none, returns the
+ * first of runs, traces and document that the files contain. */
 static enum import_target choose_target(const struct importing *all)
 {
     bool runs = false, traces = false,

@@ -205,11 +205,11 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
 struct kept_key {
     enum hm_cluster_key key;
     const char *name;
-    bool has; /* The machine gives the key itself. */
+    bool has; /* Whether the machine has its own value for the key. */
 };
 
-/* Writes the names of the keys that the job gives and that the machine has (`has` is true) or lacks
- * (`has` is false), such as "price and fabric". */
+/* Writes the names of the keys that the job gives, such as "price and fabric": only keys that the
+ * machine also has (`has` is true), or only keys that it lacks (`has` is false). */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
 {
@@ -235,15 +235,15 @@ static bool is_alone(const struct hm_cluster *c)
 }
 
 /*
- * Keeps the keys of the job's cluster that do not describe the machine itself, unless the machine
- * has a value of its own, and notes both.
+ * Keeps those keys of the job's cluster that do not describe the machine itself, unless the machine
+ * has its own value. A note lists the keys that were kept and those that were replaced.
  */
 static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, struct hm_cluster *c,
                          struct hm_err *err)
 {
     const struct hm_slowness *slow = &c->slowness;
-    /* An accelerator alone is one node only because nothing connects it to others. It gets the
-     * fabric of the job's cluster, wherever that is from. */
+    /* An accelerator alone is limited to one node only because nothing connects it to others. It
+     * gets the fabric of the job's cluster, even if that fabric is not written in the job. */
     const bool alone = is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
     const struct kept_key keys[] = {
@@ -258,7 +258,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     char kept[128], replaced[128];
 
     unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
-    /* An assignment such as cluster.max_nodes=4 sets the job's cluster and the machine alike. */
+    /* An assignment such as cluster.max_nodes=4 sets both the job's cluster and the machine. */
     if (keys[0].has && c->max_nodes == job->max_nodes)
         given &= ~(unsigned)HM_CLUSTER_MAX_NODES;
     if (keys[1].has && c->node.price_per_s == job->node.price_per_s)
@@ -288,7 +288,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
-/* Whether two machines have the same accelerator, as far as their figures show. */
+/* Whether two machines have the same accelerator, judging by its figures. */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {
     return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&
@@ -296,8 +296,9 @@ static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 }
 
 /*
- * Finds the machine of the catalog with several of these accelerators and the fastest fabric,
- * among those with a price or among those without; NULL if there is none.
+ * Finds the machine of the catalog that has several of these accelerators and the fastest fabric.
+ * Only machines with a price are considered if `priced` is true, otherwise only those without.
+ * Returns NULL if there is none.
  */
 static const char *find_server(const struct hm_catalog *catalog, const struct hm_node *node,
                                bool priced, double *ret_accelerators)
@@ -321,7 +322,8 @@ static const char *find_server(const struct hm_catalog *catalog, const struct hm
     return found;
 }
 
-/* Notes that nothing connects several of an accelerator, and what would. */
+/* Adds the note that several of these accelerators are not connected, and which machines of the
+ * catalog connect them. */
 static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, struct hm_cluster *c,
                       struct hm_err *err)
 {
@@ -337,8 +339,8 @@ static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, st
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
-/* Adds the note about an accelerator alone to that of a job which trains a transformer, because
- * plans of such jobs show only the latter. */
+/* Adds the note about an accelerator without a fabric to the note of the job. Plans of jobs that
+ * train transformers show only the note of the job. */
 static int note_transformer(struct hm_call *call, struct hm_job *job, const char *note,
                             struct hm_err *err)
 {

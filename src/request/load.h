@@ -58,7 +58,8 @@ int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec 
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
-/* Whether the field `set` changes a key of a job, besides facts about files of other tools. */
+/* Whether the field `set` has a key of the job, and not only facts about imported files, such as
+ * n=8. */
 bool hm__sets_job(const struct hm_texts *set);
 /* Whether a name in the field `on` is a cluster file, not a machine of the catalog. */
 bool hm__is_cluster_file(const char *name);

@@ -170,7 +170,7 @@ struct collection {
     bool in_folder;
 };
 
-/* Adds a result, which the collection then owns; it is freed if that fails. */
+/* Adds a result, which the collection then owns; the result is freed if it cannot be added. */
 static int collection_add(struct collection *c, struct hm_imported *im, struct hm_err *err)
 {
     if (c->count == c->room) {
@@ -248,8 +248,8 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
     return rc;
 }
 
-/* Adds the usual values of keys that the file does not give to the document of a job, and lists
- * those that the overrides do not give in a note. */
+/* Adds usual values of keys that the file does not give to the document of a job. The note lists
+ * the keys that the overrides do not give either. */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
                      const char **ret_note, struct hm_err *err)
 {

@@ -12,7 +12,7 @@ struct hm_platform_fields {
      * not given.
      */
     double staleness, servers, backups;
-    double local_steps; /* Iterations between two averages; NaN if it is not given. */
+    double local_steps; /* Iterations between two averages of the model; NaN if not given. */
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -26,8 +26,9 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
-    double loss;        /* Loss that a transformer must reach; NaN: not given. */
-    const char *params; /* Number of parameters of a transformer, or auto; NULL: as the job. */
+    double loss; /* Loss that a transformer must reach; NaN: not given. */
+    /* Number of parameters of a transformer, or "auto"; NULL: that of the job. */
+    const char *params;
     struct hm_numbers n;
     bool weak, explain_layout;
     int emit; /* Index of enum hm_large_emit; -1: not given. */
@@ -62,7 +63,8 @@ int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
 
 struct hm_large_answer;
 
-/* Whether the request asks for the step as a trace or for the cluster as a platform. */
+/* Whether the request asks for a trace of the predicted step, or for a platform file of the
+ * cluster. */
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*
  * Write the predicted step as a trace, or the cluster as a platform, whichever the request asks

@@ -1,5 +1,8 @@
-/* The field `emit` of plan: the predicted step as a trace, and the cluster as a platform. The flags
- * and files that run a layout of a transformer are in present/large_emit.c. */
+/*
+ * The field `emit` of plan: writes the predicted step as a Chrome trace, or the cluster as a
+ * SimGrid platform. present/large_emit.c writes the flags and files that run a layout of a
+ * transformer.
+ */
 #include <string.h>
 
 #include "emit_simgrid.h"
@@ -8,7 +11,7 @@
 #include "large_emit.h"
 #include "plan.h"
 
-/* The choices of the field `emit` after those of enum hm_large_emit. */
+/* Choices of the field `emit` that follow those of enum hm_large_emit. */
 enum plan_emit { PLAN_EMIT_CHROME = HM_EMITS, PLAN_EMIT_SIMGRID };
 
 bool hm__plan_emits(const struct hm_plan_request *r)
@@ -16,7 +19,8 @@ bool hm__plan_emits(const struct hm_plan_request *r)
     return r->emit >= (int)PLAN_EMIT_CHROME;
 }
 
-/* Returns the cluster that an answer is about: by its name, else the only one. */
+/* Returns the cluster that an answer is about: the cluster with the name in the answer, or the only
+ * one. */
 static const struct hm_cluster *find_cluster(const struct hm_loaded_job *loaded, const char *name)
 {
     for (size_t i = 0; i < loaded->cluster_count; i++)

@@ -42,8 +42,8 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
     return 0;
 }
 
-/* Reads a number of parameters such as 7B or 350M; auto: INFINITY, which means that it is chosen.
- */
+/* Reads a number of parameters such as 7B or 350M. The word "auto" is read as INFINITY, which means
+ * that the plan chooses the number. */
 static int read_params(const char *text, double *ret_parameters, struct hm_err *err)
 {
     static const char letters[] = "kMBGT";

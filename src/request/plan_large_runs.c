@@ -9,7 +9,7 @@
 #include "large_plan.h"
 #include "plan.h"
 
-/* Columns of numbers, and the member of struct hm_layout that they set. */
+/* Columns of numbers, and the member of struct hm_layout that each column sets. */
 static const struct {
     const char *name;
     size_t offset;
@@ -57,7 +57,7 @@ static int read_recompute(const struct hm_runs *runs, size_t row, struct hm_layo
     return HM_E_NAME;
 }
 
-/* Returns the seconds of one iteration; the table may have seconds of a token or a sample. */
+/* Returns the seconds of one iteration; converts seconds of a token or a sample. */
 static double step_seconds(const struct hm_runs *runs, size_t row, double batch, double sequence)
 {
     double seconds = column_value(runs, "seconds", row);

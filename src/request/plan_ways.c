@@ -20,9 +20,9 @@ static bool has_choice(const struct hm_choices *choices, int index)
 }
 
 /*
- * Whether the request names a platform. The choices of the field `platform` begin with all-reduce,
- * but the enum begins with HM_PLATFORM_JOB. The choice `all` means the platforms that all make the
- * same steps.
+ * Whether a platform is among those that the request names. The choices of the field `platform`
+ * begin with all-reduce, but the enum begins with HM_PLATFORM_JOB. The choice `all` leaves out
+ * gossip and federated averaging, whose steps differ from those of the other platforms.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
@@ -62,7 +62,7 @@ static const char *server_field(const struct hm_platform_fields *f)
                                   : NULL;
 }
 
-/* Whether workers of a platform may make several steps between two averages. */
+/* Whether workers of a platform may make several steps between two averages of the model. */
 static bool has_local_steps(enum hm_platform platform)
 {
     return platform == HM_PLATFORM_ALLREDUCE || platform > HM_PLATFORM_SERVER;

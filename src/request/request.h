@@ -162,8 +162,9 @@ struct hm_verb {
      * have exactly one operand.
      */
     bool bare;
-    bool any_body; /* A body of any media type other than JSON and YAML sets the field `table`. */
-    bool writes;   /* True if the verb changes the store. */
+    /* Whether a body of any media type other than JSON and YAML sets the field `table`. */
+    bool any_body;
+    bool writes;        /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };
@@ -195,7 +196,7 @@ int hm__field_set(struct hm_arena *arena, const struct hm_request_field *field, 
                   const char *text, struct hm_err *err);
 int hm__field_read(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                    struct hm_value *value, struct hm_err *err);
-/* Set a document with contents in a field, which must be a document or a list of documents. */
+/* Set a field, which must be a document or a list of documents, to a document with contents. */
 int hm__field_document(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                        struct hm_document document, struct hm_err *err);
 /*
@@ -205,9 +206,9 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *fi
 size_t hm__place_others(const struct hm_place *place, struct hm_at *ret_at);
 enum { HM_PLACE_COUNTS = 64 };
 /*
- * Writes the numbers of workers to predict for into ret_n and returns how many they are: target_n
- * or, if target_n is NaN, powers of 2 up to four times n_max, the largest number of workers in the
- * runs.
+ * Writes the numbers of workers to predict for into ret_n and returns their count. They are
+ * target_n alone or, if target_n is NaN, powers of 2 up to four times n_max, the largest number of
+ * workers in the runs.
  */
 size_t hm__place_counts(double target_n, double n_max, double ret_n[HM_PLACE_COUNTS]);
 /*
@@ -234,18 +235,19 @@ struct hm_call {
     /* Assignments of the field `set`, which may give facts about files of other tools; NULL if the
      * verb has no such field. */
     const struct hm_texts *facts;
-    bool imported; /* A file of another tool was read, so that facts about it have an effect. */
+    /* Whether a file of another tool was read, so that facts about it have an effect. */
+    bool imported;
     struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
 };
 
 /*
- * Whether an assignment of the field `set` is a fact about files of other tools (n=8), not a key of
- * a job.
+ * Whether an assignment of the field `set` is a fact about files of other tools, such as "n=8", and
+ * not a key of a job.
  */
 bool hm__is_fact(const char *assignment);
 /*
- * Returns rc, or the error that describes how the budget of this thread was spent (budget.h), with
- * the source "request" if a field of the verb caused it.
+ * Returns rc, unless the budget of this thread is spent (budget.h): then returns the error that
+ * says so, with the source "request" if a field of the verb caused it.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
 /* Get the catalog in which names are looked up. */

@@ -269,7 +269,7 @@ static const struct hm_request_field export_fields[] = {
 
 #undef T
 
-/* The first four are the choices of the field `format`. */
+/* Formats of exports. The first four are the choices of the field `format`. */
 enum export_form {
     EXPORT_CSV,
     EXPORT_LINES,

@@ -1,4 +1,4 @@
-/* The verbs that look for damage in a store, and that copy what can be read of a damaged one. */
+/* The verbs that look for damage in a store, and that copy the readable runs of a damaged store. */
 #include <stdio.h>
 
 #include "err.h"

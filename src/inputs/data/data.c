@@ -1,6 +1,6 @@
 /*
- * Training data: opens a format by its table of functions, stores rows in blocks, and scans all
- * rows.
+ * Training data: opens them with the functions of their format, stores rows in blocks, and scans
+ * all rows.
  */
 #include "data.h"
 

@@ -23,7 +23,7 @@ enum {
 struct idx {
     struct hm_source *source; /* File of the images; owned. */
     unsigned char *bytes;     /* Bytes of one image; owned. */
-    double *values;           /* Values of the same image as doubles; owned. */
+    double *values;           /* Values of one image as doubles; owned. */
     char *labels;             /* Labels, one byte for each image; owned. */
     size_t count;             /* Number of images. */
 };

@@ -19,7 +19,8 @@
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* High bits of the stream numbers. No other part of the program uses them with the user's seed. */
+/* High bits of the numbers of random streams. No other part of the program uses these bits with the
+ * user's seed. */
 static const uint64_t ROW_STREAMS = (uint64_t)0xda7a << 48,
                       PLANTED_STREAMS = (uint64_t)0xda7b << 48, TEST_STREAMS = (uint64_t)1 << 47;
 
@@ -106,7 +107,7 @@ const struct hm_data_reader hm__data_dense = {"dense", false, open_dense, next_d
 struct sparse {
     uint32_t *columns; /* Columns of one row; owned. */
     double *values;    /* Values of the entries, all 1; owned. */
-    size_t room;       /* Capacity of columns and values. */
+    size_t room;       /* Capacity of the arrays columns and values. */
 };
 
 static int open_sparse(struct hm_data *data, struct hm_err *err)

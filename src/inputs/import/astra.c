@@ -5,9 +5,9 @@
  *                           latency: [500] (ns), one value for each dimension
  *   system (JSON)           collectives, peak-perf (Tflop/s), local-mem-bw (GB/s)
  *
- * The first dimension of a network with several is inside a node (link), the last is between nodes
- * (fabric). A network has no speed of the accelerators, and a system has no links: each becomes a
- * cluster that lacks the other part.
+ * If a network has several dimensions, the first is inside a node (link) and the last is between
+ * nodes (fabric). A network file has no speeds of accelerators, and a system file has no links, so
+ * each becomes a cluster without the values of the other file.
  */
 #include <math.h>
 #include <stdio.h>

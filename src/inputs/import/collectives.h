@@ -14,14 +14,16 @@ enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 struct bench_row {
     double value[8];
     char type[12], wrong[2][16];
-    bool bad[2]; /* Whether the out-of-place and the in-place result is wrong. */
+    bool bad[2]; /* Whether the out-of-place result and the in-place result are wrong. */
 };
 
 struct bench_section {
     enum bench_kind kind;
     char name[64]; /* Name of the collective, test or benchmark; "" if it is not given. */
     char transport[32], version[32], device[96];
-    double ranks, processes, waiting, average; /* If not given: ranks is 0, the others are NaN. */
+    /* Numbers of ranks, of processes (NaN: not given) and of waiting processes, and average bus
+     * bandwidth (NaN: not given); ranks and waiting are 0 if not given. */
+    double ranks, processes, waiting, average;
     char hosts[BENCH_HOSTS][64];
     size_t host_count;
     char columns[BENCH_COLUMNS][48];
@@ -33,7 +35,7 @@ struct bench_section {
 struct bench {
     struct hm_imported *im;
     struct bench_section s;
-    bool open; /* Whether a section has begun and not ended. */
+    bool open; /* True between the beginning and the end of a section. */
     char imb_version[64];
     size_t sections;
     double wrong;

@@ -9,7 +9,7 @@
  */
 
 struct line_fit {
-    double a, b; /* a in seconds and b in seconds per byte; NaN without rows. */
+    double a, b; /* Coefficients of t = a + b * bytes in s and s/byte; NaN without rows. */
 };
 
 /* Sums of weighted least squares; the weight of a row is 1 / t^2. */
@@ -39,8 +39,11 @@ static struct line_fit solve_line(const struct sums *s)
     return fit;
 }
 
-/* Fits the microseconds in column `time` to the bytes in column 0. `side` is 0 for out-of-place and
- * 1 for in-place operation, whose wrong results are skipped; -1: no row is skipped. */
+/*
+ * Fits a line to the microseconds in column `time` over the bytes in column 0. Rows whose
+ * out-of-place (side 0) or in-place (side 1) result is wrong are skipped; if side is -1, no row is
+ * skipped.
+ */
 static struct line_fit fit_column(const struct bench_section *s, size_t time, int side)
 {
     struct sums sums = {0};

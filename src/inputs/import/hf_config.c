@@ -203,8 +203,11 @@ static void assume_batch(struct hm_imported *im, const struct hf_count *c)
                                             : "4M tokens");
 }
 
-/* Writes the work of one sample of a network that is described by its totals: of a sequence of the
- * stated context, or of one token if the configuration states none. */
+/*
+ * Writes the network as totals: its parameters, and the flop of the forward pass of one sample. A
+ * sample is a sequence of the length that the configuration states as context, at most
+ * USUAL_SEQUENCE, or one token if it states none.
+ */
 static void write_totals(struct hm_imported *im, const struct hf_count *c)
 {
     double tokens = c->context > 0 ? fmin(c->context, USUAL_SEQUENCE) : 1;

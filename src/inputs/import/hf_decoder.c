@@ -1,6 +1,6 @@
 /*
- * Decoders of the Hugging Face library: what their layers hold, family by family, as its source
- * builds them. Most families differ only in the members of one row of a table.
+ * Counts the parameters of the decoders of the Hugging Face library, layer by layer, as the source
+ * of that library builds them. Most families differ only in one row of a table.
  */
 #include <math.h>
 #include <string.h>
@@ -26,13 +26,13 @@ enum decoder_traits {
     POSITIONS = 16384,     /* Position embeddings are learned. */
     FFN_FOUR = 32768,      /* The feed-forward width is 4 times the hidden size by default. */
     ATTENTION_KEY = 65536, /* `attention_bias` adds biases to all four attention matrices. */
-    QKV_KEY = 131072,      /* A key such as `qkv_bias` adds biases to three of these matrices. */
+    QKV_KEY = 131072,      /* A key such as `qkv_bias` adds biases to queries, keys and values. */
 };
 
 struct decoder_family {
     const char *names; /* Values of model_type, separated by spaces. */
     unsigned traits;
-    double head_dim; /* Width of a head if it is not given; 0: hidden size / heads. */
+    double head_dim; /* Default width of a head; 0: hidden size / heads. */
 };
 
 enum { EVERY_BIAS = NORM_BIAS | QKV_BIAS | OUT_BIAS | MLP_BIAS };
@@ -278,7 +278,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
         if (shared > 0)
             add_shared(c, shared * c->expert_ffn, layers);
         if (method && method->text && strcmp(method->text, "noaux_tc") == 0)
-            hm__hf_tensor(c, c->experts, layers); /* The router corrects each expert. */
+            hm__hf_tensor(c, c->experts, layers); /* Bias of the router for each expert. */
     } else if (is_type(c, "llama4_text")) {
         add_shared(c, c->expert_ffn, layers);
     } else if (is_type(c, "qwen2_moe")) {

@@ -1,6 +1,7 @@
 /*
- * Counts parameters of those families of the Hugging Face library that are not plain decoders:
- * encoders, encoder-decoders, state-space and vision models, as its source builds them.
+ * Counts the parameters of the families of the Hugging Face library that are not plain decoders:
+ * encoders, encoder-decoders, state-space and vision models. The layers are those in the source of
+ * that library.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool is_one_of(const struct hf_count *c, const char *name)
 /* ---- encoders like BERT ---------------------------------------------------------------------- */
 
 /* Adds layers of BERT: attention with four matrices, a feed-forward layer, and a normalisation
- * after each of both; all have biases. */
+ * after each of the two; all have biases. */
 static void add_bert_layers(struct hf_count *c, double layers)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 4 * layers);
@@ -53,8 +54,8 @@ static void add_bert_embeddings(struct hf_count *c, double width)
     hm__hf_norm(c, width, true, 1);
 }
 
-/* Adds a language-model head: a matrix product, a normalisation, the output embedding and a bias of
- * its own. */
+/* Adds the head of a language model: a matrix product, a normalisation, the output embedding and a
+ * separate bias. */
 static void add_bert_head(struct hf_count *c, double width, bool pooler)
 {
     if (c->head == HF_HEAD_LM) {
@@ -359,7 +360,7 @@ static void count_recurrent_gemma(struct hf_count *c)
     hm__hf_linear(c, hm__hf_number(c, "conv1d_width", 4), width, true, recurrent);
     hm__hf_tensor(c, width, recurrent);
     hm__hf_linear(c, width / c->heads, width, true,
-                  2 * recurrent); /* The two gates have one block for each head. */
+                  2 * recurrent); /* The gates are block-diagonal. */
     hm__hf_linear(c, c->hidden, query, false, attention);
     hm__hf_linear(c, c->hidden, c->kv_heads * c->head_dim, false, 2 * attention);
     hm__hf_linear(c, query, c->hidden, true, attention);

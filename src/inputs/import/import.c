@@ -260,7 +260,9 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
     return best;
 }
 
-/* Opens the contents. If a folder holds one log in several files, the first file is opened. */
+/*
+ * Opens the contents. If a folder holds one log that is split into several files, opens the first.
+ */
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
 {

@@ -85,23 +85,23 @@ enum { HM_IMPORT_USUAL = 4 };
 struct hm_imported {
     /* The following members are inputs of the reader. */
     const char *name;       /* Name of the file. */
-    bool from_file;         /* The name is that of a file, so files beside it may be opened. */
+    bool from_file;         /* `name` is a file, so other files in its folder may be opened. */
     const char *const *set; /* Facts NAME=VALUE that the caller knows; borrowed. */
     size_t set_count;
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    struct hm_archive *archive; /* Zip archive that holds the parts; NULL: they are files. Owned. */
-    const char *const *parts;   /* Files of a log in several parts, in order; in the arena. */
+    struct hm_archive *archive; /* Zip archive of the parts, or NULL if they are files; owned. */
+    const char *const *parts;   /* Files of a log that is split, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */
     const struct hm_importer *importer;
-    bool partial; /* The file is truncated or damaged; everything before that place was taken. */
-    double nodes; /* Number of nodes of a benchmark of communication; 0: unknown. */
+    bool partial; /* The file is truncated or damaged; the data before the damage were taken. */
+    double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, but it is not known. */
     struct hm_text facts_text;
-    struct hm_json facts; /* Writer of facts_text; while the reader runs, an object is open. */
+    struct hm_json facts; /* JSON writer of facts_text; an object is open while the reader runs. */
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
@@ -150,8 +150,8 @@ int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err);
 
-/* If the path is a folder that holds one log in several files, set the parts of the import. Any
- * other folder is an error; a file has no parts. */
+/* If the path is a folder that holds one log, split into several files, set the parts of the
+ * import. Any other folder is an error; a file has no parts. */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
 /* If the contents are a zip archive, or the path is that of a member as in "logs.zip/run/events_1",
  * open the archive and set the parts: the given member, the files of one log, the description in a
@@ -165,8 +165,8 @@ int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **r
 int hm__import_walk_archive(const char *path,
                             int (*visit)(void *data, const char *file, struct hm_err *err),
                             void *data, struct hm_err *err);
-/* Whether a file is a part of a log in several files, and the order of two of them by their
- * names. */
+/* hm__import_is_part: whether a file is one part of a log that is split into several files.
+ * hm__import_compare_parts: the order of two parts, by their names. */
 bool hm__import_is_part(const char *name);
 int hm__import_compare_parts(const char *a, const char *b);
 
@@ -209,8 +209,8 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
 const char *hm__find(const char *text, size_t length, const char *piece);
 /* Read the number after a label such as "loss: " in a line; NaN if there is none. */
 double hm__number_after(const char *text, size_t length, const char *label);
-/* Open the next file of a folder that holds one log. Returns 1 on success, 0 after the last file,
- * or a negative error code. */
+/* Open the next file of a log that is split into several files. Returns 1 on success, 0 after the
+ * last file, or a negative error code. */
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
 /* Compare two doubles for qsort and bsearch. */
 int hm__compare_numbers(const void *a, const void *b);

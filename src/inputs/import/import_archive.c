@@ -1,6 +1,6 @@
 /*
  * Imports of zip archives. An archive is treated like a folder: a log of Spark in several files is
- * one import (the history server offers logs this way), and so is the model of Keras, of which
+ * one import (the history server offers logs this way), and so is a Keras model, in which
  * config.json describes the network. The members of any other archive are imported one by one,
  * under names such as "logs.zip/train.log".
  */
@@ -41,8 +41,8 @@ static int compare_members(const void *a, const void *b)
                                     base_of(*(const char *const *)b));
 }
 
-/* Collects the parts of the log whose first part found is `first`, in their order. Returns their
- * number, or 0 when out of memory. */
+/* Collects the parts of the log that contains the part `first`, in their order. Returns the number
+ * of parts, or 0 when out of memory. */
 static size_t collect_parts(const struct hm_archive *a, const char *first, struct hm_arena *arena,
                             const char ***ret_parts)
 {
@@ -59,8 +59,10 @@ static size_t collect_parts(const struct hm_archive *a, const char *first, struc
     return count;
 }
 
-/* Returns the member by which the whole archive is one import, or NULL if there is none: a part of
- * a log, if the archive holds nothing else; the description of a Keras model; the only file. */
+/*
+ * Returns the member to read if the whole archive is one import: a part of a log, if the archive
+ * holds nothing else; the description of a Keras model; or the only file. Otherwise returns NULL.
+ */
 static const char *main_member(const struct hm_archive *a)
 {
     const char *part = NULL;
@@ -140,7 +142,7 @@ int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from
     } else if ((parts = hm__arena_alloc(im->arena, 1, sizeof(*parts)))) {
         parts[0] = name;
         im->part_count = 1;
-        /* The name of the only file may have the number of workers in it. */
+        /* The name of the only file may contain the number of workers. */
         if (!*inside && strcmp(name, "config.json") != 0)
             im->name = hm__arena_printf(im->arena, "%s/%s", path, name);
     }

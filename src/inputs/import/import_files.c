@@ -79,7 +79,7 @@ static int plain_filter(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Whether a folder holds one log in several files. */
+/* Whether a folder holds one log that is split into several files. */
 static bool is_log_folder(const char *path)
 {
     struct dirent **names = NULL;

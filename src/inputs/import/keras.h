@@ -13,19 +13,20 @@ enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
 
 /* The shape of a tensor without the batch. */
 struct keras_shape {
-    int rank;                /* -1: unknown. */
-    double dims[KERAS_RANK]; /* NaN: unknown. */
+    int rank;                /* Number of dimensions; -1: unknown. */
+    double dims[KERAS_RANK]; /* Sizes of the dimensions; NaN: unknown. */
 };
 
 struct keras {
     struct hm_imported *im;
-    double layers, trainable, frozen; /* Numbers of layers and of parameters. */
+    /* Numbers of layers, and of trainable and frozen parameters. */
+    double layers, trainable, frozen;
     double macs;
-    double unknown_products; /* Products whose shapes are not known. */
+    double unknown_products; /* Number of matrix products whose shapes are unknown. */
     struct {
         const char *name;
         double count;
-    } unknown[KERAS_UNKNOWN]; /* Classes of layers that are not known. */
+    } unknown[KERAS_UNKNOWN]; /* Classes of layers that howmany does not know. */
     size_t unknown_count;
 };
 
@@ -42,7 +43,7 @@ struct keras_use {
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape);
 /* Note a class of layers that is not known. */
 void hm__keras_unknown(struct keras *model, const char *name);
-/* A shape of which nothing is known. */
+/* Returns a shape of which nothing is known. */
 struct keras_shape hm__keras_no_shape(void);
 /* Read a list such as [null, 32, 32, 3], whose first number is the batch. */
 struct keras_shape hm__keras_read_shape(const struct hm_value *list);

@@ -70,7 +70,7 @@ static double read_element(const struct keras_use *u, const char *key, int i, do
     return isnan(number) ? fallback : number;
 }
 
-/* Adds parameters; those of a layer that is frozen are not trained. */
+/* Adds parameters to the trainable ones or, if the layer is frozen, to the frozen ones. */
 static void add_weights(struct keras_use *u, double count)
 {
     if (!u->first)
@@ -164,7 +164,7 @@ static struct keras_shape attention_layer(struct keras_use *u)
 /* ---- recurrent layers -------------------------------------------------------------------------
  */
 
-/* Adds a recurrent layer with this many gates. */
+/* Adds a recurrent layer with the given numbers of gates and of bias vectors. */
 static struct keras_shape recurrent_layer(struct keras_use *u, double gates, double biases)
 {
     struct keras_shape out = u->in[0];
@@ -208,7 +208,7 @@ static struct keras_shape simple_rnn_layer(struct keras_use *u)
     return recurrent_layer(u, 1, 1);
 }
 
-/* Adds the layer inside of a wrapper, `copies` times, with the given input. */
+/* Adds the layer inside a wrapper `copies` times, with the given input. */
 static struct keras_shape wrapped_layer(struct keras_use *u, const struct keras_shape *in,
                                         double copies)
 {
@@ -268,7 +268,7 @@ static struct keras_shape time_distributed_layer(struct keras_use *u)
 /* ---- convolutions and pooling -----------------------------------------------------------------
  */
 
-/* Returns the size of an output of a window of size `kernel` with a stride. */
+/* Returns how many positions a window of size `kernel` has along a dimension of size `in`. */
 static double count_windows(const struct keras_use *u, double in, double kernel, double stride,
                             double dilation)
 {
@@ -399,7 +399,7 @@ static struct keras_shape global_pool_layer(struct keras_use *u)
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 
-/* Returns the product of the dimensions that the setting `axis` names; axes count the batch. */
+/* Returns the product of the dimensions that the setting `axis` names; axis 0 is the batch. */
 static double axis_size(const struct keras_use *u, double fallback)
 {
     const struct hm_value *axis = hm__value_get(u->config, "axis");
@@ -567,7 +567,7 @@ static struct keras_shape resize_layer(struct keras_use *u)
     return out;
 }
 
-/* Adds tensors element by element; dimensions of size 1 are repeated. */
+/* Merges tensors element by element, for example by addition; dimensions of size 1 are repeated. */
 static struct keras_shape merge_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
@@ -594,7 +594,7 @@ static struct keras_shape concatenate_layer(struct keras_use *u)
     return out;
 }
 
-/* A layer without parameters whose output has any shape. */
+/* A layer without parameters whose output shape is unknown. */
 static struct keras_shape opaque_layer(struct keras_use *u)
 {
     (void)u;

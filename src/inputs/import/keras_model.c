@@ -25,7 +25,7 @@ enum {
     PASSES = 8
 };
 
-/* A layer of a graph and the shapes of its outputs, one for each use that is done. */
+/* A layer of a graph, and the shapes of its outputs: one for each use that was processed. */
 struct keras_vertex {
     const char *name;
     const struct hm_value *layer;
@@ -37,7 +37,7 @@ struct keras_graph {
     struct keras *model;
     struct keras_vertex *vertices;
     size_t count;
-    unsigned *slots; /* Table of vertices by the hash of their names: index + 1; 0: free. */
+    unsigned *slots; /* Hash table of vertices by name: index + 1; 0: empty slot. */
     int depth;
 };
 
@@ -58,7 +58,7 @@ static bool is_model(const char *name)
            strcmp(name, "Model") == 0;
 }
 
-/* Reads the shape of an input that a layer states. */
+/* Reads the input shape that a layer states. */
 static struct keras_shape stated_shape(const struct hm_value *layer)
 {
     const struct hm_value *config = hm__value_get(layer, "config");
@@ -118,8 +118,8 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-/* Returns the place of a name in the table of vertices; it is free if there is no such vertex. The
- * first of several vertices with one name is found. */
+/* Returns the slot of a name in the hash table of vertices; the slot is empty if there is no such
+ * vertex. If several vertices have the name, the first is found. */
 static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -144,10 +144,10 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* All shapes are known as far as they can be. */
+    bool ready; /* The layers that make the inputs were processed. */
 };
 
-/* Adds the output of use `use` of the named layer to the inputs. */
+/* Adds the output that the named layer has at its use number `use` to the inputs. */
 static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {

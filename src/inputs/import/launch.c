@@ -181,7 +181,7 @@ static void add_count(struct hm_text *out, const char *format, const char *key, 
         hm__text_addf(out, format, key, value);
 }
 
-/* Writes the network by its sizes; false if one of them is missing. */
+/* Writes the sizes of the network; false if one of them is missing. */
 static bool put_sizes(struct hm_imported *im, const struct launch *l)
 {
     static const enum launch_number needed[] = {LAUNCH_LAYERS, LAUNCH_HIDDEN, LAUNCH_HEADS,
@@ -267,7 +267,7 @@ static void put_layout(struct hm_imported *im, const struct launch *l)
     hm__text_release(&map);
 }
 
-/* Returns the workers among which the batch is divided, from n workers; NaN if they are unknown. */
+/* Returns the number of workers, out of n, among which the batch is divided; NaN if unknown. */
 static double data_degree(const struct launch *l, double n)
 {
     const double *x = l->numbers;

@@ -29,11 +29,12 @@ enum launch_number {
     LAUNCH_CHUNK, /* Layers of one virtual stage of a pipeline. */
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
-    LAUNCH_SHARD,     /* Devices that share the weights; below 1: all that remain. */
+    /* Devices over which the weights are sharded; below 1: all remaining devices. */
+    LAUNCH_SHARD,
     LAUNCH_REPLICATE, /* Copies of the sharded weights. */
-    LAUNCH_ZERO,      /* Stage of ZeRO. */
+    LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
     LAUNCH_NODES,
-    LAUNCH_PER_NODE, /* Workers of a node. */
+    LAUNCH_PER_NODE, /* Workers per node. */
     LAUNCH_NUMBERS
 };
 
@@ -52,22 +53,23 @@ enum launch_flag {
 };
 
 struct launch {
-    double numbers[LAUNCH_NUMBERS]; /* NaN: not given. */
+    double numbers[LAUNCH_NUMBERS]; /* Values in the order of enum launch_number; NaN: not given. */
     bool flags[LAUNCH_FLAGS];
-    char recompute[16];   /* "full", "selective" or "". */
+    char recompute[16];   /* Recomputed activations: "full" or "selective"; "" if not given. */
     char tokenizer[48];   /* Kind of the tokenizer, from which the vocabulary may follow. */
-    const char *network;  /* Network of the catalog; NULL: it is given by its sizes. */
+    const char *network;  /* Name of a network of the catalog; NULL: sizes describe the network. */
     bool sharded;         /* The weights are sharded over the data-parallel workers. */
     char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */
-    double used, unknown; /* Numbers of settings that were used and that have no known value. */
+    /* Numbers of settings that were used, and of settings without a known value. */
+    double used, unknown;
 };
 
 void hm__launch_init(struct launch *launch);
 /* Set a value by a name of Megatron, with '-' or '_' between words. The value of a flag is NULL or
  * "true". Names that are not known are ignored. */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
-/* Write the settings as facts and as a job. The number of workers is that of the caller, else
- * nodes x workers of a node. */
+/* Write the settings as facts and as a job. The number of workers is the one that the caller gives,
+ * otherwise nodes x workers per node. */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 
 /* Read the settings of a command line or a shell script: flags --name value, with variables that

@@ -121,7 +121,7 @@ static bool expand_word(const struct shell *s, const char *word, char *out, size
     return *word == '\0';
 }
 
-/* Keeps NAME=VALUE; a value that is not known removes an earlier one. */
+/* Stores the variable of an assignment NAME=VALUE, or removes it if the value is unknown. */
 static void set_variable(struct shell *s, const char *word, size_t length)
 {
     char value[80];
@@ -195,7 +195,7 @@ void hm__launch_shell(struct launch *launch, const char *text)
         size_t length = 0;
         while (*text && is_gap(*text))
             text++;
-        if (*text == '#') { /* A comment, or the first line. */
+        if (*text == '#') { /* A comment, or the first line "#!...". */
             text += strcspn(text, "\n");
             continue;
         }

@@ -32,7 +32,7 @@ static int args_recognise(const struct hm_import_head *head)
     bool layers = hm__find(head->text, head->length, "-num-layers") != NULL;
 
     if (layers && hm__find(head->text, head->length, "-hidden-size"))
-        return 62; /* A log that shows the command line is a log. */
+        return 62; /* Logs score higher, because they may contain the command line. */
     return layers || hm__find(head->text, head->length, "-tensor-model-parallel-size") ? 55 : 0;
 }
 
@@ -47,7 +47,7 @@ const struct hm_importer hm__importer_megatron_args = {
 /* ---- YAML -------------------------------------------------------------------------------------
  */
 
-/* Takes each scalar of the tree as the option that has the name of its key. */
+/* Sets an option from each scalar of the tree; the key of the scalar is the name of the option. */
 static void set_tree(struct launch *launch, const struct hm_value *tree)
 {
     for (size_t i = 0; tree->kind == HM_VALUE_MAP && i < tree->count; i++) {

@@ -150,8 +150,9 @@ static void say_rows(struct metrics *m)
 /* ---- Lightning --------------------------------------------------------------------------------
  */
 
-/* Number of points of a loss, the first and the last of them (epoch, step, value), and the least
- * value. */
+/*
+ * Summary of a loss: number of points, first and last point (epoch, step, value), and least value.
+ */
 struct loss_points {
     double count, first[3], last[3], least;
 };

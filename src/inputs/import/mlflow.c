@@ -24,7 +24,7 @@ static const char *const worker_names[] = {"n",      "world_size", "num_processe
 /* One metric of the run. */
 struct metric {
     double points, bad, nans;
-    double first[3], last[3]; /* Seconds, value and step of a point. */
+    double first[3], last[3]; /* Seconds, value and step of the first and the last point. */
     double least;
 };
 
@@ -32,7 +32,8 @@ struct flow {
     struct hm_imported *im;
     double n;
     double metrics, losses, lines, bad;
-    double best_points, best_seconds; /* Points and seconds of a step of the longest loss. */
+    /* Number of points, and seconds per step, of the loss with the most points. */
+    double best_points, best_seconds;
     const char *best_name;
 };
 
@@ -134,7 +135,7 @@ static void read_metric(struct flow *f, const char *name)
     while (hm__stream_line(&f->im->in, &line)) {
         f->lines++;
         bool good = read_point(line.text, line.length, point);
-        /* The last line of a file that is cut may lack digits. */
+        /* The last line of a truncated file may lack digits. */
         if (!line.whole) {
             hm__import_cut(f->im);
             good = false;
@@ -191,7 +192,8 @@ static void put_meta(struct hm_imported *im)
 {
     static const char *const states[] = {NULL,       "RUNNING", "SCHEDULED",
                                          "FINISHED", "FAILED",  "KILLED"};
-    char text[8192] = "\n"; /* Each key is found after a line break. */
+    /* A line break before the first key, so that each key follows a line break. */
+    char text[8192] = "\n";
 
     if (!read_beside(im, "meta.yaml", text + 1, sizeof(text) - 1))
         return;

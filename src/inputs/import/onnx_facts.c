@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of an element by its type, as ONNX numbers them. */
+/* Returns the bytes of an element; `type` is the number of the type in ONNX. */
 static double type_width(int type)
 {
     static const double widths[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};

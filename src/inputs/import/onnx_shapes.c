@@ -174,7 +174,7 @@ static bool infer_where(const struct onnx_step *s)
 /* ---- convolutions and pools -------------------------------------------------------------------
  */
 
-/* Size of the output of a window over one dimension. */
+/* Returns the output size of a window that slides over one dimension. */
 static double window_size(const struct onnx_step *s, size_t k, double size, double kernel, bool up)
 {
     const struct onnx_attribute *pads = hm__onnx_attribute(s->node, "pads");

@@ -27,8 +27,9 @@ struct header_state {
     } types[DTYPES];
     size_t type_count;
     double tensors, elements, data_end, largest;
-    char *largest_name; /* Name of the data type, in the arena; NULL before the first tensor. */
-    double wrong;       /* Number of tensors whose shape contradicts their number of bytes. */
+    /* Name of the largest tensor, in the arena; NULL before the first tensor. */
+    char *largest_name;
+    double wrong; /* Number of tensors whose shape contradicts their number of bytes. */
     struct hm_text metadata;
 };
 

@@ -42,7 +42,7 @@ static double read_number(const char *value)
     return hm__number_read(value, &number) > 0 ? number : NAN;
 }
 
-/* Directives with a short and a long name. */
+/* Sets the value of a directive, which may have a short and a long name. */
 static void set_directive(struct sbatch *b, const char *name, const char *value)
 {
     b->directives++;
@@ -55,7 +55,7 @@ static void set_directive(struct sbatch *b, const char *name, const char *value)
     else if (strcmp(name, "c") == 0 || strcmp(name, "cpus-per-task") == 0)
         b->cpus_per_task = read_number(value);
     else if (strcmp(name, "t") == 0 || strcmp(name, "time") == 0)
-        /* A single number is minutes. */
+        /* A number without a colon or a dash is in minutes. */
         b->limit_s = strchr(value, ':') || strchr(value, '-') ? hm__cell_duration(value)
                                                               : 60 * read_number(value);
     else if (strcmp(name, "mem") == 0)
@@ -96,7 +96,7 @@ static void read_directive(struct sbatch *b, char *p)
         char key[40];
         snprintf(key, sizeof(key), "%.*s", (int)(length % sizeof(key)), name);
         if (is_long && name[length] != '=' && *value == '-')
-            value = name + length; /* A flag without a value is followed by another one. */
+            value = name + length; /* The flag has no value, because another flag follows. */
         size_t size = strcspn(value, " \t#");
         ended = value[size];
         value[size] = '\0';
@@ -142,7 +142,7 @@ static double workers_of(const struct sbatch *b, double nodes)
     return isnan(tasks) ? nodes : tasks;
 }
 
-/* Returns the name in the catalog of a type of GPU: that of Slurm in lower case. */
+/* Copies the type of the GPUs in lower case, which is its name in the catalog. */
 static void copy_type(const struct sbatch *b, char *out, size_t room)
 {
     static const char *const known[] = {"a100", "h100", "h200", "b200", "v100",  "a10g",
@@ -192,7 +192,7 @@ static int sbatch_read(struct hm_imported *im, struct hm_err *err)
     hm__launch_init(&launch);
     read_directives(&b, text);
     hm__launch_shell(&launch, text);
-    /* The directives decide, because they are what Slurm grants. */
+    /* The directives take precedence, because they are what Slurm grants. */
     launch.numbers[LAUNCH_NODES] = nodes_of(&b);
     launch.numbers[LAUNCH_PER_NODE] = workers_of(&b, nodes_of(&b)) / nodes_of(&b);
     copy_type(&b, launch.accelerator, sizeof(launch.accelerator));

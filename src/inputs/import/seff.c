@@ -150,8 +150,8 @@ static int seff_read(struct hm_imported *im, struct hm_err *err)
         size_t length = line.length < sizeof(text) - 1 ? line.length : sizeof(text) - 1;
         s.lines++;
         if (!line.whole) {
-            /* The last line of a cut file may lack digits; a value without a line break is used
-             * only if it is the last of a report. */
+            /* The last line of a truncated file may lack digits; a value without a line break is
+             * used only if it is the last value of a report. */
             if (!hm__find(line.text, line.length, "Memory Efficiency:"))
                 hm__import_cut(im);
         }

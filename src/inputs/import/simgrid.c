@@ -1,6 +1,6 @@
 /*
  * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. They
- * become one cluster, of which all hosts are alike:
+ * become one cluster of identical hosts:
  *
  *   <cluster radical="0-255" speed="1Gf" bw="125MBps" lat="50us" bb_bw=… bb_lat=…/>
  *       A message passes the links of two hosts and the backbone: latency 2 lat + bb_lat.
@@ -8,8 +8,8 @@
  *       A route has the sum of the latencies and the smallest bandwidth of its links; the slowest
  *       route is used. Without routes, the slowest link is used.
  *
- * The slowest host decides, because workers wait for each other. The text is read as a stream of
- * tags, so that large platforms take little memory.
+ * All hosts get the speed of the slowest, because workers wait for each other. The text is read as
+ * a stream of tags, so that large platforms take little memory.
  */
 #include <ctype.h>
 #include <math.h>
@@ -24,17 +24,18 @@ enum { TAG_ROOM = 4096, LINK_SLOTS = 1 << 17 };
 
 /* A link of the platform, in a table that is indexed by the hash of its name. */
 struct simgrid_link {
-    uint64_t hash; /* Hash of the name; 0: the place is free. */
+    uint64_t hash; /* Hash of the name; 0: the slot is empty. */
     double bandwidth, latency;
 };
 
 struct platform {
     struct hm_imported *im;
-    struct simgrid_link *links; /* LINK_SLOTS places. */
+    struct simgrid_link *links; /* Hash table of LINK_SLOTS links; owned. */
     double hosts, clusters, link_count, routes, unknown;
-    double slowest, fastest;             /* Speeds of hosts, with all cores, in flop/s. */
-    double bandwidth, latency;           /* Of the slowest route or cluster; NaN: none yet. */
-    double link_bandwidth, link_latency; /* Of the slowest link. */
+    double slowest, fastest; /* Speeds of hosts, with all cores, in flop/s. */
+    /* Values of the slowest route or cluster; NaN: none yet. */
+    double bandwidth, latency;
+    double link_bandwidth, link_latency; /* Values of the slowest link. */
     bool in_route;
     double route_bandwidth, route_latency;
 };
@@ -67,7 +68,8 @@ static double read_value(const char *text, const struct simgrid_unit *units)
 
     if (used == 0)
         return NAN;
-    /* A list of speeds, one for each state of the processor, begins with the fastest. */
+    /* A processor with several states has a list of speeds; the first, which is the fastest, is
+     * used. */
     size_t length = strcspn(text + used, ",; ");
     for (; units->name; units++)
         if (strlen(units->name) == length && memcmp(text + used, units->name, length) == 0)
@@ -139,7 +141,7 @@ static void add_hosts(struct platform *p, const char *tag, double count)
     double speed = get_value(tag, "speed", speeds), cores = get_value(tag, "core", times);
 
     if (isnan(speed))
-        speed = get_value(tag, "power", speeds); /* The name in versions 2 and 3. */
+        speed = get_value(tag, "power", speeds); /* Versions 2 and 3 call the speed "power". */
     speed *= cores >= 1 ? cores : 1;
     p->hosts += count;
     p->unknown += isnan(speed);
@@ -147,7 +149,7 @@ static void add_hosts(struct platform *p, const char *tag, double count)
     p->fastest = fmax(p->fastest, speed);
 }
 
-/* Keeps the slowest bandwidth and the largest latency. */
+/* Keeps the smallest bandwidth and the largest latency. */
 static void keep_slowest(double *bandwidth, double *latency, double new_bandwidth,
                          double new_latency)
 {
@@ -184,7 +186,7 @@ static uint64_t hash_name(const char *name)
     return hash ? hash : 1;
 }
 
-/* Returns the place of a link in the table, which may be free; NULL if the table is full. */
+/* Returns the slot of a link in the hash table; the slot may be empty. NULL: the table is full. */
 static struct simgrid_link *find_link(struct platform *p, uint64_t hash)
 {
     for (size_t i = 0; i < LINK_SLOTS; i++) {
@@ -264,7 +266,7 @@ static void take_tag(struct platform *p, const char *tag)
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
-/* Skips a comment, whose "<!--" was read; false if the file ends in it. */
+/* Skips a comment whose "<!--" was read already; false if the file ends inside the comment. */
 static bool skip_comment(struct hm_stream *in)
 {
     int dashes = 0, c;
@@ -278,8 +280,8 @@ static bool skip_comment(struct hm_stream *in)
     return false;
 }
 
-/* Reads the tag after '<' without its brackets. Returns its length; -1 if the file ends in it. A
- * tag that is too long is cut. */
+/* Reads the tag after '<', without its brackets. Returns the length of the tag; -1 if the file ends
+ * inside it. A tag that is too long is truncated. */
 static int read_tag(struct hm_stream *in, char *tag)
 {
     int length = 0, c, quote = 0;

@@ -40,7 +40,7 @@ struct spark_job {
     double *stages;              /* Identifiers of the stages, as in the log; in the arena. */
     const char **names;          /* Names of the stages without source positions; in the arena. */
     size_t stage_count;
-    double executors, cores; /* The larger of the values at start and end. */
+    double executors, cores; /* Numbers at the start or the end of the job, whichever is larger. */
     bool grouped;            /* The job belongs to a group that has been written. */
 };
 
@@ -57,7 +57,8 @@ struct spark {
     bool complete;
     struct spark_executor *executors;
     size_t executor_count, executor_room;
-    double now_executors, now_cores; /* Numbers at the current position in the log. */
+    /* Numbers of executors and cores at the current position in the log. */
+    double now_executors, now_cores;
     struct spark_job *jobs;
     size_t job_count, job_room;
     struct spark_stage *stages;

@@ -202,7 +202,7 @@ static bool same_names(const struct spark_job *a, const struct spark_job *b)
     return true;
 }
 
-/* Sums over the stages of a job that ran. */
+/* Sums over the stages of a job that have a task that succeeded; `skew` is the largest skew. */
 struct job_work {
     double tasks, run_s, input, shuffle, skew;
 };

@@ -20,7 +20,7 @@ enum { TAGS = 4096, TAG_NAME = 256 };
 struct tag {
     const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
-    bool simple, tensor;      /* Values are stored in this form; both may be true. */
+    bool simple, tensor;      /* Whether values are stored as simple values, and as tensors. */
     bool rises;               /* The steps are strictly ascending. */
     double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
     double least;
@@ -223,7 +223,7 @@ static bool read_record(struct board *b)
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
-    if (length > INT64_MAX) { /* No file is as long, and the sums below would overflow. */
+    if (length > INT64_MAX) { /* No file is this long, and the sums below would overflow. */
         hm__import_cut(b->im);
         return false;
     }

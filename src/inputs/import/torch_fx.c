@@ -24,17 +24,17 @@
 enum { SLOTS = 1 << 16, RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
-    uint64_t hash; /* Hash of the name of the value; 0: the place is free. */
+    uint64_t hash; /* Hash of the name of the value; 0: the slot is empty. */
     int rank;
     double dims[RANK];
 };
 
 struct program {
     struct hm_imported *im;
-    struct shape *shapes; /* SLOTS places, indexed by the hash. */
+    struct shape *shapes; /* Hash table of SLOTS shapes, by the names of the values. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    double batch; /* First size of the first input; NaN: none. */
+    double batch; /* First dimension of the first input; NaN: none. */
     char symbols[SYMBOLS][24];
     size_t symbol_count;
     struct {
@@ -82,7 +82,7 @@ static struct shape *find_shape(struct program *p, const char *name, size_t leng
     return &p->shapes[i];
 }
 
-/* Returns the size that a symbol has: as given, else 1, which is noted. */
+/* Returns the size of a symbol: the size that the caller gave, otherwise 1 with a note. */
 static double symbol_size(struct program *p, const char *name, size_t length)
 {
     char text[24];
@@ -186,7 +186,7 @@ static void read_signature(struct program *p, const char *text, const char *end)
     }
 }
 
-/* Finds the shapes of the first arguments of a call; an argument without one is NULL. */
+/* Finds the shapes of the first arguments of a call; NULL for an argument without a shape. */
 static void read_arguments(struct program *p, const char *text, const char *end,
                            const struct shape *arguments[ARGUMENTS])
 {
@@ -208,7 +208,8 @@ static void read_arguments(struct program *p, const char *text, const char *end,
     }
 }
 
-/* The kinds of products, and the arguments of which the shapes are needed. */
+/* Kinds of products. They differ in the arguments whose shapes determine the multiply-adds; the
+ * products of LATE_ROWS have an additional first argument. */
 enum product_kind { CONVOLUTION, TRANSPOSED, ROWS, LATE_ROWS, ATTENTION, UNCOUNTED };
 
 static const struct {

@@ -38,7 +38,8 @@ struct trace_collective {
 
 struct trace {
     struct hm_imported *im;
-    double events, complete, cpu_ops, schema, rank, world, devices; /* NaN: not given. */
+    /* Values of the trace; NaN: not given. */
+    double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
@@ -51,7 +52,7 @@ struct trace {
 
 /* Append an interval; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Write the facts, the messages and the run. */
+/* Write the facts of the trace, messages about it, and its run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

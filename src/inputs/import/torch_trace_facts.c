@@ -87,7 +87,8 @@ static struct trace_range range_of(const struct trace_list *l, const struct trac
     return (struct trace_range){find_start(l, within->start), find_start(l, within->end)};
 }
 
-/* Takes the next intervals of a range that touch or overlap, as one; false at the end. */
+/* Merges the next intervals of a range that touch or overlap into one; false at the end of the
+ * range. */
 static bool next_merged(struct trace_range *r, struct trace_interval *ret)
 {
     if (r->at == r->end)

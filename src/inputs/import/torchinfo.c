@@ -31,7 +31,7 @@ struct summary {
     size_t kind_count;
 };
 
-/* Reads a number with commas between digits; returns the bytes that were read. */
+/* Reads a number with commas between digits; returns the number of bytes that were read. */
 static size_t read_grouped(const char *text, double *ret_number)
 {
     char digits[40];
@@ -91,11 +91,11 @@ static bool read_class(const char *line, char *name, size_t room)
     size_t length = 0;
 
     while (*line && !isalpha((unsigned char)*line) && *line != '\n')
-        line++; /* Lines that connect the layers are not letters. */
+        line++; /* Skip the characters that draw the tree of layers. */
     while (isalnum((unsigned char)line[length]) || line[length] == '_')
         length++;
     const char *end = line + length;
-    if (*end == ' ' && end[1] == '(') { /* "Conv2d (conv1): 1-1": a class with the variable. */
+    if (*end == ' ' && end[1] == '(') { /* In "Conv2d (conv1): 1-1", a variable follows. */
         end = strchr(end, ')');
         if (!end)
             return false;
@@ -198,7 +198,7 @@ static void put_summary(struct summary *s)
     hm__import_assume(im, "batch", "256");
 }
 
-/* Copies a line into `text`, terminated by NUL; a line that is too long is cut. */
+/* Copies a line into `text`, terminated by NUL; a line that is too long is truncated. */
 static void copy_line(const struct hm_line *line, char *text, size_t room)
 {
     size_t length = line->length < room - 1 ? line->length : room - 1;
@@ -217,7 +217,7 @@ static int summary_read(struct hm_imported *im, struct hm_err *err)
     hm__json_put_text(&im->facts, "format", "torchinfo");
     while (hm__stream_line(&im->in, &line)) {
         copy_line(&line, text, sizeof(text));
-        /* A number in a line without an end may lack digits. */
+        /* A number in a line without a line break may lack digits. */
         if (line.whole)
             take_line(&s, text);
     }

@@ -1,7 +1,7 @@
 /*
- * Reads configurations of torchtitan, which are TOML: sections with keys, of which scalars are
- * used. The network is named by [model] name and flavor; those of the catalog are known. A shard
- * degree of -1 means all workers that the other degrees leave.
+ * Reads configurations of torchtitan, which are TOML: sections with keys. Only scalar values are
+ * used. The keys `name` and `flavor` of the section [model] name the network; only networks of the
+ * catalog are known. A shard degree of -1 means all workers that the other degrees do not use.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "importers.h"
 #include "launch.h"
 
-/* Names and flavors of torchtitan, and the networks of the catalog. */
+/* Names and flavors of torchtitan, and the names of the same networks in the catalog. */
 static const struct {
     const char *name, *flavor, *network;
 } networks[] = {
@@ -26,7 +26,7 @@ struct titan {
     double keys, other;
 };
 
-/* Uses one key of a section. */
+/* Takes the value of one key of a section. */
 static void set_key(struct titan *t, const char *section, const char *key, const char *value)
 {
     double before = t->launch.used;
@@ -39,7 +39,8 @@ static void set_key(struct titan *t, const char *section, const char *key, const
     } else if (strcmp(section, "training") == 0 && strcmp(key, "steps") == 0) {
         hm__launch_set(&t->launch, "train_iters", value);
     } else if (strcmp(section, "training") == 0 && strcmp(key, "batch_size") == 0) {
-        hm__launch_set(&t->launch, "local_batch_size", value); /* The name in older versions. */
+        /* Old versions call it batch_size. */
+        hm__launch_set(&t->launch, "local_batch_size", value);
     } else if (strcmp(section, "activation_checkpoint") == 0 && strcmp(key, "mode") == 0) {
         hm__launch_set(&t->launch, "recompute_granularity", value);
     } else if (strcmp(key, "mixed_precision_param") == 0 || strcmp(key, "dtype") == 0) {

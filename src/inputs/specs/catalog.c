@@ -29,13 +29,13 @@ struct catalog_block {
     const char *text; /* Lines of the entry; not terminated. */
     size_t length;
     const char *source;
-    _Atomic(struct catalog_tree *) tree; /* NULL until parsed. */
-    struct catalog_block *next;          /* All blocks of a catalog form a list. */
+    _Atomic(struct catalog_tree *) tree; /* Tree of the entry; NULL until it is parsed. */
+    struct catalog_block *next;          /* Next block in the list of all blocks of the catalog. */
 };
 
 struct catalog_entry {
     const char *name;
-    const struct hm_value *value; /* NULL if `block` has the entry. */
+    const struct hm_value *value; /* Tree of the entry; NULL if the entry is in `block`. */
     struct catalog_block *block;
 };
 
@@ -113,7 +113,7 @@ int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, 
 
 /* ---- built-in files -------------------------------------------------------------------------- */
 
-/* Returns the tree of an entry, or NULL if memory is short. */
+/* Returns the tree of an entry, or NULL if memory runs out. */
 static const struct hm_value *entry_value(const struct catalog_entry *entry)
 {
     struct catalog_block *block = entry->block;
@@ -139,15 +139,15 @@ static const struct hm_value *entry_value(const struct catalog_entry *entry)
     return none->value;
 }
 
-/* Length of a line, without its end. */
+/* Returns the length of a line without its line break. */
 static size_t line_length(const char *text, const char *end)
 {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     return (size_t)((stop ? stop : end) - text);
 }
 
-/* The name of an entry that begins on this line: two spaces, the name, a colon. Returns its length,
- * or 0. */
+/* Returns the length of the name of an entry that begins on this line, after two spaces and before
+ * a colon; 0 if no entry begins here. */
 static size_t entry_name_length(const char *line, size_t length)
 {
     bool begins = length > 3 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' &&
@@ -238,8 +238,8 @@ void hm_catalog_free(struct hm_catalog *catalog)
     hm__free(catalog);
 }
 
-/* Whether the lines of a built-in entry have an `aliases` list at all; it need not be parsed then.
- */
+/* Whether the lines of a built-in entry contain an `aliases` list. If not, the entry need not be
+ * parsed to look for an alias. */
 static bool block_has_aliases(const struct catalog_block *block)
 {
     static const char key[] = "    aliases:";
@@ -251,7 +251,7 @@ static bool block_has_aliases(const struct catalog_block *block)
     return false;
 }
 
-/* Whether `name` is one of the other names of an entry; upper and lower case are equal. */
+/* Whether `name` is an alias of an entry; upper and lower case are not distinguished. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
     if (entry->block && !block_has_aliases(entry->block))
@@ -333,7 +333,7 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
 {
     const struct name_list list = {catalog, kind};
 
-    /* An entry that exists was not found because its text could not be parsed. */
+    /* If the entry exists, it was not found because there was no memory to parse its text. */
     if (entry_find(catalog, kind, name) ||
         (kind == HM_CATALOG_MACHINE && entry_find(catalog, HM_CATALOG_ACCELERATOR, name)))
         return hm__fail_nomem(err);

@@ -57,7 +57,7 @@ enum {
     FORMATS = sizeof(rate_fields) / sizeof(rate_fields[0])
 };
 
-/* Reads a map of figures by precision, if the map has the key. */
+/* Reads the figures by precision under a key of the map, if the map has the key. */
 static int read_rates(struct hm_reader *reader, const struct hm_value *map, const char *key,
                       const struct hm_field *fields, struct hm_rates *rates)
 {

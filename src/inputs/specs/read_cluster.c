@@ -189,7 +189,7 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     if (value->kind == HM_VALUE_MAP) {
         int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
         if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
-            node->flops_bf16 = node->flops_16; /* 16 means both 16-bit formats. */
+            node->flops_bf16 = node->flops_16; /* The key 16 means fp16 and bf16. */
         return rc;
     }
     int rc = hm__read_field(reader, value, &fields[0], node);
@@ -208,7 +208,7 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     const struct hm_catalog *catalog;
 
     cluster->fabric_name = NULL;
-    /* A rate, such as 3200 Gbit/s, keeps the latency of the machine. */
+    /* If only a rate is given, such as 3200 Gbit/s, the latency of the machine is kept. */
     if (value->kind == HM_VALUE_SCALAR && strchr(value->text, '/'))
         return hm__read_field(reader, value, &link_fields[0], &cluster->fabric);
     if (name) {

@@ -265,7 +265,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     return rc;
 }
 
-/* Sets a flag from its key, or from the default if the key is not given. */
+/* Returns the value of a flag, or the default if its key is not given. */
 static bool flag_or(int word, bool fallback)
 {
     return word < 0 ? fallback : hm__is_yes(word);
@@ -327,7 +327,7 @@ static void set_defaults(struct hm_large_keys *keys)
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
     bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
-    /* Tuned software with unfused attention dates from before 2022; it has no overlap. */
+    /* Tuned software with unfused attention dates from before 2022 and overlaps nothing. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
 

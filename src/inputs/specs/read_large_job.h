@@ -5,11 +5,11 @@
 #include "large_job.h"
 #include "readers.h"
 
-/* Whether a job trains a transformer: its network is one, by its keys or in the catalog. */
+/* Whether a job trains a transformer, by the keys of its network or by its entry in the catalog. */
 bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root);
-/* Read such a job: everything except the cluster. job->large is allocated in the arena. */
+/* Read a job that trains a transformer, without its cluster. job->large is in the arena. */
 int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job);
-/* The unit of an amount. */
+/* Units in which an amount may be given. */
 enum hm_amount_unit { HM_AMOUNT_PLAIN, HM_AMOUNT_TOKENS, HM_AMOUNT_SEQUENCES };
 /* Read a number such as "4M tokens", "512 sequences", "15T" or "8192". */
 int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,

@@ -173,7 +173,7 @@ static int apply_switches(struct hm_reader *reader, const struct hm_value *map,
     return 0;
 }
 
-/* Sets the number of chunks per stage from the layers of a chunk, as Megatron gives it. */
+/* Sets the number of chunks per stage from the number of layers per chunk, which Megatron gives. */
 static int apply_chunks(struct hm_reader *reader, const struct hm_value *map,
                         struct hm_large_keys *keys)
 {

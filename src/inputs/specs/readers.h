@@ -5,11 +5,11 @@
 #include "howmany_advise.h"
 #include "schema.h"
 
-/* A specification, as text or as a tree that was parsed already. */
 /* Note of a cluster whose description has the key `network`. */
 #define HM_OLD_FABRIC                                                                              \
     "the key network of a cluster is called fabric now; the old name is still read"
 
+/* A specification, as text or as a tree that was parsed already. */
 struct hm_spec {
     const char *text; /* Text of the specification; borrowed, need not end with NUL. */
     size_t length;
@@ -69,7 +69,8 @@ int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);
-/* Reads `precision` and `weights`: names of number formats. `weights` is read last. */
+/* Read `precision` and `weights`, which are names of number formats. `weights` is read last,
+ * because it overrides the bits of a parameter that `precision` sets. */
 int hm__read_precision(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 int hm__read_weights(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads `graph`: a file or a recipe, and how to split it. Fills graph, split, trials, seed and

@@ -28,8 +28,8 @@ int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog, con
     return hm__job_assume_allreduce(job, err);
 }
 
-/* Finds a machine of the catalog. If fabric is not NULL, that fabric replaces the network between
- * machines. */
+/* Finds a machine of the catalog. If fabric is not NULL, the fabric of that name replaces the
+ * fabric of the machine. */
 static int find_cluster(const struct hm_catalog *catalog, const char *machine, const char *fabric,
                         struct hm_cluster **ret_cluster, struct hm_err *err)
 {

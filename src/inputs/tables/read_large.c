@@ -12,21 +12,21 @@
 #include "names.h"
 #include "text.h"
 
-/* Number of rows that a table may have. */
+/* Largest number of rows of a table. */
 enum { ROWS_MOST = 4096 };
 
-/* What a column holds, and where it goes. */
+/* Kinds of columns: the allowed values, and how they are stored. */
 enum large_column_kind {
     COLUMN_TEXT,
     COLUMN_NUMBER,    /* A number >= 0. */
     COLUMN_UNKNOWN,   /* A number > 0; empty: unknown. */
-    COLUMN_GBIT,      /* As COLUMN_UNKNOWN, in Gbit/s. */
-    COLUMN_GIB,       /* As COLUMN_UNKNOWN, in GiB. */
+    COLUMN_GBIT,      /* Like COLUMN_UNKNOWN, but in Gbit/s. */
+    COLUMN_GIB,       /* Like COLUMN_UNKNOWN, but in GiB. */
     COLUMN_FLAG,      /* 0 or 1. */
-    COLUMN_CHOICE,    /* A word of a list. */
-    COLUMN_RECOMPUTE, /* A word of a list; empty: unknown. */
-    COLUMN_FLAGS,     /* Words joined by +. */
-    COLUMN_SLASHES,   /* Numbers joined by slashes, in consecutive members. */
+    COLUMN_CHOICE,    /* One of the words in `choices`. */
+    COLUMN_RECOMPUTE, /* One of the words in `choices`; empty: unknown. */
+    COLUMN_FLAGS,     /* Words of `choices`, joined by +. */
+    COLUMN_SLASHES,   /* Numbers joined by slashes, stored in consecutive members. */
 };
 
 struct column {
@@ -34,7 +34,7 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    int count; /* COLUMN_SLASHES: how many numbers. */
+    int count; /* Number of numbers in a cell, for COLUMN_SLASHES only. */
 };
 
 static const char *const outcomes[] = {"ran", "oom", "failed", NULL};

@@ -65,7 +65,7 @@ static int read_positive(const struct hm_csv *csv, const char *column, const cha
     return 0;
 }
 
-/* Says where in the table an error is that a reader of jobs or clusters found in a row. */
+/* Adds the place in the table to an error that the reader of jobs or clusters found in a row. */
 static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
 {
     if (rc && err) {
@@ -76,7 +76,7 @@ static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
     return rc;
 }
 
-/* Makes the job of a row. Speedups do not matter, so scaling is weak: batch is that of a worker. */
+/* Makes the job of a row. Scaling is weak, because the column batch is that of one worker. */
 static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                     struct hm_job **ret_job, struct hm_err *err)
 {
@@ -97,8 +97,8 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
 }
 
 /*
- * Reads a platform: nothing, `driver`, or `server S CONSISTENCY` with the number of servers, which
- * run on the nodes of the workers if the word `colocated` follows.
+ * Reads a platform: an empty text, `driver`, or `server S CONSISTENCY` with the number of servers
+ * S. The servers run on the nodes of the workers if the word `colocated` follows.
  */
 static int read_way(const struct hm_csv *csv, const char *text, struct hm_way *way,
                     struct hm_err *err)
@@ -178,7 +178,7 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     return place_row(csv, rc, err);
 }
 
-/* Puts the cells of the next row into the order of the columns; missing ones are empty. */
+/* Puts the cells of the next row into the order of the columns; a missing column is empty. */
 static int next_cells(struct hm_csv *csv, const int *columns, size_t count, char **cells,
                       struct hm_err *err)
 {

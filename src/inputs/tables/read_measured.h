@@ -10,24 +10,28 @@
 struct hm_measured_step {
     const char *source, *network, *machine, *precision, *software; /* Cells of the row. */
     double n;                                                      /* Number of workers. */
-    double batch;                                                  /* Samples of one worker. */
-    double seconds;                                                /* Measured time of a step. */
+    /* Number of samples of one worker in a step. */
+    double batch;
+    double seconds;      /* Measured time of a step. */
     double memory_bytes; /* Measured peak memory; NaN: not measured. */
-    double held_out_s;   /* Seconds predicted without the row's source; NaN: not given. */
-    struct hm_way way;   /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
-    struct hm_job *job;  /* The job of the row, with its cluster; owned. */
+    /*
+     * Seconds predicted by a model that was fitted without the source of the row; NaN: not given.
+     */
+    double held_out_s;
+    struct hm_way way;  /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
+    struct hm_job *job; /* The job of the row, with its cluster; owned. */
 };
 
 struct hm_measured_collective {
     const char *source, *machine;
     double n, bytes, seconds;
-    struct hm_cluster *cluster; /* Owned. */
+    struct hm_cluster *cluster; /* The cluster of the row; owned. */
 };
 
 struct hm_measured_steps {
     struct hm_measured_step *rows;
     size_t count;
-    void *memory; /* Owns the texts. */
+    void *memory; /* Memory of the texts; owned. */
 };
 
 struct hm_measured_collectives {
@@ -36,7 +40,8 @@ struct hm_measured_collectives {
     void *memory;
 };
 
-/* Read a table; text NULL is the table that is built in. Freed by the functions below. */
+/* Read a table; if text is NULL, the built-in table is read. The result is freed by one of the
+ * functions below. */
 int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, size_t length,
                             const char *source, struct hm_measured_steps *ret_steps,
                             struct hm_err *err);

@@ -60,7 +60,7 @@ static int row_number(const struct hm_csv *csv, enum column column, char **cells
     return 0;
 }
 
-/* Reads the platform of a row; an empty cell is one worker without a platform. */
+/* Reads the platform of a row; an empty cell means one worker without a platform. */
 static int row_way(const struct hm_csv *csv, char **cells, struct hm_way *way, struct hm_err *err)
 {
     if (!*cells[PLATFORM])

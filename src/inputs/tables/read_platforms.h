@@ -9,17 +9,19 @@
 
 struct hm_platform_row {
     const char *source, *framework, *network, *machine; /* Cells of the row. */
-    struct hm_way way;                                  /* HM_PLATFORM_JOB: one worker alone. */
-    double n;                                           /* Number of workers. */
-    double batch;                                       /* Samples of one worker. */
-    double seconds;                                     /* Measured time of an iteration. */
+    /* Platform; HM_PLATFORM_JOB: one worker alone. */
+    struct hm_way way;
+    double n; /* Number of workers. */
+    /* Number of samples of one worker in an iteration. */
+    double batch;
+    double seconds;     /* Measured time of an iteration. */
     struct hm_job *job; /* The job of the row, with its cluster; owned. */
 };
 
 struct hm_platform_rows {
     struct hm_platform_row *rows;
     size_t count;
-    void *memory; /* Owns the texts. */
+    void *memory; /* Memory of the texts; owned. */
 };
 
 /* Reads a table; if text is NULL, the built-in table. */

@@ -169,8 +169,8 @@ static int scaling_read(struct hm_runs *runs, struct hm_err *err)
 /* The time of one run, before its unit is converted. */
 struct unit_time {
     double seconds;
-    const char *unit; /* NULL for an iteration, else sample, token or epoch. */
-    double iteration; /* Number of these units in an iteration; NaN: unknown. */
+    const char *unit; /* "sample", "token" or "epoch"; NULL: the time of an iteration. */
+    double iteration; /* Number of such units in an iteration; NaN: unknown. */
 };
 
 /* Seconds of a sample or token from a rate of the whole job, or of each worker. */

@@ -30,7 +30,7 @@ struct hm_trace_group {
     bool fresh;                  /* The next row begins a new trace. */
     /* Iterations done by an earlier run that the new trace resumes; 0: none. */
     double resumed_at;
-    bool again; /* If the first iteration occurs again, the run restarted. */
+    bool again; /* A repeated first iteration means a restart, not a new run. */
 };
 
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)

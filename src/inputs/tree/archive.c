@@ -52,7 +52,7 @@ static uint64_t read_uint(const unsigned char *p, unsigned size)
     return value;
 }
 
-/* Reads bytes at a position; false if they are not all inside the archive. */
+/* Reads bytes at a position; false if some of them are outside the archive. */
 static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_t size)
 {
     if (at > a->length || size > a->length - at)
@@ -104,7 +104,7 @@ static bool find_end(const struct hm_archive *a, struct directory *d)
     return d->at <= a->length && d->size <= a->length - d->at;
 }
 
-/* Reads the sizes of 64 bits that an extra field has in place of those of 32 bits. */
+/* Reads the 64-bit sizes in an extra field, which replace the 32-bit sizes in the header. */
 static void read_extra(const unsigned char *extra, size_t length, uint64_t size, uint64_t *packed,
                        uint64_t *header)
 {

@@ -12,7 +12,7 @@
 struct hm_archive_member {
     const char *name;
     uint64_t header; /* Position of the member's own header. */
-    uint64_t packed; /* Number of bytes in the archive. */
+    uint64_t packed; /* Number of compressed bytes in the archive. */
     unsigned method; /* Method of compression: 0 stored, 8 deflated. */
     bool encrypted;
 };
@@ -25,7 +25,7 @@ struct hm_archive {
     struct hm_archive_member *members; /* Files, without folders; in the arena. */
     size_t count;
     bool cut;               /* The archive is truncated. */
-    struct hm_arena *arena; /* Owned. */
+    struct hm_arena *arena; /* Memory of the members; owned. */
 };
 
 /* Whether bytes are the beginning of a zip archive, and whether a file begins with such bytes. */

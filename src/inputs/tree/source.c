@@ -23,7 +23,7 @@ static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
     struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
-    uint64_t file_left;      /* Number of bytes of the file that belong to the source. */
+    uint64_t file_left;      /* Number of bytes that may still be read from the file. */
     bool inflate;            /* The bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */
     const char *memory;      /* Bytes that are not read yet; borrowed. */
@@ -184,7 +184,7 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     s->raw_ended = got == 0;
     s->started = true;
     s->codec = s->inflate ? &hm__codec_deflate : hm__codec_find(s->raw, s->raw_length);
-    s->between = !s->inflate; /* An empty deflate stream has at least one byte. */
+    s->between = !s->inflate; /* Without any bytes, a deflate stream is incomplete. */
     if (s->codec && s->codec->needs) {
         hm__fail(err, HM_E_UNSUPPORTED, "%s files need %s, which this build leaves out",
                  s->codec->name, s->codec->needs);
@@ -201,7 +201,7 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     return 0;
 }
 
-/* Makes one step of the codec, after reading more of the file if all bytes were decoded. */
+/* Runs one step of the codec; reads more of the file first if all bytes were decoded. */
 static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
                          struct hm_err *err)
 {

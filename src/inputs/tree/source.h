@@ -9,18 +9,19 @@ struct hm_source;
 /* Opens a file; "-" is standard input. A file that begins with the magic of a codec of unpack.h
  * (gzip, zstd, lz4, snappy, lzf) is decompressed. */
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err);
-/* Reads bytes in memory in the same way; they must outlive the source. */
+/* Opens bytes in memory as hm__source_open opens a file; the bytes must outlive the source. */
 int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* A part of a file or of bytes in memory: a member of an archive. */
 struct hm_source_part {
     const char *path;    /* The file; it is opened if `memory` is NULL. */
     const char *memory;  /* The first byte of the part, which must outlive the source. */
-    uint64_t at, length; /* Position in the file, and number of bytes. */
+    uint64_t at, length; /* Position of the part in the file, and its number of bytes. */
     bool deflated;       /* The bytes are a deflate stream without a header. */
 };
 
-/* Opens a part; after it is inflated, a codec is recognised as in a file. */
+/* Opens a part. If its bytes, after inflating, begin with the magic of a codec, they are
+ * decompressed too. */
 int hm__source_open_part(const struct hm_source_part *part, const char *name,
                          struct hm_source **ret_source, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
@@ -32,8 +33,8 @@ int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t 
                     struct hm_err *err);
 /* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
-/* Skips bytes, without reading them where the file can seek. *ret_skipped is smaller than `count`
- * if the file ends before. */
+/* Skips bytes, without reading them if the file can seek. *ret_skipped is smaller than `count` if
+ * the file ends before. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
 /* Returns the name of the codec after the first read; NULL: the file is not compressed. */

@@ -19,7 +19,7 @@ struct hm_unpack_step {
 
 struct hm_codec {
     const char *name;           /* Name for messages: "gzip", "zstd", "lz4", "snappy", "lzf". */
-    const unsigned char *magic; /* First bytes of a file. */
+    const unsigned char *magic; /* Bytes with which a file in the format of the codec begins. */
     size_t magic_length;
     const char *needs; /* Library that this build leaves out; NULL: the codec is available. */
     /* Make the state of a stream; NULL when out of memory. */

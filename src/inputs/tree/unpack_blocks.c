@@ -23,18 +23,18 @@ enum { BLOCK_MOST = 1 << 25 };
 
 /* One block as its header describes it. */
 struct block {
-    size_t header;       /* Bytes before the data. */
-    size_t packed, size; /* Bytes of the data, and bytes that they decode to. */
+    size_t header;       /* Number of bytes before the data. */
+    size_t packed, size; /* Number of bytes of the data, and number of bytes that they decode to. */
     bool stored;         /* The data are not compressed. */
-    bool skipped;        /* A header without contents. */
+    bool skipped;        /* The block is a header without data. */
     uint32_t check;      /* Checksum of the contents, if the format has one. */
 };
 
 struct block_format {
-    size_t least; /* Bytes of the shortest header. */
+    size_t least; /* Number of bytes of the shortest header. */
     /*
-     * Read a header of `have` bytes, at least the shortest. Returns the bytes that the header needs
-     * if it is longer, 0 if *block is complete, or a negative code.
+     * Read a header of which `have` bytes are available, at least `least`. Returns the number of
+     * bytes that the header needs if it is longer, 0 if *block is complete, or a negative code.
      */
     long (*parse)(const unsigned char *data, size_t have, struct block *block);
     /* Decode the data of a block; false: they are damaged. */
@@ -43,10 +43,10 @@ struct block_format {
 
 struct block_state {
     const struct block_format *format;
-    unsigned char *in, *out; /* Buffers; owned. */
+    unsigned char *in, *out; /* Buffers of the block and of its decoded contents; owned. */
     size_t in_room, out_room;
-    size_t have;         /* Bytes of the current block in `in`. */
-    size_t at, out_size; /* Next byte of `out` to copy, and bytes in it. */
+    size_t have;         /* Number of bytes of the current block in `in`. */
+    size_t at, out_size; /* Next byte of `out` to copy, and number of bytes in `out`. */
 };
 
 /* ---- the three formats ---------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static bool lzf_decode(const unsigned char *data, const struct block *b, unsigne
 
 /* ---- the common part ------------------------------------------------------------------------ */
 
-/* Collects input until `needed` bytes of the block are there; false if the input ends before. */
+/* Collects input until the block has `needed` bytes; false if the input ends before. */
 static bool block_collect(struct block_state *s, struct hm_unpack_step *step, size_t needed)
 {
     size_t missing = s->have < needed ? needed - s->have : 0;
@@ -286,7 +286,7 @@ const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length)
 {
     for (size_t i = 0; hm__codecs[i]; i++) {
         const struct hm_codec *c = hm__codecs[i];
-        /* A text may begin with the two letters of lzf; the type after them is below a letter. */
+        /* A text may begin with "ZV", the magic of lzf; the type after it must be 0 or 1. */
         if (length >= c->magic_length && memcmp(head, c->magic, c->magic_length) == 0 &&
             (c != &hm__codec_lzf || (length > 2 && head[2] <= 1)))
             return c;

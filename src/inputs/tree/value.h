@@ -42,7 +42,7 @@ double hm__value_number(const struct hm_value *map, const char *key);
 const char *hm__value_kind_name(const struct hm_value *value);
 
 /* Gives an entry of a map another key, if the map has the old key and not the new one. Returns
- * whether it did. */
+ * whether the key was changed. */
 bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new_key);
 /* Applies "path.to.key=value", where value is YAML. Missing maps along the path are created.
  * Values and errors that come from an override have the source "set". */
