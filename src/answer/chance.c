@@ -46,7 +46,7 @@ bool hm__span_known(const struct hm_span *s)
            s->level > 0 && s->level < 1;
 }
 
-/* Standard deviation of ln T on the side of `at`. */
+/* Standard deviation of ln T above the median if `above` is true, otherwise below the median. */
 static double span_spread(const struct hm_span *s, bool above)
 {
     double z = normal_quantile((1 + s->level) / 2);
@@ -85,7 +85,9 @@ void hm__span_draw(const struct hm_span *s, struct hm_random *random, double *ti
     }
 }
 
-/* The largest stated probability for a number of workers that is above those of all runs. */
+/*
+ * Largest stated probability if the recommended number of workers is outside the range of the runs.
+ */
 static const double MOST_BEYOND = 0.9;
 
 /*

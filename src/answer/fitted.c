@@ -214,8 +214,8 @@ static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
 
 /*
  * Chooses the point with the smallest mean loss over the draws of the fit, and counts the draws in
- * which the point that is recommended then is the best or within the slack of the best. Which
- * points meet the limits is the same in all draws: those that meet them with the asked probability.
+ * which the recommended point is the best or within the slack of the best. In all draws, the same
+ * points are allowed: those that meet the limits with the required probability.
  */
 static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
                                   const struct hm_curve *curve, struct hm_curve *scratch,

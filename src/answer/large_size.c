@@ -1,6 +1,6 @@
 /*
- * How many parameters and tokens: sets the size of a language model and the length of its training
- * from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
+ * Chooses the numbers of parameters and tokens: sets the size of a language model and the length of
+ * its training from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
  *
  * A network of another size keeps the proportions of the job's network: the ratio of hidden size to
  * layers, the width of heads, the groups of keys and values, the ratio of the feed-forward layer,
@@ -145,7 +145,7 @@ struct sizing {
     double certainty;
 };
 
-/* Returns the tokens that a point processes within the limits, with the asked probability. */
+/* Returns the tokens that a point processes within the limits, with the required probability. */
 static double tokens_within(const struct sizing *s, const struct hm_large_answer *a,
                             const struct hm_large_choice *c)
 {
@@ -294,7 +294,7 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
     return rc;
 }
 
-/* Adds the sizes of a network that was scaled. */
+/* Adds a note with the sizes of a network that was scaled. */
 static void note_network(const struct hm_large_job *large, const struct hm_large_question *q,
                          struct hm_large_answer *a)
 {
@@ -308,7 +308,10 @@ static void note_network(const struct hm_large_job *large, const struct hm_large
             x->layers, x->hidden, x->ffn, x->heads, x->kv_heads);
 }
 
-/* Adds what the critical batch says about the batch of the job, and about more copies of it. */
+/*
+ * Adds notes on what the critical batch means for the batch of the job and for more copies of the
+ * network.
+ */
 static void note_batch(const struct hm_large_job *large, struct hm_large_answer *a)
 {
     const struct hm_large_outlook *o = &a->outlook;

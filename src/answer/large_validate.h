@@ -10,8 +10,8 @@ struct hm_large_prediction {
     double time_s, low_s, high_s;   /* Predicted seconds and 90 % interval; NaN: not measured. */
     double memory_bytes;            /* Predicted memory of the fullest worker. */
     enum hm_large_group group;      /* Group of jobs whose errors give the interval. */
-    bool fits;                      /* The predicted memory suffices. */
-    bool healthy;                   /* The time is compared; see hm__large_rows_healthy. */
+    bool fits;                      /* The predicted memory is at most the usable memory. */
+    bool healthy; /* The time is compared with the measured one; see hm__large_rows_healthy. */
 };
 
 /* Errors of one source, as fractions (1 is 100 %). A figure without rows is NaN. */
@@ -21,7 +21,8 @@ struct hm_large_score {
     double mean, median; /* Mean and median of |predicted/measured - 1|. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
-    double outcomes, outcomes_right; /* Number of known outcomes, and share predicted right. */
+    /* Number of known outcomes, and share of them that is predicted correctly. */
+    double outcomes, outcomes_right;
 };
 
 enum { HM_LARGE_SOURCES = 32 };

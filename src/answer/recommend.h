@@ -16,7 +16,7 @@ struct hm_recommend_candidate {
     bool known; /* True if the candidate has a time. */
     /*
      * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
-     * not exceeded with the asked probability; at most 1 if both limits are met.
+     * not exceeded with the required probability; at most 1 if both limits are met.
      */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
@@ -46,8 +46,9 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    double node_workers; /* All runs are inside one node of this many workers; NaN: not so. */
-    size_t fitted;       /* Number of runs in the fits that give times; 0: no time is from a fit. */
+    /* Number of workers of the one node that has all runs; NaN if there is no such node. */
+    double node_workers;
+    size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*

@@ -24,7 +24,7 @@ struct hm_search {
      * are equally fast.
      */
     struct hm_stragglers *stragglers;
-    /* Times of steps of the job on the cluster, shared in the same way; may be NULL. */
+    /* Times of steps of the job, shared by all searches on the cluster; may be NULL. */
     struct hm_step_table *table;
     bool weak;
     double reference;

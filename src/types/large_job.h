@@ -60,8 +60,8 @@ struct hm_large_choice {
     int machine;  /* Index of the machine in the answer. */
     double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
     /*
-     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the asked
-     * probability; at most 1 if the limits are met, 0 without limits.
+     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the
+     * required probability; at most 1 if the limits are met, 0 without limits.
      */
     double excess;
     double per_node; /* Workers of one node. */
