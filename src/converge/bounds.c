@@ -1,8 +1,8 @@
 /*
  * Intervals of the parameters of a loss curve g(i, m). An interval covers the random draws, which
- * show what other numbers of workers would have shown, and is never narrower than the residuals of
- * the fit allow: if the algorithm does the same on every number of workers, all draws are equal,
- * although the parameters are known only as well as g describes the points.
+ * show how the parameters would differ if other numbers of workers had been measured. It is never
+ * narrower than the residuals of the fit allow: if the loss is the same on every number of workers,
+ * all draws are equal, although the parameters are known only as well as g describes the points.
  *
  * The least width comes from linear least squares at the fitted parameters. With x_k the derivative
  * of y = ln(P - P*) with respect to parameter k, s the root mean square of the residuals, A the

@@ -14,9 +14,9 @@ enum { HM_FIT_DRAWS = 2000 };
 /* How the default value of a quantity depends on n in predictions. */
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
-    HM_BY_WORKERS, /* The value is that of one worker, such as its batch; n workers have n times it.
-                    */
-    HM_BY_NODES,   /* The value is the number of workers in a node; the quantity is the nodes. */
+    HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
+    /* The quantity is the number of nodes; the value is the number of workers in a node. */
+    HM_BY_NODES,
 };
 
 struct hm__fit {
@@ -29,12 +29,13 @@ struct hm__fit {
     double *drift;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     /*
-     * The seconds are those of a fixed amount of work (a sample, an epoch, the work of the
-     * reference), and not of an iteration.
+     * Whether the seconds are those of a fixed amount of work (a sample, an epoch, the work of the
+     * reference) instead of those of an iteration.
      */
     bool of_work;
-    bool weak_runs;        /* Each worker kept its batch as n grew. */
-    bool scaling_stated;   /* The runs state their scaling, so weak_runs is not a guess. */
+    bool weak_runs; /* Whether the batch of each worker stayed the same as n grew. */
+    /* Whether the runs state their scaling, so that weak_runs is not a guess. */
+    bool scaling_stated;
     bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification

@@ -1,7 +1,7 @@
 /*
  * Prepares a fit: the quantities and terms, the runs grouped by configuration, their unit and
- * scaling, and the sheet that they correct. Limit: a run must have a value of each quantity that
- * the terms use, because missing values are not guessed.
+ * scaling, and the specification sheet that the runs correct. Limit: a run must have a value of
+ * each quantity that the terms use, because missing values are not guessed.
  */
 #include <math.h>
 #include <string.h>
@@ -232,8 +232,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
- * The number of workers in a node: as the runs state it, else the most that any run had in a node;
- * NaN if the runs do not say.
+ * The number of workers in a node: the number that the runs state, otherwise the largest number
+ * that any run had in a node; NaN if neither is known.
  */
 static double node_workers(const struct hm__fit *f)
 {
@@ -266,7 +266,7 @@ static void fit_set_defaults(struct hm__fit *f)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         bool same = f->data.low[q] == f->data.high[q];
-        /* A sheet has its own batch, latency and bandwidth, for which it predicts. */
+        /* A specification sheet predicts for its own batch, latency and bandwidth. */
         f->at[q] = same && !f->basis.sheet ? f->data.low[q] : NAN;
         bool work = strcmp(f->basis.quantities[q], "size") == 0 ||
                     strcmp(f->basis.quantities[q], "batch") == 0;

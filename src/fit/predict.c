@@ -27,8 +27,8 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 }
 
 /*
- * Factor by which the time of a draw differs beyond the runs from all sets of terms: exp(z s),
- * where s is the spread at that n and z the drift of the draw.
+ * Factor on the time of a draw beyond the runs, for the error that no set of terms describes:
+ * exp(z s), where s is the spread at that n and z the drift of the draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)

@@ -63,8 +63,8 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
 }
 
 /*
- * Replaces the draws by as many of them, each as often as its weight says: the weights are laid end
- * to end, and evenly spaced points with one random offset select draws.
+ * Resamples the draws: their number stays the same, and each occurs as often as its weight says.
+ * The weights are laid end to end, and evenly spaced points with one random offset select draws.
  */
 static void draws_select(struct hm__fit *f, const struct hm_draw *before, const double *weights,
                          double sum, double offset)
@@ -97,7 +97,7 @@ int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *
     struct hm_draw *before = hm__calloc(f->draw_count, sizeof(*before));
     if (before) {
         memcpy(before, f->draws, f->draw_count * sizeof(*before));
-        /* The array of the noise of further runs is not in use yet. */
+        /* The array for the noise of further runs is not in use yet, so it can hold the weights. */
         double sum = draws_weigh(fit, x, n, f->luck);
         if (sum > 0)
             draws_select(f, before, f->luck, sum, hm__random_uniform(random));

@@ -1,14 +1,15 @@
 /*
- * The figures of a worker from the times of its operations.
+ * Computes the figures of a worker from the times of its operations.
  *
  * On a GPU the model of operations (device.c) is inverted: the time of a small kernel is measured
  * directly; the memory bandwidth is the median of bytes / (time - kernel) over kernels that move
  * many bytes; for each precision, the rate of the largest products is the one for which the median
- * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise. The
- * median keeps a shape for which the library has a bad kernel from deciding.
+ * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise.
+ * Because of the median, a few shapes with bad kernels have little effect.
  *
- * A CPU is described by one rate for each precision, the fastest product, by the fraction of it
- * that products of the sizes of layers reach in the median, and by its memory bandwidth.
+ * A CPU is described by its memory bandwidth, by one rate for each precision, which is that of the
+ * fastest product, and by the fraction of this rate that products with the sizes of layers reach in
+ * the median.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
  * relative distance between the fastest round and the median. It says how well a figure repeats,
@@ -54,7 +55,9 @@ double hm__values_median(double *values, size_t count)
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count)
 {
     timing->seconds = hm__values_median(rounds, count);
-    /* Interruptions only add time: the rounds above the median say nothing about the machine. */
+    /*
+     * Interruptions only add time, so rounds slower than the median say nothing about the machine.
+     */
     timing->spread = count > 1 ? 1 - rounds[0] / timing->seconds : NAN;
 }
 
@@ -133,7 +136,7 @@ static double search_error(const struct gpu_search *g, double x)
 /*
  * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
  * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no
- * figure gives their times, since they are limited by the memory and not by the figure.
+ * figure gives their times, because memory traffic limits them.
  */
 static void search_solve(const struct gpu_search *g, double low, double high)
 {

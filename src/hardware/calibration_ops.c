@@ -1,7 +1,8 @@
 /*
  * The operations that a calibration times. Matrix products have the shapes of layers: square ones,
  * those of transformers and of fully connected layers, gradients of the weights (few rows, long
- * sums) and small ones, from the fastest to the slowest. Convolutions are those of ResNet-50.
+ * sums) and small ones, so that fast and slow shapes are included. Convolutions are those of
+ * ResNet-50.
  */
 #include <math.h>
 

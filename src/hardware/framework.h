@@ -1,4 +1,4 @@
-/* Costs of the frameworks that run a step, beside its arithmetic and its messages. */
+/* Costs of the frameworks that run a step, in addition to its arithmetic and its messages. */
 #ifndef HM_FRAMEWORK_H
 #define HM_FRAMEWORK_H
 

@@ -24,10 +24,10 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward;           /* Time of the device or the host, whichever is longer. */
-    double comm_forward, comm_backward; /* Communication that is not overlapped. */
-    double attention, traffic, host;    /* Parts of forward + backward. */
-    double tensor, expert, context;     /* Communication of both passes, by kind. */
+    double forward, backward; /* Seconds of the device or the host, whichever is longer. */
+    double comm_forward, comm_backward; /* Seconds of communication without overlap. */
+    double attention, traffic, host;    /* Seconds that are parts of forward + backward. */
+    double tensor, expert, context;     /* Seconds of communication of both passes, by kind. */
 };
 
 /* Returns the seconds of the recomputation in the backward pass. */
@@ -296,8 +296,10 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
     return own * (28 * workers / HOST_BYTES_PER_S + 2 / hm__large_host_link(x->device));
 }
 
-/* Returns the seconds in which weights are copied from the host for both passes of all
- * micro-batches and which do not overlap with computing. */
+/*
+ * Returns the seconds of copying weights from the host, for both passes of all micro-batches, that
+ * do not overlap with computing.
+ */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
                          const struct group *groups, int count, double batches, double compute)
 {

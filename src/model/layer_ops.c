@@ -7,8 +7,9 @@
  *
  * Mixed precision (autocast) keeps 32-bit weights: each product converts its weights, and the
  * gradient of the weights back. Normalisations and residual sums of sequences stay in 32 bits.
- * Limits: kernels of one library version; the traffic of fused software is a share of the eager
- * one. The sizes are those of one sample; b samples are computed together.
+ * Limits: the kernels are those of one library version, and the traffic of fused software is a
+ * fixed share of that of eager software. The sizes are those of one sample; b samples are computed
+ * together.
  */
 #include "layer_ops.h"
 
@@ -198,7 +199,10 @@ static void ops_concat(struct ops *o)
     o->step.kept_bytes += o->out * o->a;
 }
 
-/* One factor for each channel; the gradient of the factors sums over all positions. */
+/*
+ * Adds the multiplication of each channel by its factor; the gradient of a factor is a sum over all
+ * positions.
+ */
 static void ops_scale(struct ops *o)
 {
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
@@ -269,7 +273,7 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Returns the factor of the software on the time of the host. */
+/* Returns the factor by which the kind of software changes the time of the host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1

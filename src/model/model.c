@@ -446,7 +446,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
     return rc;
 }
 
-/* Computes the time when all-reduces of single layers overlap with the backward pass. */
+/* Computes the time of a step whose all-reduces of single layers overlap with the backward pass. */
 static void eval_layer_overlap(const struct hm_model *m, const struct eval_space *space,
                                struct hm_point *points)
 {
@@ -467,7 +467,7 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
                             (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
 }
 
-/* Computes the time when buckets of gradients overlap with the backward pass. */
+/* Computes the time of a step whose buckets of gradients overlap with the backward pass. */
 static void eval_bucket_overlap(const struct eval_space *space, struct hm_point *points)
 {
     for (size_t i = 0; i < space->count; i++) {

@@ -16,7 +16,7 @@ static const double BUCKET_BYTES = 25e6;
  * fragmentation increases the memory of a step. */
 static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
 
-/* Describes the accelerator; false where steps are not modelled by their operations. */
+/* Describes the accelerator; returns false if steps are not modelled by their operations. */
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Exponent and factor of Suri, Sahu and Vernon, which they fitted to exact solutions. */
+/* Factor and exponent of Suri, Sahu and Vernon, which they fitted to exact solutions. */
 static const double PLACES_FACTOR = 4.464, PLACES_POWER = 0.676;
 
 /* Largest number of steps of the root finder; about ten are needed. */
@@ -13,7 +13,10 @@ struct queue {
     double n, apart_s, alone_s, served_s, exponent;
 };
 
-/* The equation (T - apart)(1 - alone's share of waiting) - 2 alone, which is 0 at the solution. */
+/*
+ * Returns (T - apart)(1 - met) - 2 alone, which is 0 at the solution of the equations in
+ * queue_time.h, where met = served U^exponent (n - 1) / T.
+ */
 static double queue_residual(const struct queue *q, double time_s)
 {
     double load = fmin(1, q->n * q->served_s / time_s);

@@ -14,9 +14,10 @@
  * distribution with k degrees of freedom. The rows of a kind with one source were left out by
  * network, so there is no such scale for them.
  *
- * Steps of one job on different n have much of their error in common. What differs grows with the
- * ratio of the n, and jumps where the workers of one node become those of several: the median over
- * 114 rows falls from 13 % to 3 % if the row on the fewest workers is known.
+ * Steps of one job on different n have much of their error in common. The difference of their
+ * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
+ * needs several nodes. If the row on the fewest workers is known, the median error of 114 rows
+ * falls from 13 % to 3 %.
  *
  * Limits: few sources, and one distribution for all networks of a kind.
  */

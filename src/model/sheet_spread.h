@@ -55,8 +55,8 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
  * Returns the spread of ln(measured / predicted) on n workers for a job that was measured on
- * `measured` workers, or 0 if its steps are not modelled by operations: there are no curves of such
- * jobs.
+ * `measured` workers, or 0 if its steps are not modelled by operations: no curves of such jobs were
+ * measured.
  */
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);

@@ -39,8 +39,11 @@ struct hm_step_table {
     size_t bucket_count;
     double bucket_bytes[HM_BUCKETS_MAX];
     double tensors;
-    struct hm_layer_step *steps;            /* Times of the kinds for one batch; owned. */
-    struct hm_step_parts *nodes[NODES_MAX]; /* Made when first needed, until then NULL; owned. */
+    struct hm_layer_step *steps; /* Times of the kinds for one batch; owned. */
+    /*
+     * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
+     */
+    struct hm_step_parts *nodes[NODES_MAX];
 };
 
 static bool place_equal(const struct step_kind *a, const struct hm_count *l,

@@ -119,7 +119,7 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         steps[i].scheme = schemes[way->platform][i];
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
         steps[i].times = 1 / fmax(1, way->local_steps);
-        /* Averages are of parameters; they do not overlap with a backward pass, as gradients do. */
+        /* Averages of parameters do not overlap with the backward pass, whereas gradients do. */
         bool averages = way->platform > HM_PLATFORM_SERVER || way->local_steps > 1;
         if (((i == 0 && *ret_count > 1) || averages) && !message->bytes)
             steps[i].what = HM_PAYLOAD_PARAMETERS;

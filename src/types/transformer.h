@@ -30,13 +30,13 @@ struct hm_transformer {
     double heads;      /* Number of heads of queries, >= 1. */
     double kv_heads;   /* Number of heads of keys and values; divides heads. */
     double head_dim;   /* Width of one head, >= 1. */
-    double vocabulary; /* Rows of the embedding table, >= 1. */
+    double vocabulary; /* Number of rows of the embedding table, >= 1. */
     bool gated;        /* The feed-forward layer has a gate: three maps instead of two. */
     bool tied;         /* Input and output share one embedding table. */
-    bool encoder;      /* There is no output head over the vocabulary, and attention is full. */
+    bool encoder; /* Attention is not causal, and there is no output head over the vocabulary. */
     /*
-     * Number of layers of a decoder, which also attend to the other layers, an encoder; 0: there
-     * are no two stacks. Inputs and targets are sequences of the same length.
+     * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
+     * not two stacks. Inputs and targets are sequences of the same length.
      */
     double cross_layers;
     double experts;           /* Number of routed experts of a layer; 0: a dense network. */
