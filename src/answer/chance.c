@@ -50,7 +50,7 @@ bool hm__span_known(const struct hm_span *s)
 static double span_spread(const struct hm_span *s, bool above)
 {
     double z = normal_quantile((1 + s->level) / 2);
-    /* A lower end of 0 would make the deviation infinite. */
+    /* The lower end is kept above 0, because 0 would make the deviation infinite. */
     double low = fmax(s->low, 1e-9 * s->middle);
 
     return (above ? log(s->high / s->middle) : log(s->middle / low)) / z;

@@ -254,8 +254,8 @@ static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct h
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
     /*
-     * The reference is stored after the last point, so that the terms of all of them are evaluated
-     * in one call.
+     * The reference is stored after the last point, so that one call evaluates the terms of the
+     * points and of the reference.
      */
     to->points[from->count] = from->reference;
     return 0;

@@ -37,16 +37,17 @@ struct hm_large_tops {
     double n;
     struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit, fastest first. */
     size_t count;
-    struct hm_large_choice least; /* The layout with the least memory; n is 0: no layout. */
+    /* The layout with the least memory; its n is 0 if there is no layout. */
+    struct hm_large_choice least;
 };
 
 /* One machine and the data of its search. */
 struct hm_large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
-    struct hm_large_constants constants; /* Constants of the model, corrected by runs. */
+    struct hm_large_constants constants; /* Constants of the model, corrected by measured steps. */
     struct hm_large_correction correction;
-    struct hm_large_case situation; /* Points to the members above. */
+    struct hm_large_case situation; /* Inputs of the model; points to the members above. */
     struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
     bool gpus; /* Whether texts call the workers GPUs. */

@@ -82,7 +82,7 @@ static void network_scale(const struct hm_transformer *like, double parameters,
     }
 }
 
-/* Reports a job whose loss no scaling law describes. */
+/* Fails if no scaling law describes the loss of the job. */
 static int check_laws(const struct hm_large_job *large, const struct hm_large_question *q,
                       struct hm_err *err)
 {
@@ -160,8 +160,10 @@ static double tokens_within(const struct sizing *s, const struct hm_large_answer
     return c->fits ? tokens : 0;
 }
 
-/* Sets what one size reaches: the tokens and the loss within the limits, or the time and the money
- * for a loss. Returns the value to minimise. */
+/*
+ * Computes what a network of one size reaches: the tokens and the loss within the limits, or the
+ * time and the money for a target loss. Returns the value to minimise.
+ */
 static double size_value(const struct sizing *s, const struct hm_large_job *large,
                          struct hm_large_answer *a, struct hm_large_size *size)
 {

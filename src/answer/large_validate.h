@@ -7,10 +7,11 @@
 /* The prediction of one row by constants that were fitted without its source. */
 struct hm_large_prediction {
     const struct hm_large_row *row; /* The measured row; borrowed. */
-    double time_s, low_s, high_s;   /* Predicted seconds and 90 % interval; NaN: not measured. */
-    double memory_bytes;            /* Predicted memory of the fullest worker. */
-    enum hm_large_group group;      /* Group of jobs whose errors give the interval. */
-    bool fits;                      /* The predicted memory is at most the usable memory. */
+    /* Predicted seconds and 90 % interval; NaN if the row has no time. */
+    double time_s, low_s, high_s;
+    double memory_bytes;       /* Predicted bytes on the fullest worker. */
+    enum hm_large_group group; /* Group of jobs whose errors give the interval. */
+    bool fits;                 /* The predicted memory is at most the usable memory. */
     bool healthy; /* The time is compared with the measured one; see hm__large_rows_healthy. */
 };
 

@@ -47,7 +47,7 @@ static void take_design(struct hm_answer *a, const struct hm_search *s, const st
     double longest = 0;
 
     a->advised_within = NORMAL_90 * hypot(sqrt(d->rounded) / p->time_s, drift);
-    /* Runs that do not narrow the interval are not worth making. */
+    /* Runs that hardly narrow the interval are not worth making. */
     if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
         return;
     for (size_t i = 0; i < d->made_count && a->advised_count < RUNS_MOST; i++) {

@@ -141,8 +141,8 @@ static bool candidates_lack_intervals(const struct hm_recommending *w)
 }
 
 /*
- * Takes times from rows that match the question exactly; n without such rows are taken from a fit,
- * so that the answer never contradicts what the fit knows about them.
+ * Takes times from rows that match the question exactly; for each n without such rows the time is
+ * taken from a fit, so that the answer never contradicts the fit at these n.
  */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
@@ -176,7 +176,8 @@ static void reason_all_fail(struct hm_recommending *w)
 }
 
 /*
- * If only some candidates have a run that matches the question, adds a note that lists the others.
+ * If only some candidates have a run that matches the question, adds a note that lists the
+ * candidates without one.
  */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {

@@ -10,7 +10,7 @@
 
 enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 
-/* A candidate while it is evaluated. */
+/* A candidate and the values that are computed for it. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if the candidate has a time. */
@@ -29,7 +29,7 @@ struct hm_recommend_candidate {
 
 struct hm_recommending {
     const struct hm_runs *runs; /* Table of runs; NULL if there is none. */
-    const double *n, *seconds;  /* Columns of the runs; borrowed. */
+    const double *n, *seconds;  /* Columns n and seconds of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
     struct hm_arena *arena; /* The arena of `out`; borrowed. */

@@ -561,7 +561,7 @@ static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 
 /*
  * Draws times of the candidates that were run, from their intervals, so that they can be compared
- * with the others.
+ * with candidates whose times come from a fit.
  */
 static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *err)
 {

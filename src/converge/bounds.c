@@ -31,8 +31,11 @@ static const double ALIKE = 0.1;
 
 struct bounds_work {
     size_t count;
-    double *a;       /* The weighted mean of x x'; count rows of count values. */
-    double *slopes;  /* Derivatives of one curve: slopes[k * HM_G_CURVE + p]; scratch. */
+    double *a; /* Matrix A, the weighted mean of x x', with count rows of count values. */
+    /*
+     * slopes[k * HM_G_CURVE + p] is the derivative of parameter k at point p of the current curve.
+     */
+    double *slopes;
     double weight;   /* Sum of the weights of all points. */
     double residual; /* Weighted sum of squared residuals. */
 };
@@ -121,8 +124,8 @@ static double count_different_curves(const struct hm_g *g, double best, double n
 }
 
 /*
- * Sets inverse[k] to (A^-1)_kk over the parameters in use, and to 1 / A_kk for the others. A
- * parameter without any influence on the points has 0.
+ * Sets inverse[k] to (A^-1)_kk over the parameters in use, and to 1 / A_kk for the other
+ * parameters. It is 0 for a parameter without any influence on the points.
  */
 static void bounds_invert(const struct bounds_work *w, const struct hm_g *g, double *inverse)
 {

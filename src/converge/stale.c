@@ -73,7 +73,7 @@ struct stale_work {
     double *chance, *fresh_chance;
     bool uses[COUNT];
     double exponent; /* Exponent e of the staleness in the cost. */
-    double held;     /* Staleness that is held out; NaN if none is. */
+    double held;     /* Staleness that is held out; NaN if no staleness is held out. */
 };
 
 /* ---- the model ------------------------------------------------------------------------------- */

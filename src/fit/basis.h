@@ -92,14 +92,15 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 /*
- * Sets the drift of a fit whose runs have at most n_most workers: what one measured job shows about
- * other n (sheet_spread.h). *one_node is set if all runs are inside one node of the cluster.
+ * Sets the drift of a fit whose runs have at most n_most workers: how far the error at other n
+ * differs from the error at a measured n (sheet_spread.h). *one_node is set if all runs are inside
+ * one node of the cluster.
  */
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
 /*
- * Tells the sheet that the column size of the runs is proportional to n. With weak scaling, the
- * size of one worker is then constant.
+ * Records in the sheet that the column size of the runs is proportional to n. With weak scaling,
+ * the size of one worker is then constant.
  */
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 

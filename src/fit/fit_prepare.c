@@ -175,7 +175,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         varies[q] = f->data.low[q] < f->data.high[q] && f->data.gap[q] == HM_NONE;
     bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     bool of_work = runs->unit || runs->relative;
-    /* The specification sheet itself says whether scaling is weak. */
+    /* A fit from a specification sheet takes the scaling from the sheet. */
     if (!fit->from_sheet)
         fit->weak = weak && !of_work;
     f->of_work = of_work && !fit->from_sheet;

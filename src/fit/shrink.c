@@ -55,7 +55,10 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
         double inside = draw_loss(fit, x, n, 0, 1, d), beyond = draw_loss(fit, x, n, 1, 2, d);
         double z = (beyond - inside) / (usual_turn(fit) + f->rule.turn_share * fabs(inside));
         double weight = pow(1 + z * z / FREE, -(FREE + 1) / 2.0);
-        /* A draw whose time is 0 somewhere has no loss. */
+        /*
+         * The loss of a draw is not defined if one of its times is 0; such a draw gets the weight
+         * 0.
+         */
         weights[d] = isfinite(weight) ? weight : 0;
         sum += weights[d];
     }

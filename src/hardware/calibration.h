@@ -39,10 +39,10 @@ void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */
 struct hm_calibrated {
-    struct hm_node node;   /* The worker; flops are known if operations were timed. */
+    struct hm_node node;   /* The worker; its flops are known if operations were timed. */
     struct hm_link fabric; /* Link between nodes; its bandwidth is NaN if it was not measured. */
-    bool timed;            /* Operations of a worker were timed, not only messages. */
-    bool gpu;              /* Workers are GPUs, whose all-reduces are those of NCCL. */
+    bool timed;            /* Whether operations of a worker were timed, not only messages. */
+    bool gpu;              /* Whether workers are GPUs, whose all-reduces are those of NCCL. */
     /* Figures that were not measured and are not from a data sheet; NULL: none. */
     const char *assumed;
     double model_error; /* Median error of the model on the timed operations; NaN: none. */

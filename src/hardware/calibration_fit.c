@@ -108,13 +108,17 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
-/* Times of one kind in one precision, gathered for a search. */
+/*
+ * A search for the figure of a node that explains the times of one kind of operation in one
+ * precision.
+ */
 struct gpu_search {
     const struct hm_timings *timings;
     struct hm_node *node;
-    double *value; /* The figure that is searched for, in the node. */
+    double *value; /* The member of `node` that is searched for. */
     enum hm_math math;
-    bool convolutions; /* The operations are convolutions, not matrix products. */
+    /* Whether the operations are convolutions; otherwise they are matrix products. */
+    bool convolutions;
 };
 
 /* Median of ln(model / measured) with the figure x; NaN without such operations. */

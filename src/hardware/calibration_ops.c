@@ -29,7 +29,7 @@ static const double convolutions[][6] = {
     {256, 256, 512, 56, 1, 2}, {256, 512, 2048, 7, 1, 1},
 };
 
-/* The list of operations while it is filled. */
+/* The list of operations and the number of entries so far. */
 struct op_list {
     struct hm_timing *rows;
     size_t count;

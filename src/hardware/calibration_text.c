@@ -89,7 +89,7 @@ static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
     put_line(out, "memory", n->memory_bytes, "B");
 }
 
-/* Writes the key `measured`; nothing if it would be empty. */
+/* Writes the key `measured`, or nothing if it would be empty. */
 static void put_measured(struct hm_text *out, const struct hm_calibration *c)
 {
     struct hm_text body = {0};

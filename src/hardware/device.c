@@ -159,7 +159,7 @@ static double align_factor(const struct hm_device *d, double side)
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
-        return 1; /* Tuned software pads its matrices. */
+        return 1; /* Tuned software pads its matrices, so alignment costs nothing. */
     return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
 }
 

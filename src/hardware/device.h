@@ -15,8 +15,8 @@ struct hm_device {
     double processors;  /* Number of multiprocessors that share a product. */
     double value_bytes; /* Bytes of an activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    double conv_speed;  /* Speed of convolutions relative to the constants. */
-    bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
+    double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
+    bool matrix_units;  /* Whether products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if there is one. */
     struct hm_cpu cpu;

@@ -42,7 +42,7 @@ double hm__large_extra(const struct hm_transformer *network);
 /* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
     double qkv;  /* Width of queries, keys and values together. */
-    double out;  /* Width of the output of all heads. */
+    double out;  /* Width of the output of all heads together. */
     double kv;   /* Width of the keys and values that context parallelism exchanges. */
     double core; /* Mean width of a head in the two matrix products of the attention core. */
 };
@@ -67,9 +67,9 @@ struct hm_large_device {
     double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
     double memory_bytes;               /* Memory of one worker that programs can use. */
     double processors;                 /* Number of streaming multiprocessors. */
-    double link_bytes_per_s;           /* Bandwidth to other workers of the node, one way. */
-    double per_node;                   /* Number of workers in one node. */
-    double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
+    double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
+    double per_node;            /* Number of workers in one node. */
+    double network_bytes_per_s; /* Network bandwidth of one node, one way. */
     /*
      * Lengths of the axes of a torus that links the workers of a node, such as those of a TPU pod;
      * all 0: every worker reaches every other one at the full bandwidth of its links.

@@ -110,8 +110,8 @@ static const struct chip *nearest_chip(const struct hm_node *node)
 }
 
 /*
- * Sets what was measured on the machine. The constants of this model describe the usual machine, so
- * the rate of products is set relative to the rate that follows from the catalog.
+ * Sets the figures that were measured on the machine. The constants of this model describe the
+ * usual machine, so the rate of products is set relative to the rate that follows from the catalog.
  */
 static void set_measured(const struct hm_node *node, struct hm_large_device *device)
 {

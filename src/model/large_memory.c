@@ -82,8 +82,9 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
 
 /* Number of parameters on the fullest worker, in the layers of its stage and in tables. */
 struct held {
-    double dense, expert; /* Parameters of all layers of the stage. */
-    double one;           /* Parameters of one layer. */
+    /* Parameters of all layers of the stage, outside of experts and in experts. */
+    double dense, expert;
+    double one; /* Parameters of one layer. */
     double tables;
     double layers; /* Number of layers of the stage. */
 };

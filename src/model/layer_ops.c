@@ -22,10 +22,10 @@ struct ops {
     const struct hm_count *l;
     const struct hm_layer_place *place;
     double b;                                /* Number of samples. */
-    double in, out;                          /* Values read and written by b samples. */
-    double a;                                /* Bytes of an activation. */
-    double wide;                             /* Bytes of values that stay in 32 bits. */
-    bool mixed;                              /* Weights are wider than activations. */
+    double in, out;                          /* Numbers of values that b samples read and write. */
+    double a;                                /* Number of bytes of one activation. */
+    double wide;                             /* Bytes of one value that stays in 32 bits. */
+    bool mixed;                              /* Whether weights are wider than activations. */
     double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
     struct hm_layer_step step;
 };

@@ -259,7 +259,7 @@ struct eval_space {
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
     double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
-    double factor;  /* Factor on the time of all communication. */
+    double factor;  /* Factor on the seconds of all communication. */
     size_t count;
 };
 

@@ -161,7 +161,8 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
     /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
-    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send no gradients. */
+    /* Only the last pass sends gradients; the earlier passes add their computing time. */
+    ret_sent->end_s += (passes - 1) * computed;
     ret_sent->end_s *= model_jitter(m, n);
     return 0;
 }

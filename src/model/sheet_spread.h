@@ -61,10 +61,10 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);
 
-/* A measured step. */
+/* A measured step and the error of its prediction. */
 struct hm_sheet_row {
     const char *source;
-    double error; /* ln(measured / predicted). */
+    double error; /* Error of the prediction: ln(measured / predicted). */
 };
 
 /*

@@ -17,7 +17,7 @@ struct hm_slow {
      * classes: an even one for ordinary nodes and the following odd one for slow nodes.
      */
     double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
-    double *distinct; /* Distinct speeds in rising order. */
+    double *distinct; /* Distinct speeds in ascending order. */
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;
     double *counts; /* Number of workers in each class for the current n. */

@@ -19,7 +19,7 @@
 enum { NODES_MAX = 128, LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
-/* Bytes of the first bucket, which PyTorch makes smaller. */
+/* Bytes of the first bucket, which is smaller than the others in PyTorch. */
 static const double FIRST_BUCKET = 1 << 20;
 
 /* A kind of layer: equal layers share one kind, whose times are computed once for each batch. */
@@ -168,7 +168,7 @@ static double table_memory(const struct hm_step_table *t, double b, double kept)
            fmax(weight * p, held + 0.6 * weight * p);
 }
 
-/* Computes the step for b samples. */
+/* Computes the parts of a step for b samples. */
 static void table_compute(struct hm_step_table *t, double b, struct hm_step_parts *parts)
 {
     struct hm_layer_step sum = {0};

@@ -39,7 +39,7 @@ struct hm_stragglers {
      * speed.
      */
     struct hm_slowness slowness;
-    struct hm_slow *slow; /* Tables for `slowness`. */
+    struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
     /* Tables for the cluster's own slowness, used when work is distributed by speed; else NULL. */
     struct hm_slow *dealt;
 };

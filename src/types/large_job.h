@@ -10,7 +10,8 @@ enum { HM_ATTENTION_AUTO = HM_ATTENTIONS };
 
 struct hm_large_job {
     struct hm_transformer network;
-    struct hm_large_work work; /* work.network points to `network`; attention may be AUTO. */
+    /* work.network points to `network`; attention may be HM_ATTENTION_AUTO. */
+    struct hm_large_work work;
     /* The given part of the layout. The plan chooses each number that is NaN, the recomputation if
      * it is HM_RECOMPUTES, and each flag that is not given. */
     struct hm_layout layout;
@@ -35,9 +36,9 @@ struct hm_large_step {
 
 /* Bytes of memory on the fullest worker. */
 struct hm_large_memory {
-    double weights, gradients, optimizer; /* Training states; gathered weights are included. */
+    double weights, gradients, optimizer; /* Bytes of training states, with gathered weights. */
     double activations, logits, buffers;
-    double margin; /* Allowance for fragmentation, and 1 GiB of fixed cost. */
+    double margin; /* Allowance for fragmentation, and 1 GiB of fixed costs. */
     double total;
 };
 
@@ -55,7 +56,7 @@ struct hm_large_choice {
     double cost_per_s; /* Price of one node in money per second; NaN: unknown. */
     double cost;       /* Money for the whole job, or for one step; NaN: no price is known. */
     double tokens_per_s;
-    double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
+    double mfu, hfu; /* Rates of model flop and of hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
     bool fits;
     int machine;  /* Index of the machine in the answer. */
@@ -76,11 +77,12 @@ enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_
  * that were trained from scratch.
  */
 struct hm_large_outlook {
-    double loss, low, high;           /* Loss after all tokens; NaN: no law applies. */
-    double target;                    /* Loss that the question asks for; NaN: none. */
+    /* Median, least and largest loss after all tokens; NaN: no law applies. */
+    double loss, low, high;
+    double target;                    /* Target loss of the question; NaN: none. */
     double least_tokens, most_tokens; /* Fewest and most tokens for the target, over all laws. */
-    double
-        optimal; /* Parameters that give the least loss with the same compute, by the median law. */
+    /* Parameters that give the least loss with the same compute, by the median law. */
+    double optimal;
     double critical_batch; /* Critical batch in tokens at the loss. */
     double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
 };
@@ -122,20 +124,20 @@ struct hm_large_answer {
     struct hm_large_choice *points; /* Best layout of each n and machine; owned. */
     size_t point_count;
     /*
-     * Indices of points: the optimum, the fewest workers within the slack of it, and the knee of
-     * the recommended machine. If nothing is feasible, the first two are the nearest miss, and the
-     * knee is HM_NONE.
+     * Indices of points: the optimum, the point with the fewest workers within the slack of the
+     * optimum, and the knee of the recommended machine. If no point is feasible, the first two are
+     * the nearest miss, and the knee is HM_NONE.
      */
     size_t best, recommended, knee;
     /* Three alternatives as in struct hm_answer; HM_NONE: a price is unknown or nothing is
      * feasible.
      */
     size_t cheapest, balanced, fastest;
-    bool feasible;             /* The recommended point fits and meets deadline and budget. */
-    const char *missed;        /* Name of the limit that no point meets; NULL: none. */
-    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
-    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
-    double deadline_s, budget; /* Limits of the question; NaN: not given. */
+    bool feasible;      /* Whether the recommended point fits and meets deadline and budget. */
+    const char *missed; /* Name of the limit that no point meets; NULL: none. */
+    enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
+    double certainty;   /* Probability with which limits must be met; NaN: there are none. */
+    double deadline_s, budget;                        /* Limits of the question; NaN: not given. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS]; /* Other layouts at the recommended n. */
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];
@@ -162,7 +164,7 @@ struct hm_large_answer {
      * on the seconds of computing and of the host. */
     size_t correction_rows;
     double correction_compute, correction_host;
-    char notes[HM_LARGE_NOTES][320]; /* Sentences about the answer. */
+    char notes[HM_LARGE_NOTES][320]; /* Sentences that a user should read with the answer. */
     size_t note_count;
 };
 

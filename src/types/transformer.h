@@ -31,8 +31,8 @@ struct hm_transformer {
     double kv_heads;   /* Number of heads of keys and values; divides heads. */
     double head_dim;   /* Width of one head, >= 1. */
     double vocabulary; /* Number of rows of the embedding table, >= 1. */
-    bool gated;        /* The feed-forward layer has a gate: three maps instead of two. */
-    bool tied;         /* Input and output share one embedding table. */
+    bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */
+    bool tied;         /* Whether input and output share one embedding table. */
     bool encoder; /* Attention is not causal, and there is no output head over the vocabulary. */
     /*
      * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
@@ -48,8 +48,8 @@ struct hm_transformer {
     /* The following members matter only for exact parameter counts. */
     double positions;            /* Number of rows of a learned position table; 0: none. */
     double norms;                /* Number of norms in one layer. */
-    bool norm_bias;              /* A norm has a bias in addition to its scale. */
-    bool qk_norm;                /* Queries and keys of a head are normalised. */
+    bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
+    bool qk_norm;                /* Whether queries and keys of a head are normalised. */
     enum hm_linear_bias bias;    /* Which linear maps have a bias. */
     double other_parameters;     /* Parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
