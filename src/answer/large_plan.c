@@ -104,7 +104,7 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
 {
     const struct hm_large_work *w = x->work;
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
-    /* Weights that are not trained need no gradient: two of six flop per parameter are saved. */
+    /* Weights that are not trained need no gradient, which saves two of six flop per parameter. */
     double flop = hm__large_flop(w->network, w->sequence, share) * (4 + 2 * w->trained) / 6;
     double again = c->layout.recompute == HM_RECOMPUTE_FULL
                        ? hm__large_flop_again(w->network, w->sequence, share)

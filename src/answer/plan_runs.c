@@ -1,6 +1,6 @@
 /*
- * The runs that are worth making before a plan without runs is followed: up to three small numbers
- * of workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
+ * Proposes runs to make before a plan without runs is followed: up to three small numbers of
+ * workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
  * predicted time at the recommended n becomes smallest. Limits: each run counts the same, and the
  * noise of runs and the priors are those of a fit that corrects a specification sheet.
  */

@@ -131,7 +131,9 @@ static bool candidates_lack_times(const struct hm_recommending *w)
     return false;
 }
 
-/* Whether a candidate was measured once: only a fit shows the error of such a time. */
+/*
+ * Whether some candidate was measured only once, so that only a fit can show the error of its time.
+ */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {
     for (size_t i = 0; i < w->count; i++)

@@ -88,8 +88,8 @@ const double *hm__recommend_values(const struct hm_runs *runs, const char *name)
 /* Whether fits and models can use the quantity `name`: size, batch, latency or bandwidth. */
 bool hm__recommend_is_known(const char *name);
 /*
- * Whether a quantity has no influence on the runs with one n: one worker has no network, so that
- * latency and bandwidth do not matter unless its runs have different values of them.
+ * Whether a quantity has no influence on the runs on n workers. One worker uses no network, so
+ * latency and bandwidth do not matter for n = 1, unless its runs have different values of them.
  */
 bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
 /* Whether two values are equal up to rounding. */
@@ -98,8 +98,8 @@ bool hm__recommend_same(double a, double b);
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows for the candidates that have none; `way` stays as it is, with a
- * reason, if they give no time.
+ * Takes times from fits of the rows for the candidates that have none. If the fits give no time,
+ * `way` is not changed and a reason is recorded.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 

@@ -168,7 +168,7 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
 }
 
 /*
- * Whether the first candidate can be compared with all others: not if a candidate without a time
+ * Whether the first candidate can be compared with all others; false if a candidate without a time
  * may be better.
  */
 static bool judge_can_compare(const struct hm_recommending *w)

@@ -33,7 +33,8 @@ struct bounds_work {
     size_t count;
     double *a; /* Matrix A, the weighted mean of x x', with count rows of count values. */
     /*
-     * slopes[k * HM_G_CURVE + p] is the derivative of parameter k at point p of the current curve.
+     * slopes[k * HM_G_CURVE + p] is the derivative with respect to parameter k at point p of the
+     * current curve.
      */
     double *slopes;
     double weight;   /* Sum of the weights of all points. */

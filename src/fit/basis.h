@@ -22,7 +22,7 @@ enum {
 
 /* The role of a term when terms are chosen automatically. */
 enum hm_role {
-    HM_ROLE_WORK,     /* The term is part of the work itself; each set needs such a term. */
+    HM_ROLE_WORK, /* The term is part of the work itself; each set of terms needs one such term. */
     HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
     /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
     HM_ROLE_STEEP,

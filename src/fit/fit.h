@@ -80,8 +80,9 @@ int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settin
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
- * Selects draws of chosen terms again, with the probability that published curves give to the loss
- * of efficiency that a draw predicts beyond the runs. Implemented in shrink.c.
+ * Resamples the draws of a fit whose terms were chosen: a draw is kept more often if the loss of
+ * efficiency that it predicts beyond the runs is usual in published curves. Implemented in
+ * shrink.c.
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*

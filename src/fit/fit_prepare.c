@@ -259,7 +259,7 @@ static double find_one_node(const struct hm__fit *f)
 
 /*
  * Sets the default value of each quantity: the value that all runs have, else NaN. With weak
- * scaling, the size and the batch are those of one worker, times n; otherwise the size is the
+ * scaling, the size and the batch are n times those of one worker; otherwise the size is the
  * largest value, but at least 1.
  */
 static void fit_set_defaults(struct hm__fit *f)

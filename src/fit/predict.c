@@ -109,8 +109,8 @@ struct place_values {
 };
 
 /*
- * Returns the quantity that a name means: the quantity itself, or the batch if the batch of one
- * worker is given. Returns -1 if there is none.
+ * Returns the index of the quantity `name`, or that of the batch for "batch_per_worker"; -1 if the
+ * runs have no such quantity. *ret_by_n says how its value depends on n.
  */
 static int place_find(const struct hm_basis *basis, const char *name, enum hm_by_n *ret_by_n)
 {

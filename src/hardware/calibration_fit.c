@@ -121,7 +121,10 @@ struct gpu_search {
     bool convolutions;
 };
 
-/* Median of ln(model / measured) with the figure x; NaN without such operations. */
+/*
+ * Returns the median of ln(model / measured) if the figure has the value x; NaN if no such
+ * operation was timed.
+ */
 static double search_error(const struct gpu_search *g, double x)
 {
     double errors[HM_CALIBRATION_OPS];

@@ -1,10 +1,11 @@
 /*
  * Times of operations on the cores of a CPU.
  *
- * A product of matrices takes its arithmetic at a share of the peak of the threads in use, or the
- * time to move its operands, whichever is longer. Small dimensions lower the share, and a product
- * with few blocks of 64 x 64 results occupies few threads. Bytes that fit in the cache move at the
- * rate of the cache; the others at the rate of the memory, of which one thread reaches only a part.
+ * A matrix product takes the time of its arithmetic, at a fraction of the peak rate of the threads
+ * in use, or the time to move its operands, whichever is longer. Small dimensions lower the
+ * fraction, and a product with few blocks of 64 x 64 results occupies few threads. Bytes that fit
+ * in the cache move at the rate of the cache; the others at the rate of the memory, of which one
+ * thread reaches only a part.
  *
  * Belief propagation reads and writes both messages of an edge and reads its two ends and its
  * weight, in order. The product of the first end stays in the cache because edges are sorted by it;

@@ -148,7 +148,7 @@ static double groups_time(const struct hm_large_case *x, const struct group *gro
 /*
  * Reduces the rate of a collective of `ranks` neighbours in a torus, and adds the latency of its
  * hops. Links go along each axis in both directions; a ring over one axis uses only the links of
- * this axis, and a group that spans several axes those of all of them.
+ * this axis, and a group that spans several axes uses the links of all these axes.
  */
 static void torus_limit(const struct hm_large_device *d, double ranks, double *rate,
                         double *latency)

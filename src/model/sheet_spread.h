@@ -1,6 +1,6 @@
 /*
- * How far measured steps lie from the times that a specification sheet predicts, by kind of job and
- * hardware, and the estimate of these figures from measurements.
+ * How far measured steps differ from the times that a specification sheet predicts, by kind of job
+ * and hardware, and the estimate of these figures from measurements.
  */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H
@@ -42,7 +42,9 @@ struct hm_interval {
  */
 enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
                                   const struct hm_way *way, double n);
-/* Returns the interval that contains 90 % of the measured times of such a distribution. */
+/*
+ * Returns the interval that contains 90 % of the measured times if errors have this distribution.
+ */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*

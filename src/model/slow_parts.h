@@ -21,7 +21,10 @@ struct hm_slow {
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;
     double *counts; /* Number of workers in each class for the current n. */
-    /* Tables of the quadrature over time, in units of one iteration. */
+    /*
+     * Whether the tables of the quadrature over time are filled; times are in units of one
+     * iteration.
+     */
     bool tabulated;
     /*
      * pause and certain are relative to the time of an iteration; the integrand is 1 up to

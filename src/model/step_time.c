@@ -190,7 +190,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     parts->device_s = sum.forward_s + sum.backward_s + update + fixed;
     parts->host_s = sum.forward_host_s + sum.backward_host_s + update_host;
     if (t->device.cpu.k) {
-        /* The cores run the framework and the operations in turn: both parts add up. */
+        /* The cores run the framework and the operations in turn, so both times add up. */
         for (size_t k = 0; k < t->kind_count; k++)
             t->steps[k].backward_s += t->steps[k].backward_host_s;
         sum.forward_s += sum.forward_host_s;

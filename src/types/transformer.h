@@ -64,8 +64,10 @@ int hm__transformer_check(const struct hm_transformer *network, struct hm_err *e
 
 /* Returns the number of attention blocks per layer: above 1 if layers also attend to an encoder. */
 double hm__transformer_blocks(const struct hm_transformer *network);
-/* Returns the share of the attention matrix that is computed, as a mean over all layers and per
- * layer: 0.5 for a causal network, 1 for an encoder. */
+/*
+ * Returns the share of the attention matrix that is computed in a layer, summed over its attention
+ * blocks and averaged over all layers: 0.5 for a causal network, 1 for an encoder.
+ */
 double hm__transformer_core_share(const struct hm_transformer *network);
 /* Returns the number of layers with experts; 0 for a dense network. */
 double hm__transformer_expert_layers(const struct hm_transformer *network);
