@@ -460,7 +460,7 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * A time that exceeds the wanted one by less than this share counts as reaching it: 4 workers that
+ * A time that exceeds the wanted one by less than this fraction counts as reached: 4 workers that
  * are 3.9995 times as fast are 4 times as fast.
  */
 static const double NEARLY = 1e-3;

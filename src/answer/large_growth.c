@@ -90,7 +90,10 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
     const struct hm_large_choice *best = &a->points[a->recommended];
     const struct hm_layout *l = &best->layout;
     double limit = best->memory_limit, micro = l->micro_batch;
-    /* Sequences are multiples of 256 tokens for each worker that shares them. */
+    /*
+     * The length of a sequence is a multiple of 256 tokens for each worker that shares the
+     * sequence.
+     */
     double unit = 256 * l->context, low = floor(a->sequence / unit), high = low + 1;
 
     a->most_micro_batch = a->most_sequence = NAN;

@@ -334,7 +334,9 @@ static void add_points(struct hm_large_answer *a, const struct hm_large_machine 
     }
 }
 
-/* Checks that data x micro_batch x gradient_accumulation_steps is the batch, if all are given. */
+/*
+ * Checks that data x micro_batch x gradient_accumulation_steps equals the batch, if all are given.
+ */
 static int check_accumulation(const struct hm_large_job *job, struct hm_err *err)
 {
     const struct hm_layout *l = &job->layout;

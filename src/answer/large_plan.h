@@ -91,7 +91,10 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Set the sensitivity, the room for growth and where scaling breaks (large_growth.c). */
+/*
+ * Set how the rate changes with the job, the room for growth, and the n at which scaling breaks
+ * (large_growth.c).
+ */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 

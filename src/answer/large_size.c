@@ -101,7 +101,10 @@ static int check_laws(const struct hm_large_job *large, const struct hm_large_qu
     return HM_E_CONFLICT;
 }
 
-/* Returns the median of the tokens that a loss needs with the batch of the job; INFINITY: never. */
+/*
+ * Returns the median over all laws of the tokens that a loss needs with the batch of the job;
+ * INFINITY if the loss is never reached.
+ */
 static double tokens_for(const struct hm_large_job *large, double loss)
 {
     double batch = large->work.batch * large->work.sequence;
@@ -125,7 +128,7 @@ static int set_tokens(struct hm_large_job *large, double loss, struct hm_err *er
     return HM_E_RANGE;
 }
 
-/* Returns the median of the loss after some tokens with the batch of the job. */
+/* Returns the median over all laws of the loss after some tokens with the batch of the job. */
 static double loss_after(const struct hm_large_job *large, double tokens)
 {
     double parameters = hm__large_parameters(&large->network);
@@ -195,7 +198,7 @@ static double size_value(const struct sizing *s, const struct hm_large_job *larg
     return isnan(s->q->loss) ? size->loss : best;
 }
 
-/* Evaluates one size; *ret_value is INFINITY if it does not fit or misses the limits. */
+/* Evaluates one size; *ret_value is INFINITY if the network does not fit or misses the limits. */
 static int size_eval(const struct sizing *s, struct hm_large_job *large, struct hm_large_size *size,
                      double *ret_value, struct hm_err *err)
 {

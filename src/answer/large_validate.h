@@ -28,8 +28,10 @@ struct hm_large_score {
 
 enum { HM_LARGE_SOURCES = 32 };
 
-/* Predict every row; predictions[i] belongs to rows->rows[i]. Rows without a micro-batch get
- * one. */
+/*
+ * Predict every row; predictions[i] belongs to rows->rows[i]. A row without a micro-batch gets the
+ * largest power of two that fits in memory.
+ */
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err);
 /* Compute the errors of each source, in the order of the rows, and then those of all sources;

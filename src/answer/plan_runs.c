@@ -39,7 +39,10 @@ static double design_most(const struct hm_design *d)
     return most;
 }
 
-/* Copies the chosen runs, in ascending order of n, and the width of the interval after them. */
+/*
+ * Copies the chosen runs, in ascending order of n, and the width of the interval that remains after
+ * these runs.
+ */
 static void take_design(struct hm_answer *a, const struct hm_search *s, const struct hm_design *d)
 {
     const struct hm_point *p = &a->points[a->recommended];

@@ -46,7 +46,7 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    /* Number of workers of the one node that has all runs; NaN if there is no such node. */
+    /* Number of workers of the node that contains all runs; NaN if there is no such node. */
     double node_workers;
     size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */

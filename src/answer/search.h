@@ -126,7 +126,7 @@ size_t hm__curve_recommended(const struct hm_search *search, const struct hm_cur
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
-/* Sets the recommended point; the best point and the knee are set. */
+/* Sets the recommended point; the best point and the knee must be set before. */
 void hm__answer_recommend(struct hm_answer *answer, const struct hm_search *search,
                           const struct hm_curve *curve);
 /* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */

@@ -26,7 +26,7 @@
 
 /* Relative addition to the diagonal of A, so that collinear terms have a finite variance. */
 static const double RIDGE = 1e-6;
-/* Curves count as equal if their distance is below this part of the residuals. */
+/* Curves count as equal if their distance is below this fraction of the size of the residuals. */
 static const double ALIKE = 0.1;
 
 struct bounds_work {

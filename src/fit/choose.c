@@ -104,7 +104,7 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    /* A single steep term is allowed: all the time is then overhead of additional workers. */
+    /* A single steep term is allowed: then the whole time is overhead of additional workers. */
     return work || (choice->count == 1 && choice->steep);
 }
 

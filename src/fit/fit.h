@@ -96,8 +96,8 @@ int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
 /* Priors of the coefficients; NULL without a specification sheet. */
 const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
 /*
- * The prior of the noise. With a specification sheet it has the weight of one run; without one
- * there is no prior.
+ * The prior of the noise: it has the weight of one run with a specification sheet, and the weight 0
+ * without one.
  */
 struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
 /* Sets terms[] to the indices of the terms in use, and returns their number. */
@@ -135,13 +135,19 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
-/* Seconds of one further run at place i in a draw: those of the draw, with the noise of a run. */
+/*
+ * Seconds of one further run at place i in a draw: the seconds of the draw, changed by the noise of
+ * a run.
+ */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
 /* Seconds at place i that decrease with n: the work that is divided among the workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
-/* Value of the `used`-th of the terms in use, from 0; x holds the terms of one place only. */
+/*
+ * Value of a term, where `used` is its position among the terms in use, from 0; x holds the terms
+ * of one place only.
+ */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Draws of the coefficients, from which all intervals of a fit are counted, and the list of its
+ * Draws of the coefficients, from which all intervals of a fit are computed, and the list of its
  * terms with the intervals of their coefficients.
  */
 #include <math.h>

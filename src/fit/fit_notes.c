@@ -26,7 +26,9 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
                          fit->unit[0] == 'e' ? "an" : "a", fit->unit);
 }
 
-/* Share of the time on the fewest workers above which the time counts as not falling. */
+/*
+ * If the time is above this fraction of the time on the fewest workers, it counts as not falling.
+ */
 static const double FLAT_SHARE = 0.9;
 
 /*
@@ -57,7 +59,7 @@ static int note_flat(struct hm_fit *fit, struct hm_err *err)
                          "says so");
 }
 
-/* States which batch predictions have if the runs and the job differ in their scaling. */
+/* Adds a note on the batch of predictions if the runs and the job differ in their scaling. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
     if (!fit->from_sheet || fit->weak || !fit->inside->weak_runs)

@@ -248,7 +248,7 @@ static double node_workers(const struct hm__fit *f)
     return most;
 }
 
-/* Finds whether all runs are inside one node, and of how many workers. */
+/* Returns the number of workers of a node if all runs are inside one node; NaN otherwise. */
 static double find_one_node(const struct hm__fit *f)
 {
     int nodes = hm__basis_find(&f->basis, "nodes");
@@ -307,7 +307,8 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * The measured time divided by that of the sheet at the smallest n, where least is communicated.
+ * The measured time divided by that of the sheet at the smallest n, which has the least
+ * communication.
  */
 static double least_n_ratio(const struct hm__fit *f)
 {

@@ -71,7 +71,7 @@ double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t cou
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
 {
     const struct hm__fit *f = fit->inside;
-    /* Communication that overlaps with computing counts only as far as it is not hidden. */
+    /* With overlap, the divided work takes the time of a step without communication. */
     double sum =
         f->basis.overlaps ? hm__overlap_seconds(&f->basis, x, count, i, f->theta[0], 0) : 0;
 

@@ -45,8 +45,9 @@ struct hm_calibrated {
     bool gpu;              /* Whether workers are GPUs, whose all-reduces are those of NCCL. */
     /* Figures that were not measured and are not from a data sheet; NULL: none. */
     const char *assumed;
-    double model_error; /* Median error of the model on the timed operations; NaN: none. */
-    double link_error;  /* Median error of the model on all-reduces; NaN: none were timed. */
+    /* Median error of the model on the timed operations; NaN: none were timed. */
+    double model_error;
+    double link_error; /* Median error of the model on all-reduces; NaN: none were timed. */
 };
 
 /*

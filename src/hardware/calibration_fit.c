@@ -29,7 +29,10 @@
  * peak.
  */
 static const double TYPICAL_REACH = 0.75;
-/* Kernels that move fewer bytes run in the cache or wait for their launch. */
+/*
+ * Kernels that move fewer bytes are not used for the bandwidth: they run in the cache or wait for
+ * their launch.
+ */
 static const double GPU_LARGE = 1 << 26;
 
 static int compare_seconds(const void *a, const void *b)
@@ -181,7 +184,7 @@ static double *flops_at(struct hm_node *node, enum hm_math math)
                                   : &node->flops_fp8;
 }
 
-/* Fastest product in a precision in flop/s; 0 if none was timed. */
+/* Rate of the fastest product in a precision, in flop/s; 0 if no product was timed. */
 static double fastest_product(const struct hm_timings *t, enum hm_math math, double workers)
 {
     double best = 0;

@@ -32,7 +32,7 @@ static int compare_bytes(const void *a, const void *b)
     return x->shape[0] < y->shape[0] ? -1 : x->shape[0] > y->shape[0];
 }
 
-/* Gathers the messages of one kind: inside a node, or between several. */
+/* Gathers the messages of one kind: those inside a node, or those between nodes. */
 static void gather_rows(const struct hm_timings *t, enum hm_timed what, bool between,
                         struct link_rows *ret)
 {
@@ -43,7 +43,7 @@ static void gather_rows(const struct hm_timings *t, enum hm_timed what, bool bet
     qsort(ret->rows, ret->count, sizeof(ret->rows[0]), compare_bytes);
 }
 
-/* Fits a + b M to messages between two ranks. Returns false if they are too few. */
+/* Fits a + b M to messages between two ranks. Returns false if there are too few messages. */
 static bool fit_line(const struct link_rows *r, struct hm_link *ret_link)
 {
     double w = 0, wx = 0, wxx = 0, wt = 0, wxt = 0;

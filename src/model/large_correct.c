@@ -132,7 +132,10 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             sum += c->errors[i];
             count++;
         }
-    /* Variance of the layout's error after its runs; its normal prior has the variance `layout`. */
+    /*
+     * Variance of the layout's error, given its runs; the normal prior of the error has the
+     * variance `layout`.
+     */
     double left = 1 / (1 / c->layout + count / c->run);
     double narrower = fmin(1, sqrt(c->common + left + c->run) / all);
     *ret_interval =

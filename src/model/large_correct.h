@@ -47,8 +47,8 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
                      struct hm_large_constants *constants);
 /*
  * Returns the factor on the corrected time of a layout that follows from measured steps of the same
- * layout on any number of workers, 1 if there are none, and sets the interval of the result:
- * factors that hold 90 % of the runs.
+ * layout on any number of workers; 1 if there are none. Sets the interval of the result, as factors
+ * between which 90 % of the runs lie.
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        struct hm_large_interval *ret_interval);

@@ -235,8 +235,10 @@ static double shown_time(double x, double window, const struct hm_layout *l)
     return fmax(fmax(.05 * x / v, x / v - window), x - window * (1 + l->pipeline * (v - 1)));
 }
 
-/* Returns the seconds of gradient sums with sharding within nodes: a sum inside each node, then
- * between nodes, where each worker sums its own part. */
+/*
+ * Returns the seconds of gradient sums with sharding within nodes: first a sum inside each node,
+ * then a sum between nodes, in which each worker sums its own part.
+ */
 static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
 {
     double sum = 0;

@@ -79,8 +79,10 @@ static void ops_dense(struct ops *o)
         o->step.backward_s += ops_stream(o, 3 * o->in);
     }
     ops_host(o, 2, 2.5, sequence ? 5 : 4);
-    /* The output is kept for the next layer, except if that is an addition, which does not need
-     * it. */
+    /*
+     * The output is kept for the next layer, unless the next layer is an addition, which does not
+     * need it.
+     */
     if (!next || strcmp(next->name, "add") != 0)
         o->step.kept_bytes += o->out * o->a;
 }
@@ -89,7 +91,10 @@ static void ops_conv(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
     const struct hm_shape *in = &o->l->in, *out = &o->l->out;
-    /* A transposed convolution is the gradient of the input of an ordinary one. */
+    /*
+     * A transposed convolution is computed like the gradient of the input of an ordinary
+     * convolution.
+     */
     const struct hm_shape *from = layer->transposed ? out : in, *to = layer->transposed ? in : out;
     const struct hm_conv c = {.batch = o->b,
                               .in = from->channels,
@@ -126,7 +131,9 @@ static void ops_norm(struct ops *o)
     }
     double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
     o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
-    /* One kernel computes the gradient of the input, another those of scale and shift. */
+    /*
+     * One kernel computes the gradient of the input, another one the gradients of scale and shift.
+     */
     o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
                           hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
     ops_host(o, 1.2, 1.5, 1);

@@ -98,7 +98,9 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
-/* Adds a note that the figures of the machine were measured, and with which uncertainty. */
+/*
+ * Adds a note which says that the figures of the machine were measured, and how uncertain they are.
+ */
 static void note_measured(struct hm_model *m)
 {
     const struct hm_calibration *c = &m->cluster->node.measured;

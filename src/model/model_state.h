@@ -16,8 +16,10 @@ struct hm_model {
     struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
     /* Times of the layers; empty when only totals of the network are known. */
     struct hm_layer_costs costs;
-    /* Times of steps by their operations; NULL if layers are timed by `costs`. The table may be
-     * shared: own_table is NULL then. */
+    /*
+     * Times of steps by their operations; NULL if layers are timed by `costs`. own_table is NULL if
+     * the table is shared.
+     */
     struct hm_step_table *table, *own_table;
     enum hm_overlap overlap; /* How computing and communication overlap; never HM_OVERLAP_AUTO. */
     struct hm_wires wires;

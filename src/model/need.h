@@ -1,4 +1,7 @@
-/* Memory that one worker needs for training: what the optimizer keeps, and the activations. */
+/*
+ * Memory that one worker needs for training: parameters, gradients, states of the optimizer, and
+ * activations.
+ */
 #ifndef HM_NEED_H
 #define HM_NEED_H
 

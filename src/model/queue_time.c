@@ -25,11 +25,18 @@ static double queue_residual(const struct queue *q, double time_s)
     return (time_s - q->apart_s) * (1 - met) - 2 * q->alone_s;
 }
 
-/* Regula falsi with the Illinois rule between a time that is too short and one that is too long. */
+/*
+ * Finds the root by regula falsi with the Illinois rule, between a time that is too short and one
+ * that is too long.
+ */
 static double queue_solve(const struct queue *q, double low, double high)
 {
     double below = queue_residual(q, low), above = queue_residual(q, high), middle = low;
-    int kept = 0; /* Which end was kept by the last step: -1 the upper one, 1 the lower one. */
+    /*
+     * End of the bracket that the last step kept: -1 the upper end, 1 the lower end, 0 before the
+     * first step.
+     */
+    int kept = 0;
 
     for (int i = 0; i < STEPS_MOST && high - low > 1e-13 * high && below < 0 && above > 0; i++) {
         middle = (low * above - high * below) / (above - below);

@@ -7,19 +7,21 @@
 
 #include "howmany.h"
 
-/* Kinds of predictions that have errors of their own. Accelerators are those of the catalog. */
+/*
+ * Kinds of predictions, each with its own distribution of errors. Accelerators are those of the
+ * catalog.
+ */
 enum hm_sheet_kind {
     HM_SHEET_DEVICE,   /* A network on one accelerator. */
     HM_SHEET_NODE,     /* A network on several accelerators of one node. */
     HM_SHEET_NODES,    /* A network on accelerators of several nodes. */
     HM_SHEET_COMPILED, /* A network on any number of accelerators, with compiled software. */
-    HM_SHEET_SERVER,   /* Parameter servers or a driver, workers with accelerators. */
-    HM_SHEET_DRIVER,   /* Parameter servers or a driver, workers without accelerators. */
-    HM_SHEET_RATES,    /* A network on hardware that is described by its rates only, as processors
-                          are. */
-    HM_SHEET_MATRIX,   /* As HM_SHEET_RATES, with matrix units, whose rate is at least twice that of
-                          fp32. */
-    HM_SHEET_FORMULA,  /* A job given by formulas, totals or a graph. */
+    HM_SHEET_SERVER,   /* Parameter servers or a driver, and workers with accelerators. */
+    HM_SHEET_DRIVER,   /* Parameter servers or a driver, and workers without accelerators. */
+    HM_SHEET_RATES,    /* A network on hardware of which only the rates are known, such as CPUs. */
+    /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
+    HM_SHEET_MATRIX,
+    HM_SHEET_FORMULA, /* A job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
 };
 
@@ -27,7 +29,7 @@ enum hm_sheet_kind {
 struct hm_sheet_error {
     const char *title; /* Description of the kind for answers and reports. */
     double mean;
-    double spread; /* Standard deviation for a source that was not measured, around the mean. */
+    double spread; /* Standard deviation around the mean, for a source that was not measured. */
 };
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];

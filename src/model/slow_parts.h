@@ -9,8 +9,10 @@
 
 struct hm_slow {
     const struct hm_slowness *slowness; /* Model of slow workers; borrowed. */
-    /* Probability of a slow iteration, and the factor on its time; the factor is 1 if none is
-     * given. */
+    /*
+     * Probability of a slow iteration, and the factor on its time, which is 1 if the model gives no
+     * factor.
+     */
     double chance, slow;
     /*
      * A class holds the workers with the same permanent factor. Each distinct speed has two

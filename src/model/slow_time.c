@@ -118,7 +118,10 @@ static void count_classes(struct hm_slow *w, double n)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* P(e^(spread Z) > ratio) for a standard normal Z; without spread, a step at ratio 1. */
+/*
+ * Returns P(e^(spread Z) > ratio) for a standard normal Z; without spread, this falls from 1 to 0
+ * at ratio 1.
+ */
 static double lognormal_above(double ratio, double spread)
 {
     if (ratio <= 0)

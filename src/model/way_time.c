@@ -40,7 +40,10 @@ struct hm_stragglers {
      */
     struct hm_slowness slowness;
     struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
-    /* Tables for the cluster's own slowness, used when work is distributed by speed; else NULL. */
+    /*
+     * Tables for the cluster's own slowness, used when work is distributed by speed; otherwise
+     * NULL.
+     */
     struct hm_slow *dealt;
 };
 
@@ -176,7 +179,8 @@ struct pace_request {
     bool together;
     double apart; /* Number of backups, or the staleness bound. */
     const struct hm_ports *ports;
-    const double *queue_s; /* Seconds in which messages wait at the servers' links; NULL: 0. */
+    /* Seconds in which messages wait at the servers' links; NULL if they do not wait. */
+    const double *queue_s;
 };
 
 /* Seconds in which a worker sends and receives, after it has computed. */

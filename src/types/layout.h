@@ -73,7 +73,7 @@ struct hm_layout {
     enum hm_offload offload;
 };
 
-/* What one training step processes, and the software that runs it. */
+/* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
     const struct hm_transformer *network; /* The network; borrowed. */
     double sequence;                      /* Number of tokens of one sequence. */
@@ -97,7 +97,7 @@ struct hm_large_work {
     bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
     bool fused_loss;        /* The loss is one kernel, which writes gradients over the logits. */
     bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
-    bool broadcast;         /* ZeRO broadcasts shards of updated weights instead of gathering. */
+    bool broadcast; /* ZeRO broadcasts the shards of updated weights instead of gathering them. */
 };
 
 /* Returns the number of workers of a layout. */

@@ -12,7 +12,8 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
 
 /*
  * Multi-head latent attention: queries, keys and values pass through projections of low rank. All
- * zero: ordinary attention. rank_q 0 with rank_kv > 0: queries are projected directly.
+ * members are 0 for ordinary attention. If rank_q is 0 and rank_kv is above 0, queries are
+ * projected directly.
  */
 struct hm_latent {
     double rank_q;   /* Rank of the queries; 0: no compression of queries. */
@@ -33,7 +34,7 @@ struct hm_transformer {
     double vocabulary; /* Number of rows of the embedding table, >= 1. */
     bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */
     bool tied;         /* Whether input and output share one embedding table. */
-    bool encoder; /* Attention is not causal, and there is no output head over the vocabulary. */
+    bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
     /*
      * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
      * not two stacks. Inputs and targets are sequences of the same length.
@@ -55,7 +56,7 @@ struct hm_transformer {
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
 
-/* Set defaults: every size unknown (NaN) or 0, two norms without a bias, no bias. */
+/* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
 void hm__transformer_init(struct hm_transformer *network);
 /* Derive unset sizes: kv_heads = heads, head_dim = hidden/heads. */
 void hm__transformer_complete(struct hm_transformer *network);
