@@ -27,7 +27,7 @@ enum { CANDIDATES_MAX = 4096 };
  */
 static const double LIKELY = 0.5;
 
-/* Probability with which a candidate must reach the goal. */
+/* Probability with which a candidate must reach the goal to count as reaching it. */
 static double advice_threshold(const struct hm_advice *advice)
 {
     return isnan(advice->certainty) ? LIKELY : advice->certainty;

@@ -1,13 +1,13 @@
 /*
  * Finds which candidate leads at which loss, and which further run would be most useful.
  *
- * A run is as useful as the saving that is expected from knowing its result (Raiffa and Schlaifer
- * 1961). The saving is a time, a cost or a loss. For the candidate ranked first, it is the mean
- * amount by which this candidate may be worse than the second is expected to be; for any other
- * candidate, the mean amount by which it may be better than the first is expected to be. If a
- * candidate was measured k times already, another run removes the fraction 1 / (k + 1) of its
- * uncertainty. Limit: the leading candidate is computed at LEVELS values of the loss and from
- * LEAD_DRAWS draws.
+ * The usefulness of a run is the expected saving from knowing its result (Raiffa and Schlaifer
+ * 1961), which is a time, a cost or a loss. For the candidate ranked first, the saving in a draw is
+ * the amount by which this candidate is worse than the expected value of the second; for any other
+ * candidate, the amount by which it is better than the expected value of the first. Draws without
+ * such a difference count as 0. If a candidate was measured k times already, another run removes
+ * the fraction 1 / (k + 1) of its uncertainty. Limit: the leading candidate is computed at LEVELS
+ * values of the loss and from LEAD_DRAWS draws.
  */
 #include <math.h>
 #include <string.h>
@@ -134,8 +134,8 @@ static double candidate_worth(const struct hm_advising *a, size_t k)
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         sum += fmax(0, first ? r->value[d] - other : other - r->value[d]);
     /*
-     * For the candidate ranked first, only the draws in which it is worse than the second count as
-     * a saving.
+     * Draws in which the first candidate is better than the second save nothing, because knowing
+     * them would not change the choice.
      */
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }

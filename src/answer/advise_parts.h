@@ -11,7 +11,7 @@ struct hm_advising {
     size_t pace_count;
     const struct hm_advise_question *question;
     struct hm_advice *advice;
-    struct hm_arena *memory; /* The arena of the advice; borrowed. */
+    struct hm_arena *memory; /* The arena that owns the advice; borrowed. */
     /* True if a target loss is to be reached; false if the loss is minimised within limits. */
     bool for_loss;
     /* The target loss as ln(P - P*), where P is the loss and P* the least loss. */

@@ -1,9 +1,10 @@
 /*
  * Finds three alternatives among all points of all compared candidates (machines, schemes and
  * platforms) that have a price and meet the limits: the cheapest, the fastest (the fewest workers
- * within the slack of the least time, on the machine that has it), and the balanced one, whose sum
- * of time over the least time and cost over the least cost is smallest. Only times and costs are
- * kept of each curve, because curves of many machines would need much memory.
+ * within the slack of the least time, for the candidate with the least time), and the balanced one,
+ * whose sum of time over the least time and cost over the least cost is smallest. For each curve,
+ * only the times and costs are kept, because the whole curves of many machines would need much
+ * memory.
  */
 #include "alternatives.h"
 
@@ -34,8 +35,7 @@ void hm__trades_release(struct hm_trades *t)
 }
 
 /*
- * Finds the point with the least sum of alpha times the time and beta times the cost; among equal
- * sums, the fastest point.
+ * Finds the point with the least alpha * time + beta * cost; among equal sums, the fastest point.
  */
 static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
                          double beta, struct hm_trade_place *ret_place)
@@ -56,8 +56,8 @@ static bool trades_least(const struct hm_trades *const *trades, size_t count, do
 }
 
 /*
- * Moves a place to the point of the same candidate with the fewest workers whose time is within the
- * slack of the present time.
+ * Replaces the index in *place by that of the point of the same candidate that has the fewest
+ * workers and a time within the slack of the time at *place.
  */
 static void place_shrink(const struct hm_trades *t, double slack, struct hm_trade_place *place)
 {
@@ -92,8 +92,8 @@ bool hm__trades_choose(const struct hm_trades *const *trades, size_t count, doub
     place_shrink(trades[fastest->candidate], slack, fastest);
     trades_least(trades, count, 1 / fmax(time_s, 1e-300), 1 / fmax(cost, 1e-300), balanced);
     /*
-     * More workers than the fastest alternative has would save less time than the slack, so the
-     * balanced alternative does not have more.
+     * A point with more workers than the fastest alternative saves less time than the slack, so the
+     * balanced alternative never has more workers than the fastest one.
      */
     if (balanced->candidate == fastest->candidate && balanced->index > fastest->index)
         *balanced = *fastest;

@@ -46,11 +46,11 @@ bool hm__span_known(const struct hm_span *s)
            s->level > 0 && s->level < 1;
 }
 
-/* Standard deviation of ln T on the side of `at`. */
+/* Standard deviation of ln T above the median if `above` is true, otherwise below the median. */
 static double span_spread(const struct hm_span *s, bool above)
 {
     double z = normal_quantile((1 + s->level) / 2);
-    /* A lower end of 0 would make the deviation infinite. */
+    /* The lower end is kept above 0, because 0 would make the deviation infinite. */
     double low = fmax(s->low, 1e-9 * s->middle);
 
     return (above ? log(s->high / s->middle) : log(s->middle / low)) / z;
@@ -85,7 +85,9 @@ void hm__span_draw(const struct hm_span *s, struct hm_random *random, double *ti
     }
 }
 
-/* The largest stated probability for a number of workers that is above those of all runs. */
+/*
+ * Largest stated probability if the recommended number of workers is outside the range of the runs.
+ */
 static const double MOST_BEYOND = 0.9;
 
 /*

@@ -28,7 +28,8 @@ bool hm__span_known(const struct hm_span *span);
  */
 double hm__span_chance(const struct hm_span *span, double limit);
 /*
- * Returns the time that is not exceeded with a probability; the median if the interval is unknown.
+ * Returns the time that is not exceeded with the given probability; the median if the interval is
+ * unknown.
  */
 double hm__span_bound(const struct hm_span *span, double probability);
 
@@ -49,8 +50,9 @@ double hm__chance_most(size_t runs, bool beyond);
 double hm__certainty_or_default(double certainty);
 
 /*
- * Sets bound_s of every point of a curve, if the question has limits; the time of an iteration if
- * the interval is unknown.
+ * Sets bound_s of every point of a curve: the time of an iteration that is not exceeded with the
+ * required probability if the question has limits, or the expected time if it has none or the
+ * interval is unknown.
  */
 int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, struct hm_err *err);

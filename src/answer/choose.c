@@ -13,7 +13,7 @@
 #include "search.h"
 
 /*
- * Returns the ratio of the time that is not exceeded with the asked probability to the expected
+ * Returns the ratio of the time that is not exceeded with the required probability to the expected
  * time.
  */
 static double point_late(const struct hm_point *p)
@@ -82,7 +82,7 @@ static double point_total(const struct hm_search *s, const struct hm_point *p)
 static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory counts as 0. */
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory counts as 0 bytes. */
 }
 
 static bool point_fits(const struct hm_search *s, const struct hm_point *p)
@@ -99,7 +99,7 @@ static const double NOTHING_OVER = 1e100;
 
 /*
  * Returns the largest ratio of time to deadline or of cost to budget, for the time and the cost
- * that are not exceeded with the asked probability; at most 1 if the point meets both limits.
+ * that are not exceeded with the required probability; at most 1 if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {

@@ -31,7 +31,8 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    if (hm__search_by_runs(s)) /* A fit is not trusted far beyond the largest n of its runs. */
+    /* A fit is not trusted far beyond the largest n of its runs, so the default limit is lower. */
+    if (hm__search_by_runs(s))
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)

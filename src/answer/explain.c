@@ -83,9 +83,9 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Seconds of computing that do not shrink with more workers: half as many workers take x longer,
- * where x is the part that is divided among the workers. 0 if the part is not known, or if the work
- * grows with n.
+ * Seconds of computing that do not shrink with more workers. Half as many workers take x seconds
+ * longer, where x is the part that is divided among the workers; the rest does not shrink. 0 if x
+ * is unknown, or if the work grows with n.
  */
 static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
                              const struct hm_point *p)
@@ -300,7 +300,7 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Evaluates another split of the graph at the best n only. For other n, the table of splits is not
+ * Evaluates another split of the graph at the best n only; the table of splits for other n is not
  * changed.
  */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
@@ -460,7 +460,7 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * A time that exceeds the wanted one by less than this share counts as reaching it: 4 workers that
+ * A time that exceeds the wanted one by less than this fraction counts as reached: 4 workers that
  * are 3.9995 times as fast are 4 times as fast.
  */
 static const double NEARLY = 1e-3;

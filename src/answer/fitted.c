@@ -214,8 +214,8 @@ static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
 
 /*
  * Chooses the point with the smallest mean loss over the draws of the fit, and counts the draws in
- * which the point that is recommended then is the best or within the slack of the best. Which
- * points meet the limits is the same in all draws: those that meet them with the asked probability.
+ * which the recommended point is the best or within the slack of the best. In all draws, the same
+ * points are allowed: those that meet the limits with the required probability.
  */
 static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
                                   const struct hm_curve *curve, struct hm_curve *scratch,
@@ -254,8 +254,8 @@ static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct h
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
     /*
-     * The reference is stored after the last point, so that the terms of all of them are evaluated
-     * in one call.
+     * The reference is stored after the last point, so that one call evaluates the terms of the
+     * points and of the reference.
      */
     to->points[from->count] = from->reference;
     return 0;

@@ -12,13 +12,13 @@
 /* Probability of the intervals of large networks. */
 static const double LARGE_LEVEL = 0.9;
 
-/* Seconds of the whole job, or of one step if its length is not given. */
+/* Seconds of the whole job, or of one step if the length of the job is not given. */
 static double choice_total_s(const struct hm_large_choice *c)
 {
     return isnan(c->total_s) ? c->step.time_s : c->total_s;
 }
 
-/* Node-seconds, or money if there is a price. */
+/* Cost of a choice: money if there is a price, otherwise node-seconds. */
 static double choice_expense(const struct hm_large_choice *c)
 {
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
@@ -121,7 +121,9 @@ static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal g
     return found;
 }
 
-/* The knee of the recommended machine: the point with the largest speedup squared over n. */
+/*
+ * Index of the knee of the recommended machine: its point with the largest value of speedup^2 / n.
+ */
 static size_t points_knee(const struct hm_large_answer *a)
 {
     size_t knee = HM_NONE;

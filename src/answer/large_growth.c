@@ -1,18 +1,21 @@
 /*
- * What surrounds a recommended layout: how the rate changes with the batch, the sequence and the
- * precision, how far the micro-batch and the sequence can grow until the memory is full, and the
- * number of workers at which scaling breaks.
+ * Describes what could change around a recommended layout: how the rate changes with the batch, the
+ * sequence and the precision, how far the micro-batch and the sequence can grow until the memory is
+ * full, and the number of workers at which scaling breaks.
  */
 #include <math.h>
 
 #include "large_plan.h"
 
-/* Scaling breaks where a worker is less fast than this share of the most efficient one. */
+/*
+ * Scaling breaks at the first n at which the speed of a worker is below this fraction of the speed
+ * of a worker at the most efficient n.
+ */
 static const double EFFICIENT = .8;
 /* Longest sequence that is considered. */
 static const double SEQUENCE_MOST = 1e8;
 
-/* Adds the best layout of a changed job at the recommended n; none if nothing fits. */
+/* Adds the best layout of a changed job at the recommended n; adds nothing if no layout fits. */
 static void add_change(struct hm_large_answer *a, const struct hm_large_machine *m,
                        const struct hm_large_job *changed, const char *what, double value)
 {
@@ -47,7 +50,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
             add_change(a, m, &changed, "batch", changed.work.batch);
     }
     for (double factor = .5; factor <= 2; factor *= 4) {
-        changed = *job; /* The batch has the same number of tokens. */
+        changed = *job; /* The batch keeps its number of tokens. */
         changed.work.sequence = factor * job->work.sequence;
         changed.work.batch = job->work.batch / factor;
         if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch) &&
@@ -66,7 +69,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
         add_change(a, m, &changed, "precision", HM_FORMAT_NVFP4);
 }
 
-/* Whether a layout fits with a sequence and a micro-batch. */
+/* Whether a layout fits in memory with the given sequence and micro-batch. */
 static bool layout_fits(const struct hm_large_machine *m, const struct hm_layout *layout,
                         double sequence, double micro_batch, double limit)
 {
@@ -87,7 +90,10 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
     const struct hm_large_choice *best = &a->points[a->recommended];
     const struct hm_layout *l = &best->layout;
     double limit = best->memory_limit, micro = l->micro_batch;
-    /* Sequences are multiples of 256 tokens for each worker that shares them. */
+    /*
+     * The length of a sequence is a multiple of 256 tokens for each worker that shares the
+     * sequence.
+     */
     double unit = 256 * l->context, low = floor(a->sequence / unit), high = low + 1;
 
     a->most_micro_batch = a->most_sequence = NAN;

@@ -37,8 +37,10 @@ static void add_size(struct hm_large_tops *tops, size_t *count, double n)
         tops[(*count)++].n = n;
 }
 
-/* Lists the numbers of workers to consider: parts of a node, then powers of two of nodes, then the
- * largest allowed number. */
+/*
+ * Lists the numbers of workers to consider: 1, 2, 4, ... workers of one node,
+ * then 1, 2, 4, ... whole nodes, then the largest allowed number.
+ */
 static size_t list_sizes(const struct hm_large_device *device, const struct hm_large_job *job,
                          const struct hm_large_question *q, struct hm_large_tops *tops)
 {
@@ -102,13 +104,14 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
 {
     const struct hm_large_work *w = x->work;
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
-    /* Weights that are not trained need no gradient: two of six flop per parameter are saved. */
+    /* Weights that are not trained need no gradient, which saves two of six flop per parameter. */
     double flop = hm__large_flop(w->network, w->sequence, share) * (4 + 2 * w->trained) / 6;
     double again = c->layout.recompute == HM_RECOMPUTE_FULL
                        ? hm__large_flop_again(w->network, w->sequence, share)
                        : 0;
 
-    if (!job->overlap_given && !x->correction) /* Runs show what overlaps. */
+    /* Measured steps show what overlaps, so they need no wider interval. */
+    if (!job->overlap_given && !x->correction)
         widen_interval(x, c);
     c->nodes = ceil(c->n / x->device->machine_workers);
     c->tokens_per_s = tokens / c->step.time_s;
@@ -148,8 +151,10 @@ static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_er
     return HM_E_CONFLICT;
 }
 
-/* Completes the layout of a measured step: what its row does not give is as in the job, or as in
- * the best layout. */
+/*
+ * Completes the layout of a measured step: values that its row does not give are those of the job
+ * or, if the job does not give them, those of the best layout.
+ */
 static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
                         struct hm_large_measured *run, struct hm_err *err)
 {
@@ -198,7 +203,7 @@ static int machine_correct(struct hm_large_machine *m, const struct hm_large_job
     return rc;
 }
 
-/* Makes the workers of a torus one node; without a fabric, it is the only one. */
+/* Treats all workers of a torus as one node; without a fabric, it is the only node. */
 static void set_torus(const struct hm_large_job *job, struct hm_large_device *device)
 {
     device->per_node = 1;
@@ -329,7 +334,9 @@ static void add_points(struct hm_large_answer *a, const struct hm_large_machine 
     }
 }
 
-/* Checks that data x micro_batch x gradient_accumulation_steps is the batch, if all are given. */
+/*
+ * Checks that data x micro_batch x gradient_accumulation_steps equals the batch, if all are given.
+ */
 static int check_accumulation(const struct hm_large_job *job, struct hm_err *err)
 {
     const struct hm_layout *l = &job->layout;
@@ -397,7 +404,7 @@ int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
     return rc;
 }
 
-/* Sets the figures of the job in its answer. */
+/* Copies the figures of the job into its answer. */
 static void describe_job(const struct hm_job *job, const struct hm_large_job *large,
                          const struct hm_large_question *q, struct hm_large_answer *a)
 {

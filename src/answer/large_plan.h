@@ -13,12 +13,13 @@ struct hm_large_question {
     double budget;     /* Largest cost of the job. */
     double certainty;  /* Probability with which deadline and budget must be met. */
     enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
-    double slack; /* The smallest n whose time is within this share of the best is recommended. */
-    double loss;  /* Loss to reach; the tokens follow from scaling laws. */
+    /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
+    double slack;
+    double loss; /* Loss to reach; the number of tokens follows from scaling laws. */
     /* Measured steps of the job, which correct the model; borrowed. */
     const struct hm_large_measured *runs;
     size_t run_count;
-    double parameters; /* Number of parameters: the network is scaled; INFINITY: chosen. */
+    double parameters; /* Parameters to which the network is scaled; INFINITY: the plan chooses. */
 };
 
 /* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and
@@ -36,19 +37,20 @@ struct hm_large_tops {
     double n;
     struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit, fastest first. */
     size_t count;
-    struct hm_large_choice least; /* The layout with the least memory; n is 0: no layout. */
+    /* The layout with the least memory; its n is 0 if there is no layout. */
+    struct hm_large_choice least;
 };
 
 /* One machine and the data of its search. */
 struct hm_large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
-    struct hm_large_constants constants; /* Constants of the model, corrected by runs. */
+    struct hm_large_constants constants; /* Constants of the model, corrected by measured steps. */
     struct hm_large_correction correction;
-    struct hm_large_case situation; /* Points to the members above. */
+    struct hm_large_case situation; /* Inputs of the model; points to the members above. */
     struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
-    bool gpus; /* The workers are called GPUs. */
+    bool gpus; /* Whether texts call the workers GPUs. */
 };
 
 /* The machines of a plan; released with hm__large_machines_release. */
@@ -66,7 +68,10 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 /* Set the figures of a layout that follow from its time and memory. */
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
-/* Returns the factor on the time of a choice that is not exceeded with a probability. */
+/*
+ * Returns the factor on the time of a choice that gives the time not exceeded with the given
+ * probability.
+ */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);
 
@@ -86,7 +91,10 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Set the sensitivity, the room for growth and where scaling breaks (large_growth.c). */
+/*
+ * Set how the rate changes with the job, the room for growth, and the n at which scaling breaks
+ * (large_growth.c).
+ */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 

@@ -57,8 +57,9 @@ struct search {
     const struct hm_large_job *given;
     struct hm_large_tops *tops;
     size_t count;
-    struct hm_large_times times; /* For the current tensor, context, expert and micro_batch. */
-    bool timed;                  /* Whether `times` is set. */
+    /* Times of layers for the current tensor, context, expert and micro_batch. */
+    struct hm_large_times times;
+    bool timed; /* Whether `times` is set. */
     double candidates;
 };
 
@@ -82,7 +83,8 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     else
         interval = hm__large_interval(x->device, x->work);
     if (choice->layout.offload != HM_OFFLOAD_NONE && !x->correction) {
-        interval.low *= interval.low; /* No measurements exist: the interval is twice as wide. */
+        /* Offloading was not measured, so the interval is twice as wide on a logarithmic scale. */
+        interval.low *= interval.low;
         interval.high *= interval.high;
     }
     choice->low_s = choice->step.time_s * interval.low;
@@ -127,7 +129,8 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         l->recompute = open ? kinds[i] : s->given->layout.recompute;
         if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
             s->x->work->attention != HM_ATTENTION_UNFUSED)
-            continue; /* A fused kernel keeps no scores, so this would save no memory. */
+            /* A fused kernel keeps no scores, so selective recomputation would save no memory. */
+            continue;
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
         s->candidates++;
@@ -180,7 +183,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
         if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
-            continue; /* Pipelines add up gradients, so they do not combine with zero 2 and 3. */
+            /* Pipelines add up gradients, so they do not combine with stages 2 and 3 of ZeRO. */
+            continue;
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||
             (!isnan(g->data) && l->data != g->data) || l->data * l->micro_batch > s->x->work->batch)

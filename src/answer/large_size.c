@@ -1,6 +1,6 @@
 /*
- * How many parameters and tokens: sets the size of a language model and the length of its training
- * from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
+ * Chooses the numbers of parameters and tokens: sets the size of a language model and the length of
+ * its training from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
  *
  * A network of another size keeps the proportions of the job's network: the ratio of hidden size to
  * layers, the width of heads, the groups of keys and values, the ratio of the feed-forward layer,
@@ -82,7 +82,7 @@ static void network_scale(const struct hm_transformer *like, double parameters,
     }
 }
 
-/* Reports a job whose loss no scaling law describes. */
+/* Fails if no scaling law describes the loss of the job. */
 static int check_laws(const struct hm_large_job *large, const struct hm_large_question *q,
                       struct hm_err *err)
 {
@@ -101,7 +101,10 @@ static int check_laws(const struct hm_large_job *large, const struct hm_large_qu
     return HM_E_CONFLICT;
 }
 
-/* Returns the median of the tokens that a loss needs with the batch of the job; INFINITY: never. */
+/*
+ * Returns the median over all laws of the tokens that a loss needs with the batch of the job;
+ * INFINITY if the loss is never reached.
+ */
 static double tokens_for(const struct hm_large_job *large, double loss)
 {
     double batch = large->work.batch * large->work.sequence;
@@ -125,7 +128,7 @@ static int set_tokens(struct hm_large_job *large, double loss, struct hm_err *er
     return HM_E_RANGE;
 }
 
-/* Returns the median of the loss after some tokens with the batch of the job. */
+/* Returns the median over all laws of the loss after some tokens with the batch of the job. */
 static double loss_after(const struct hm_large_job *large, double tokens)
 {
     double parameters = hm__large_parameters(&large->network);
@@ -145,7 +148,7 @@ struct sizing {
     double certainty;
 };
 
-/* Returns the tokens that a point processes within the limits, with the asked probability. */
+/* Returns the tokens that a point processes within the limits, with the required probability. */
 static double tokens_within(const struct sizing *s, const struct hm_large_answer *a,
                             const struct hm_large_choice *c)
 {
@@ -160,8 +163,10 @@ static double tokens_within(const struct sizing *s, const struct hm_large_answer
     return c->fits ? tokens : 0;
 }
 
-/* Sets what one size reaches: the tokens and the loss within the limits, or the time and the money
- * for a loss. Returns the value to minimise. */
+/*
+ * Computes what a network of one size reaches: the tokens and the loss within the limits, or the
+ * time and the money for a target loss. Returns the value to minimise.
+ */
 static double size_value(const struct sizing *s, const struct hm_large_job *large,
                          struct hm_large_answer *a, struct hm_large_size *size)
 {
@@ -193,7 +198,7 @@ static double size_value(const struct sizing *s, const struct hm_large_job *larg
     return isnan(s->q->loss) ? size->loss : best;
 }
 
-/* Evaluates one size; *ret_value is INFINITY if it does not fit or misses the limits. */
+/* Evaluates one size; *ret_value is INFINITY if the network does not fit or misses the limits. */
 static int size_eval(const struct sizing *s, struct hm_large_job *large, struct hm_large_size *size,
                      double *ret_value, struct hm_err *err)
 {
@@ -294,7 +299,7 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
     return rc;
 }
 
-/* Adds the sizes of a network that was scaled. */
+/* Adds a note with the sizes of a network that was scaled. */
 static void note_network(const struct hm_large_job *large, const struct hm_large_question *q,
                          struct hm_large_answer *a)
 {
@@ -308,7 +313,10 @@ static void note_network(const struct hm_large_job *large, const struct hm_large
             x->layers, x->hidden, x->ffn, x->heads, x->kv_heads);
 }
 
-/* Adds what the critical batch says about the batch of the job, and about more copies of it. */
+/*
+ * Adds notes on what the critical batch means for the batch of the job and for more copies of the
+ * network.
+ */
 static void note_batch(const struct hm_large_job *large, struct hm_large_answer *a)
 {
     const struct hm_large_outlook *o = &a->outlook;

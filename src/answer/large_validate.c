@@ -75,8 +75,10 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
         const struct hm_large_row *row = p[i].row;
         if (strcmp(row->source, source) != 0)
             continue;
-        /* A crash may have other causes, but in a sweep of layouts it is mostly a lack of
-         * memory. */
+        /*
+         * A crash may have other causes, but in a sweep of layouts the cause is mostly a lack of
+         * memory.
+         */
         if (!row->recompute_unknown) {
             score.outcomes++;
             score.outcomes_right += p[i].fits == (row->outcome == HM_LARGE_RAN);

@@ -7,11 +7,12 @@
 /* The prediction of one row by constants that were fitted without its source. */
 struct hm_large_prediction {
     const struct hm_large_row *row; /* The measured row; borrowed. */
-    double time_s, low_s, high_s;   /* Predicted seconds and 90 % interval; NaN: not measured. */
-    double memory_bytes;            /* Predicted memory of the fullest worker. */
-    enum hm_large_group group;      /* Group of jobs whose errors give the interval. */
-    bool fits;                      /* The predicted memory suffices. */
-    bool healthy;                   /* The time is compared; see hm__large_rows_healthy. */
+    /* Predicted seconds and 90 % interval; NaN if the row has no time. */
+    double time_s, low_s, high_s;
+    double memory_bytes;       /* Predicted bytes on the fullest worker. */
+    enum hm_large_group group; /* Group of jobs whose errors give the interval. */
+    bool fits;                 /* The predicted memory is at most the usable memory. */
+    bool healthy; /* The time is compared with the measured one; see hm__large_rows_healthy. */
 };
 
 /* Errors of one source, as fractions (1 is 100 %). A figure without rows is NaN. */
@@ -21,13 +22,16 @@ struct hm_large_score {
     double mean, median; /* Mean and median of |predicted/measured - 1|. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
-    double outcomes, outcomes_right; /* Number of known outcomes, and share predicted right. */
+    /* Number of known outcomes, and share of them that is predicted correctly. */
+    double outcomes, outcomes_right;
 };
 
 enum { HM_LARGE_SOURCES = 32 };
 
-/* Predict every row; predictions[i] belongs to rows->rows[i]. Rows without a micro-batch get
- * one. */
+/*
+ * Predict every row; predictions[i] belongs to rows->rows[i]. A row without a micro-batch gets the
+ * largest power of two that fits in memory.
+ */
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err);
 /* Compute the errors of each source, in the order of the rows, and then those of all sources;

@@ -22,7 +22,7 @@
 
 struct candidate {
     struct hm_search search;
-    /* Position of the combination in the question; between equal values, the first one wins. */
+    /* Position of the combination in the question; among equal values, the first one wins. */
     size_t order;
     size_t group; /* Candidates of one group differ only in the number of servers. */
     bool feasible;
@@ -50,7 +50,7 @@ struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    /* Number of candidates that are still compared, and length of the array. */
+    /* Number of candidates that are still compared, and number of elements of the array. */
     size_t count, allocated;
     struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
     size_t part_count;
@@ -431,7 +431,7 @@ static int plan_evaluate(struct plan_work *p, struct hm_err *err)
             break;
         size_t pick = group_pick(p, from, to);
         struct candidate chosen = p->candidates[pick];
-        /* The curve, its model and the trades now belong to `chosen`. */
+        /* The curve, its model and its trades (times and costs) now belong to `chosen`. */
         p->candidates[pick].model = NULL;
         p->candidates[pick].trades = (struct hm_trades){0};
         for (size_t i = from; i < to; i++) {
@@ -550,7 +550,10 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
     return cluster->name && !ret->machine ? hm__fail_nomem(err) : 0;
 }
 
-/* Finds the three alternatives over all candidates; the winner's points have their intervals. */
+/*
+ * Finds the three alternatives over all candidates. Points of the best candidate are taken from the
+ * answer, because there they have their intervals.
+ */
 static int fill_alternatives(struct plan_work *p, struct hm_err *err)
 {
     struct hm_answer *a = p->answer;

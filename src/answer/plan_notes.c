@@ -28,7 +28,7 @@ static int note_if(int rc, bool condition, struct hm_answer *a, const char *text
     return rc || !condition ? rc : hm__notes_add(answer_notes(a), err, "%s", text);
 }
 
-/* Adds the notes of the fit, and how far the chosen n lies beyond its runs. */
+/* Adds the notes of the fit, and a note on how far the chosen n lies beyond its runs. */
 static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err *err)
 {
     double n = a->best != HM_NONE ? a->points[a->best].n : 0;
@@ -98,7 +98,7 @@ static int note_model(struct hm_answer *a, const struct hm_search *s, const stru
                    err);
 }
 
-/* Notes that the batch of the recommended point is larger than is known to be useful. */
+/* Adds a note if the batch of the recommended point is larger than is known to be useful. */
 static int note_batch(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_job *job = s->job;

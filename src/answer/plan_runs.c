@@ -1,6 +1,6 @@
 /*
- * The runs that are worth making before a plan without runs is followed: up to three small numbers
- * of workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
+ * Proposes runs to make before a plan without runs is followed: up to three small numbers of
+ * workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
  * predicted time at the recommended n becomes smallest. Limits: each run counts the same, and the
  * noise of runs and the priors are those of a fit that corrects a specification sheet.
  */
@@ -39,7 +39,10 @@ static double design_most(const struct hm_design *d)
     return most;
 }
 
-/* Copies the chosen runs, in ascending order of n, and the width of the interval after them. */
+/*
+ * Copies the chosen runs, in ascending order of n, and the width of the interval that remains after
+ * these runs.
+ */
 static void take_design(struct hm_answer *a, const struct hm_search *s, const struct hm_design *d)
 {
     const struct hm_point *p = &a->points[a->recommended];
@@ -47,7 +50,7 @@ static void take_design(struct hm_answer *a, const struct hm_search *s, const st
     double longest = 0;
 
     a->advised_within = NORMAL_90 * hypot(sqrt(d->rounded) / p->time_s, drift);
-    /* Runs that do not narrow the interval are not worth making. */
+    /* Runs that hardly narrow the interval are not worth making. */
     if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
         return;
     for (size_t i = 0; i < d->made_count && a->advised_count < RUNS_MOST; i++) {

@@ -66,7 +66,7 @@ static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
-/* Probability with which limits must be met; NaN if the question has none. */
+/* Probability with which limits must be met; NaN if the question has no limits. */
 static double recommend_certainty(const struct hm_recommend_question *q)
 {
     return q->deadline_s > 0 || q->budget > 0 ? hm__certainty_or_default(q->certainty) : NAN;
@@ -131,7 +131,9 @@ static bool candidates_lack_times(const struct hm_recommending *w)
     return false;
 }
 
-/* Whether a candidate was measured once: only a fit shows the error of such a time. */
+/*
+ * Whether some candidate was measured only once, so that only a fit can show the error of its time.
+ */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -141,8 +143,8 @@ static bool candidates_lack_intervals(const struct hm_recommending *w)
 }
 
 /*
- * Takes times from rows that match the question exactly; n without such rows are taken from a fit,
- * so that the answer never contradicts what the fit knows about them.
+ * Takes times from rows that match the question exactly; for each n without such rows the time is
+ * taken from a fit, so that the answer never contradicts the fit at these n.
  */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
@@ -176,7 +178,8 @@ static void reason_all_fail(struct hm_recommending *w)
 }
 
 /*
- * If only some candidates have a run that matches the question, adds a note that lists the others.
+ * If only some candidates have a run that matches the question, adds a note that lists the
+ * candidates without one.
  */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {

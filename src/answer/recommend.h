@@ -10,13 +10,13 @@
 
 enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 
-/* A candidate while it is evaluated. */
+/* A candidate and the values that are computed for it. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if the candidate has a time. */
     /*
      * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
-     * not exceeded with the asked probability; at most 1 if both limits are met.
+     * not exceeded with the required probability; at most 1 if both limits are met.
      */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
@@ -29,7 +29,7 @@ struct hm_recommend_candidate {
 
 struct hm_recommending {
     const struct hm_runs *runs; /* Table of runs; NULL if there is none. */
-    const double *n, *seconds;  /* Columns of the runs; borrowed. */
+    const double *n, *seconds;  /* Columns n and seconds of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
     struct hm_arena *arena; /* The arena of `out`; borrowed. */
@@ -46,8 +46,9 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    double node_workers; /* All runs are inside one node of this many workers; NaN: not so. */
-    size_t fitted;       /* Number of runs in the fits that give times; 0: no time is from a fit. */
+    /* Number of workers of the node that contains all runs; NaN if there is no such node. */
+    double node_workers;
+    size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*
@@ -87,8 +88,8 @@ const double *hm__recommend_values(const struct hm_runs *runs, const char *name)
 /* Whether fits and models can use the quantity `name`: size, batch, latency or bandwidth. */
 bool hm__recommend_is_known(const char *name);
 /*
- * Whether a quantity has no influence on the runs with one n: one worker has no network, so that
- * latency and bandwidth do not matter unless its runs have different values of them.
+ * Whether a quantity has no influence on the runs on n workers. One worker uses no network, so
+ * latency and bandwidth do not matter for n = 1, unless its runs have different values of them.
  */
 bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
 /* Whether two values are equal up to rounding. */
@@ -97,8 +98,8 @@ bool hm__recommend_same(double a, double b);
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows for the candidates that have none; `way` stays as it is, with a
- * reason, if they give no time.
+ * Takes times from fits of the rows for the candidates that have none. If the fits give no time,
+ * `way` is not changed and a reason is recorded.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 

@@ -325,10 +325,10 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Computes one random time of the candidate for each draw of the fit. The draws of chosen terms
- * contain the error of the terms, as those of a plan do. Those of given terms assume that the terms
- * are right: therefore a normal error is added to each time, with the spread of the
- * runs or the error for left-out runs as its deviation, whichever is smaller.
+ * Computes one random time of the candidate for each draw of the fit. If the terms were chosen from
+ * the library, the draws contain the error of the choice, as in a plan. If the terms were given,
+ * the draws assume that they are right: therefore a normal error is added to each time, with the
+ * spread of the runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -389,7 +389,9 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    /* The draws of chosen terms contain the error of the terms already, as those of a plan do. */
+    /*
+     * If the terms were chosen from the library, the draws contain the error of the choice already.
+     */
     if (!fit->chosen)
         candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
@@ -543,7 +545,7 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Adds to the reason of the matching runs that a fit gives the times of the other n. */
+/* Adds to the reason that a fit gives the times for those n that have no matching run. */
 static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
@@ -559,7 +561,7 @@ static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 
 /*
  * Draws times of the candidates that were run, from their intervals, so that they can be compared
- * with the others.
+ * with candidates whose times come from a fit.
  */
 static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *err)
 {

@@ -129,7 +129,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Returns the time of a candidate that is not exceeded with the asked probability. */
+/* Returns the time of a candidate that is not exceeded with the required probability. */
 static double candidate_bound_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {
@@ -138,7 +138,7 @@ static double candidate_bound_s(const struct hm_recommending *w,
     return !(w->out->certainty > 0) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
 }
 
-/* Probability that a candidate meets the limits; NaN if there are none or it is unknown. */
+/* Probability that a candidate meets the limits; NaN if there are no limits or it is unknown. */
 static double candidate_meets(const struct hm_recommending *w,
                               const struct hm_recommend_candidate *t)
 {
@@ -168,7 +168,7 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
 }
 
 /*
- * Whether the first candidate can be compared with all others: not if a candidate without a time
+ * Whether the first candidate can be compared with all others; false if a candidate without a time
  * may be better.
  */
 static bool judge_can_compare(const struct hm_recommending *w)
@@ -203,7 +203,7 @@ static void judge_losses(const struct hm_recommending *w, size_t count, double *
 /*
  * Makes the candidate with the least mean loss over the draws the first one, as a plan does, if the
  * first candidate was not run: the curve beyond the runs is uncertain, and the most likely curve
- * alone would hide it. A measured time is compared as it is.
+ * alone would hide this uncertainty. A measured time is compared as it is.
  */
 static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
 {
@@ -260,7 +260,7 @@ static bool judge_is_beyond(const struct hm_recommending *w)
 /*
  * Counts the draws in which the recommended candidate is the best, and those in which it is within
  * the slack of the best, and sets the interval of the best n. Candidates that do not meet the
- * limits with the asked probability are never the best.
+ * limits with the required probability are never the best.
  */
 static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
 {

@@ -93,8 +93,8 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
             continue;
         struct hm_recommend_candidate *t = &w->candidates[w->count++];
         /*
-         * With weak scaling, the time is that of processing as many samples as the reference does
-         * in one iteration.
+         * With weak scaling, the time is that for as many samples as the reference processes in an
+         * iteration.
          */
         double share = s->weak ? s->reference / p->n : 1, time_s = p->time_s * share;
         const struct hm_span span = {p->low_s, p->time_s, p->high_s, level};

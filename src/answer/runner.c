@@ -80,7 +80,9 @@ struct laid_curves {
      */
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
-    /* Whether each trace diverged; if one did, a path that follows it ends with it. */
+    /*
+     * Whether each trace diverged; a path that follows a diverged trace ends where the trace ends.
+     */
     bool *diverged;
 };
 

@@ -113,8 +113,8 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
 
 /*
  * Finds the first level that is reached at least one iteration after level k, or else the last
- * level that is reached. Returns the number of iterations from level k to it; INFINITY if no level
- * after k is reached.
+ * level that is reached. Returns the number of iterations from level k to that level; INFINITY if
+ * no level after k is reached.
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
@@ -294,8 +294,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
 }
 
 /*
- * Replaces the rival, which is the fastest run with a fixed number of workers, by the best one of
- * this algorithm, if that is faster.
+ * Replaces the rival, which is the fastest run with a fixed number of workers, by the best such run
+ * of this algorithm, if that run is faster.
  */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {

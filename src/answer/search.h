@@ -18,13 +18,13 @@ struct hm_search {
     enum hm_goal goal;
     /* Scheme (enum hm_scheme) of all-reduce steps; -1 keeps the schemes that the job specifies. */
     int scheme;
-    struct hm_way way; /* Platform and consistency. */
+    struct hm_way way; /* Platform and consistency of the search. */
     /*
      * Straggler table of the cluster, shared by all searches on that cluster; NULL if all workers
      * are equally fast.
      */
     struct hm_stragglers *stragglers;
-    /* Times of steps of the job on the cluster, shared in the same way; may be NULL. */
+    /* Times of steps of the job, shared by all searches on the cluster; may be NULL. */
     struct hm_step_table *table;
     bool weak;
     double reference;
@@ -40,7 +40,7 @@ enum { HM_DEFAULT_PARTS = 64 };
 
 /* A curve: one point for each n that is considered, in ascending order of n. */
 struct hm_curve {
-    struct hm_point *points; /* Owned array of `count` points. */
+    struct hm_point *points; /* Points of the curve; owned. */
     size_t count;
     /* The point at the reference n; speedups are relative to its time. */
     struct hm_point reference;
@@ -99,7 +99,7 @@ double hm__search_expense(const struct hm_search *search, const struct hm_point 
  * that the question asks for.
  */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
-/* The value to be minimised for the goal. */
+/* Returns the value that the goal minimises. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*
@@ -126,7 +126,7 @@ size_t hm__curve_recommended(const struct hm_search *search, const struct hm_cur
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
-/* Sets the recommended point; the best point and the knee are set. */
+/* Sets the recommended point; the best point and the knee must be set before. */
 void hm__answer_recommend(struct hm_answer *answer, const struct hm_search *search,
                           const struct hm_curve *curve);
 /* Sets the range of n around the best n in which the value is at most 5 % larger than the best. */
@@ -138,7 +138,7 @@ int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
 int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_curve *curve, struct hm_err *err);
 
-/* Adds the notes on what the answer assumes (plan_notes.c). */
+/* Adds notes on the assumptions of the answer (plan_notes.c). */
 int hm__answer_notes(struct hm_answer *answer, const struct hm_search *search,
                      const struct hm_model *model, bool reference_fits, struct hm_err *err);
 

@@ -1,6 +1,6 @@
 /*
- * How far a plan without runs may be off: each point gets the 90 % interval of its kind of job and
- * hardware from the table of measured errors (src/model/sheet_spread.c).
+ * Sets the uncertainty of a plan without runs: each point gets the 90 % interval of its kind of job
+ * and hardware from the table of measured errors (src/model/sheet_spread.c).
  */
 #include "sheet_error.h"
 

@@ -1,7 +1,7 @@
 /*
  * Compares a job with the literature. A job may contain published figures that the model must
  * reproduce, and k measured speedups. The mean absolute percentage error of the predicted speedups
- * s, 100/k sum |s - s_measured| / s_measured, can be compared with a published one too, with and
+ * s, 100/k sum |s - s_measured| / s_measured, can be compared with a published error too, with and
  * without the reference point, which is exact by construction. Limit: figures are compared at the n
  * of the curve only.
  */

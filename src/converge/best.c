@@ -157,9 +157,9 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
 
 /*
  * Widens the interval of P* to all values whose likelihood is not significantly smaller than that
- * of the best one, which is the first-th distance of the grid, and by at least one step of the
- * grid. The residuals of neighbouring points are similar, so a curve counts as HM_G_BLOCKS
- * residuals. The weights must be 1.
+ * of the best one, which belongs to the distance with index `first` of the grid, and by at least
+ * one step of the grid. The residuals of neighbouring points are similar, so a curve counts as
+ * HM_G_BLOCKS residuals. The weights must be 1.
  */
 static void search_widen(const struct best_search *s, const double *squares, const double *ys,
                          const double *weights, double level, size_t first, double *low,

@@ -1,8 +1,8 @@
 /*
  * Intervals of the parameters of a loss curve g(i, m). An interval covers the random draws, which
- * show what other numbers of workers would have shown, and is never narrower than the residuals of
- * the fit allow: if the algorithm does the same on every number of workers, all draws are equal,
- * although the parameters are known only as well as g describes the points.
+ * show how the parameters would differ if other numbers of workers had been measured. It is never
+ * narrower than the residuals of the fit allow: if the loss is the same on every number of workers,
+ * all draws are equal, although the parameters are known only as well as g describes the points.
  *
  * The least width comes from linear least squares at the fitted parameters. With x_k the derivative
  * of y = ln(P - P*) with respect to parameter k, s the root mean square of the residuals, A the
@@ -26,13 +26,17 @@
 
 /* Relative addition to the diagonal of A, so that collinear terms have a finite variance. */
 static const double RIDGE = 1e-6;
-/* Curves count as equal if their distance is below this part of the residuals. */
+/* Curves count as equal if their distance is below this fraction of the size of the residuals. */
 static const double ALIKE = 0.1;
 
 struct bounds_work {
     size_t count;
-    double *a;       /* The weighted mean of x x'; count rows of count values. */
-    double *slopes;  /* Derivatives of one curve: slopes[k * HM_G_CURVE + p]; scratch. */
+    double *a; /* Matrix A, the weighted mean of x x', with count rows of count values. */
+    /*
+     * slopes[k * HM_G_CURVE + p] is the derivative with respect to parameter k at point p of the
+     * current curve.
+     */
+    double *slopes;
     double weight;   /* Sum of the weights of all points. */
     double residual; /* Weighted sum of squared residuals. */
 };
@@ -121,8 +125,8 @@ static double count_different_curves(const struct hm_g *g, double best, double n
 }
 
 /*
- * Sets inverse[k] to (A^-1)_kk over the parameters in use, and to 1 / A_kk for the others. A
- * parameter without any influence on the points has 0.
+ * Sets inverse[k] to (A^-1)_kk over the parameters in use, and to 1 / A_kk for the other
+ * parameters. It is 0 for a parameter without any influence on the points.
  */
 static void bounds_invert(const struct bounds_work *w, const struct hm_g *g, double *inverse)
 {

@@ -61,8 +61,8 @@ struct holdout_trial {
     /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
     struct hm_convergence **without;
     /*
-     * Errors for numbers of workers inside the measured range that were left out, and errors of
-     * looking ahead.
+     * Errors for left-out numbers of workers inside the measured range, and errors of looking
+     * ahead.
      */
     struct error_list inside, ahead;
 };
@@ -165,7 +165,7 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-/* A trace, and the values to which the predictions ahead are fitted. */
+/* A trace, and the values to which the models that look ahead are fitted. */
 struct trace_view {
     const struct hm_trace *trace;
     /*

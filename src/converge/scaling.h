@@ -1,7 +1,7 @@
 /*
- * g for language models without traces: the loss of a transformer of N parameters after D tokens,
- * by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch beyond which a larger
- * one saves little time.
+ * The loss curve g of language models without traces: the loss of a transformer of N parameters
+ * after D tokens, by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch
+ * beyond which a larger one saves little time.
  */
 #ifndef HM_SCALING_H
 #define HM_SCALING_H
@@ -20,18 +20,18 @@ struct hm_scaling_law {
 enum { HM_SCALING_LAWS = 3 };
 extern const struct hm_scaling_law hm__scaling_laws[HM_SCALING_LAWS];
 
-/* A figure by all laws: the least, the median and the largest. */
+/* The least, the median and the largest value of a figure over all laws. */
 struct hm_scaling_range {
     double low, middle, high;
 };
 
 /* Returns the loss of a network of `parameters` after `tokens`, by one law. */
 double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, double tokens);
-/* Returns the tokens after which the loss is reached, by one law; INFINITY: never. */
+/* Returns the tokens after which the loss is reached, by one law; INFINITY if it never is. */
 double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
-/* Returns the number of parameters for which `flop` = 6 N D of training give the least loss. */
+/* Returns the parameters N with the least loss for `flop` = 6 N D of training on D tokens. */
 double hm__scaling_optimum(const struct hm_scaling_law *law, double flop);
-/* Same, the median of all laws. */
+/* Same as hm__scaling_optimum, but returns the median over all laws. */
 double hm__scaling_optimum_middle(double flop);
 
 struct hm_scaling_range hm__scaling_loss_range(double parameters, double tokens);
@@ -42,7 +42,7 @@ struct hm_scaling_range hm__scaling_tokens_range(double parameters, double loss)
 double hm__critical_batch(double loss);
 /*
  * Returns the factor by which a batch of `batch` tokens increases the tokens that a loss needs. The
- * laws were measured with batches up to the critical one, so the factor is 1 there.
+ * laws were measured with batches up to the critical one, so the factor is 1 up to there.
  */
 double hm__batch_factor(double batch, double critical);
 
@@ -52,7 +52,9 @@ double hm__batch_factor(double batch, double critical);
  */
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
-/* Get the seconds of an iteration from a table of numbers of workers, in ascending order. */
+/*
+ * Make paces from a table: the seconds of an iteration for numbers of workers in ascending order.
+ */
 int hm__paces_from_table(const double *m, const double *seconds, size_t count,
                          const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);
 

@@ -1,7 +1,7 @@
 /*
  * Traces that follow published scaling laws, so that `advise` can treat a language model without
- * measured traces like any other job: for each number of workers one trace per law. The laws are
- * the seeds of the traces, so their spread becomes the uncertainty of g.
+ * measured traces like any other job: for each number of workers one trace per law. The laws differ
+ * like traces with different seeds, so their spread becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
 
@@ -14,7 +14,7 @@ enum { POINTS = 40 };
 /* The traces begin after this many tokens and end after this many tokens per parameter. */
 static const double FIRST_TOKENS = 2e9, LAST_PER_PARAMETER = 500;
 
-/* Returns the loss of one law after `tokens`, with a batch of `batch` tokens. */
+/* Returns the loss after `tokens` with a batch of `batch` tokens, by one law. */
 static double law_loss(const struct hm_scaling_law *law, double parameters, double batch,
                        double tokens)
 {

@@ -73,7 +73,7 @@ struct stale_work {
     double *chance, *fresh_chance;
     bool uses[COUNT];
     double exponent; /* Exponent e of the staleness in the cost. */
-    double held;     /* Staleness that is held out; NaN if none is. */
+    double held;     /* Staleness that is held out; NaN if no staleness is held out. */
 };
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -475,7 +475,7 @@ static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
 
 /*
  * Sets the grid of iterations. It begins at the first iteration of the fresh curves and ends at the
- * last iteration of all curves divided by the smallest cost of staleness.
+ * last iteration of all curves, divided by the smallest cost of staleness.
  */
 static void stale_work_set_grid(struct stale_work *w)
 {
@@ -584,10 +584,10 @@ enum { ENOUGH = 3 };
 
 /*
  * Standard error of ln c, where c is the cost of staleness, that follows from the residuals of the
- * stale curves alone: s / (slope sqrt(N)), with the root mean square s of the residuals and of the
- * slope of y over ln i, and N independent residuals. A curve counts as HM_G_BLOCKS residuals,
- * because those of neighbouring points are similar. Draws with random weights of curves would not
- * vary at all if all curves had the same cost.
+ * stale curves alone: s / (slope sqrt(N)), where s is the root mean square of the residuals, slope
+ * that of the derivative of y with respect to ln i, and N the number of independent residuals. A
+ * curve counts as HM_G_BLOCKS residuals, because those of neighbouring points are similar. Draws
+ * with random weights of curves would not vary at all if all curves had the same cost.
  */
 static double stale_noise(const struct stale_work *w, const double *theta)
 {

@@ -39,8 +39,8 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     if (rc) {
         hm__err_field(err, text);
         /*
-         * The usual hint recommends the section `where:` of a job; terms given by themselves have
-         * no such section.
+         * The usual hint recommends the section `where:` of a job, which terms without a job do not
+         * have.
          */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             snprintf(err->hint, sizeof(err->hint),

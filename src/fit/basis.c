@@ -131,8 +131,8 @@ struct library_entry {
     const char *text, *needs;
     enum hm_role role;
     /*
-     * The term divided by n, for the time of a fixed amount of work; NULL if the term is left out
-     * then.
+     * The term divided by n, for the time of a fixed amount of work; NULL if such fits do not use
+     * the term.
      */
     const char *over_n;
 };
@@ -181,7 +181,10 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
         const char *text = scaled == HM_TERMS_WEAK_OF_WORK ? e->over_n : e->text;
         if (text)
             rc = basis_add_term(basis, arena, text, e->role, err);
-        /* The iterations of an epoch or of a sample may have weak scaling: add their logarithm. */
+        /*
+         * With weak scaling of iterations, ln(n) of an iteration is ln(n)/n of an epoch or a
+         * sample.
+         */
         if (rc == 0 && scaled == HM_TERMS_OF_WORK && strcmp(e->text, "ln(n)") == 0)
             rc = basis_add_term(basis, arena, "ln(n)/n", HM_ROLE_OVERHEAD, err);
     }

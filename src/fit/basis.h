@@ -22,7 +22,7 @@ enum {
 
 /* The role of a term when terms are chosen automatically. */
 enum hm_role {
-    HM_ROLE_WORK,     /* The term is part of the work itself; each set needs such a term. */
+    HM_ROLE_WORK, /* The term is part of the work itself; each set of terms needs one such term. */
     HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
     /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
     HM_ROLE_STEEP,
@@ -69,7 +69,10 @@ enum hm_scaled_terms {
     HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
     HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
     HM_TERMS_OF_WORK, /* A fixed amount of work, such as an epoch; the scaling is unknown. */
-    /* A fixed amount of work, done by iterations of weak scaling: their terms divided by n. */
+    /*
+     * A fixed amount of work that is done by iterations with weak scaling; their terms are divided
+     * by n.
+     */
     HM_TERMS_WEAK_OF_WORK,
 };
 
@@ -92,14 +95,15 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 /*
- * Sets the drift of a fit whose runs have at most n_most workers: what one measured job shows about
- * other n (sheet_spread.h). *one_node is set if all runs are inside one node of the cluster.
+ * Sets the drift of a fit whose runs have at most n_most workers: how far the error at other n
+ * differs from the error at a measured n (sheet_spread.h). *one_node is set if all runs are inside
+ * one node of the cluster.
  */
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
 /*
- * Tells the sheet that the column size of the runs is proportional to n. With weak scaling, the
- * size of one worker is then constant.
+ * Records in the sheet that the column size of the runs is proportional to n. With weak scaling,
+ * the size of one worker is then constant.
  */
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 

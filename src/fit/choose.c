@@ -31,9 +31,9 @@ static const double STEEP_MUST_HALVE = 2;
 static const double HOPELESS = 0.15;
 
 /*
- * The default rule. A steep term needs several configurations, because few points lie on many
- * curves. The weight of a set of terms counts few runs, because errors along one curve are
- * correlated. The drift is the error that no set of terms describes.
+ * The default rule. A steep term needs several configurations, because many curves fit few points.
+ * The weight of a set of terms counts few runs, because errors along one curve are correlated. The
+ * drift is the error that no set of terms describes.
  */
 struct hm_fit_rule hm_fit_rule_default(void)
 {
@@ -104,7 +104,7 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    /* A single steep term is allowed: all the time is then overhead of additional workers. */
+    /* A single steep term is allowed: then the whole time is overhead of additional workers. */
     return work || (choice->count == 1 && choice->steep);
 }
 
@@ -117,8 +117,8 @@ struct runs_summary {
 };
 
 /*
- * The residual of a set is too large if it is significant at the 0.1 % level against the spread of
- * repeats and if it exceeds 2 % of the time.
+ * The residual of a set is too large if it is significant at the 0.1 % level, compared with the
+ * spread of repeats, and if it exceeds 2 % of the time.
  */
 static const double MISS_CHANCE = 1e-3, MISS_LEAST = 0.02;
 

@@ -95,7 +95,10 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         struct hm_fit_settings fit = {.job = s->job, .cluster = s->cluster};
         rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, 0.5, err);
         if (rc == 0)
-            /* Only the mean of draws is used, and it is 1 for each part without runs. */
+            /*
+             * Draws are made only if there are runs, because without runs the mean of each factor
+             * is 1.
+             */
             rc = hm__fit_new(s->have, &fit, s->have != NULL, &w->fit, err);
         if (rc == 0)
             w->noise = w->fit->noise;

@@ -289,7 +289,10 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
         sqrt(ratio));
 }
 
-/* A run nearer than this share to the prediction is not noted: repeats differ by as much. */
+/*
+ * An outlier is not noted if its relative distance from the prediction is below this fraction,
+ * because repeats differ by as much.
+ */
 static const double OUTLIER_NOTED = 0.01;
 
 static int note_outliers(struct hm_fit *fit, struct hm_err *err)

@@ -159,8 +159,10 @@ static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
         if (hm__budget_spent("runs"))
             break;
         fit_solve_pass(f, s);
-        /* With overlap, the solution may alternate between two values; after five passes, half
-         * steps end this. */
+        /*
+         * With overlap, the solution may alternate between two values; half steps after five passes
+         * prevent this.
+         */
         for (size_t k = 0; f->basis.overlaps && k < 2; k++)
             f->theta[k] = pass < 5 ? f->theta[k] : (f->theta[k] + before[k]) / 2;
         if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)

@@ -14,9 +14,9 @@ enum { HM_FIT_DRAWS = 2000 };
 /* How the default value of a quantity depends on n in predictions. */
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
-    HM_BY_WORKERS, /* The value is that of one worker, such as its batch; n workers have n times it.
-                    */
-    HM_BY_NODES,   /* The value is the number of workers in a node; the quantity is the nodes. */
+    HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
+    /* The quantity is the number of nodes; the value is the number of workers in a node. */
+    HM_BY_NODES,
 };
 
 struct hm__fit {
@@ -29,12 +29,13 @@ struct hm__fit {
     double *drift;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     /*
-     * The seconds are those of a fixed amount of work (a sample, an epoch, the work of the
-     * reference), and not of an iteration.
+     * Whether the seconds are those of a fixed amount of work (a sample, an epoch, the work of the
+     * reference) instead of those of an iteration.
      */
     bool of_work;
-    bool weak_runs;        /* Each worker kept its batch as n grew. */
-    bool scaling_stated;   /* The runs state their scaling, so weak_runs is not a guess. */
+    bool weak_runs; /* Whether the batch of each worker stayed the same as n grew. */
+    /* Whether the runs state their scaling, so that weak_runs is not a guess. */
+    bool scaling_stated;
     bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
@@ -79,8 +80,9 @@ int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settin
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
- * Selects draws of chosen terms again, with the probability that published curves give to the loss
- * of efficiency that a draw predicts beyond the runs. Implemented in shrink.c.
+ * Resamples the draws of a fit whose terms were chosen: a draw is kept more often if the loss of
+ * efficiency that it predicts beyond the runs is usual in published curves. Implemented in
+ * shrink.c.
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*
@@ -94,8 +96,8 @@ int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
 /* Priors of the coefficients; NULL without a specification sheet. */
 const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
 /*
- * The prior of the noise. With a specification sheet it has the weight of one run; without one
- * there is no prior.
+ * The prior of the noise: it has the weight of one run with a specification sheet, and the weight 0
+ * without one.
  */
 struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
 /* Sets terms[] to the indices of the terms in use, and returns their number. */
@@ -133,13 +135,19 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
-/* Seconds of one further run at place i in a draw: those of the draw, with the noise of a run. */
+/*
+ * Seconds of one further run at place i in a draw: the seconds of the draw, changed by the noise of
+ * a run.
+ */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
 /* Seconds at place i that decrease with n: the work that is divided among the workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
-/* Value of the `used`-th of the terms in use, from 0; x holds the terms of one place only. */
+/*
+ * Value of a term, where `used` is its position among the terms in use, from 0; x holds the terms
+ * of one place only.
+ */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

@@ -60,7 +60,7 @@ static uint64_t group_key_hash(const struct group_key *key, size_t row)
     uint64_t hash = 0x9e3779b97f4a7c15u, bits;
 
     for (size_t k = 0; k < key->count; k++) {
-        /* The addition changes -0 to 0. */
+        /* The addition changes -0 to 0, so that both have the same hash. */
         double value = key->columns[k][row] + 0.0;
         memcpy(&bits, &value, sizeof(bits));
         hash = (hash ^ bits) * 0xff51afd7ed558ccdu;

@@ -1,5 +1,5 @@
 /*
- * Draws of the coefficients, from which all intervals of a fit are counted, and the list of its
+ * Draws of the coefficients, from which all intervals of a fit are computed, and the list of its
  * terms with the intervals of their coefficients.
  */
 #include <math.h>
@@ -76,9 +76,11 @@ static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 
 enum { KEPT_LEAST = 100 };
 
-/* With overlap, draws are made from a linear problem, in which communication stays hidden however
- * long it takes. Each draw is therefore kept with a probability that is the lower, the worse its
- * true (curved) time explains the runs compared with the linear time. */
+/*
+ * With overlap, draws are made from a linear problem, in which communication stays hidden however
+ * long it takes. Each draw is therefore kept with a probability that is smaller if its true
+ * (curved) time explains the runs worse than the linear time does.
+ */
 static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 {
     struct hm__fit *f = fit->inside;

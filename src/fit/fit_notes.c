@@ -1,7 +1,7 @@
 /*
- * Notes about what the runs are: the unit of their times, and how their work depends on n. A wrong
- * assumption about either changes a prediction more than all errors of the runs, so an assumption
- * that the table does not confirm is stated.
+ * Adds notes about the unit of the times of the runs and about the dependence of their work on n. A
+ * wrong assumption about either of them changes a prediction more than all errors of the runs, so
+ * every assumption that the table does not confirm is stated.
  */
 #include "fit.h"
 
@@ -26,7 +26,9 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
                          fit->unit[0] == 'e' ? "an" : "a", fit->unit);
 }
 
-/* Share of the time on the fewest workers above which the time counts as not falling. */
+/*
+ * If the time is above this fraction of the time on the fewest workers, it counts as not falling.
+ */
 static const double FLAT_SHARE = 0.9;
 
 /*
@@ -57,7 +59,7 @@ static int note_flat(struct hm_fit *fit, struct hm_err *err)
                          "says so");
 }
 
-/* States which batch predictions have if the runs and the job differ in their scaling. */
+/* Adds a note on the batch of predictions if the runs and the job differ in their scaling. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
     if (!fit->from_sheet || fit->weak || !fit->inside->weak_runs)

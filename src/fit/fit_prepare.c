@@ -1,7 +1,7 @@
 /*
  * Prepares a fit: the quantities and terms, the runs grouped by configuration, their unit and
- * scaling, and the sheet that they correct. Limit: a run must have a value of each quantity that
- * the terms use, because missing values are not guessed.
+ * scaling, and the specification sheet that the runs correct. Limit: a run must have a value of
+ * each quantity that the terms use, because missing values are not guessed.
  */
 #include <math.h>
 #include <string.h>
@@ -175,7 +175,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         varies[q] = f->data.low[q] < f->data.high[q] && f->data.gap[q] == HM_NONE;
     bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     bool of_work = runs->unit || runs->relative;
-    /* The specification sheet itself says whether scaling is weak. */
+    /* A fit from a specification sheet takes the scaling from the sheet. */
     if (!fit->from_sheet)
         fit->weak = weak && !of_work;
     f->of_work = of_work && !fit->from_sheet;
@@ -232,8 +232,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
- * The number of workers in a node: as the runs state it, else the most that any run had in a node;
- * NaN if the runs do not say.
+ * The number of workers in a node: the number that the runs state, otherwise the largest number
+ * that any run had in a node; NaN if neither is known.
  */
 static double node_workers(const struct hm__fit *f)
 {
@@ -248,7 +248,7 @@ static double node_workers(const struct hm__fit *f)
     return most;
 }
 
-/* Finds whether all runs are inside one node, and of how many workers. */
+/* Returns the number of workers of a node if all runs are inside one node; NaN otherwise. */
 static double find_one_node(const struct hm__fit *f)
 {
     int nodes = hm__basis_find(&f->basis, "nodes");
@@ -259,14 +259,14 @@ static double find_one_node(const struct hm__fit *f)
 
 /*
  * Sets the default value of each quantity: the value that all runs have, else NaN. With weak
- * scaling, the size and the batch are those of one worker, times n; otherwise the size is the
+ * scaling, the size and the batch are n times those of one worker; otherwise the size is the
  * largest value, but at least 1.
  */
 static void fit_set_defaults(struct hm__fit *f)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         bool same = f->data.low[q] == f->data.high[q];
-        /* A sheet has its own batch, latency and bandwidth, for which it predicts. */
+        /* A specification sheet predicts for its own batch, latency and bandwidth. */
         f->at[q] = same && !f->basis.sheet ? f->data.low[q] : NAN;
         bool work = strcmp(f->basis.quantities[q], "size") == 0 ||
                     strcmp(f->basis.quantities[q], "batch") == 0;
@@ -307,7 +307,8 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * The measured time divided by that of the sheet at the smallest n, where least is communicated.
+ * The measured time divided by that of the sheet at the smallest n, which has the least
+ * communication.
  */
 static double least_n_ratio(const struct hm__fit *f)
 {

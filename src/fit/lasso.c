@@ -45,8 +45,8 @@
  */
 static const double CONSTANT = 1e-13;
 /*
- * A term is a combination of others if less than this fraction of its variance is independent of
- * them.
+ * A term counts as a combination of other terms if less than this fraction of its variance is
+ * independent of them.
  */
 static const double DEPENDENT = 1e-14;
 

@@ -12,7 +12,10 @@
 
 #include "basis.h"
 
-/* The ratio m / c at a knot; the knot HM_OVERLAP_ONE is 1, the sheet itself. */
+/*
+ * hm__overlap_ratios holds the ratio m / c of each knot; it is 1 at the knot HM_OVERLAP_ONE, where
+ * the time is that of the sheet.
+ */
 enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 

@@ -45,7 +45,7 @@ void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_p
                         struct hm_noise noise, double *ret_theta, double *ret_spread);
 
 /*
- * Fills `count` draws. Returns false if the data are too few: no degrees of freedom are left, or
+ * Fills `count` draws. Returns false if there are too few data: no degrees of freedom are left, or
  * coefficients without priors are not determined.
  */
 bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,

@@ -27,8 +27,8 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 }
 
 /*
- * Factor by which the time of a draw differs beyond the runs from all sets of terms: exp(z s),
- * where s is the spread at that n and z the drift of the draw.
+ * Factor on the time of a draw beyond the runs, for the error that no set of terms describes:
+ * exp(z s), where s is the spread at that n and z the drift of the draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)
@@ -71,7 +71,7 @@ double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t cou
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
 {
     const struct hm__fit *f = fit->inside;
-    /* Communication that overlaps with computing counts only as far as it is not hidden. */
+    /* With overlap, the divided work takes the time of a step without communication. */
     double sum =
         f->basis.overlaps ? hm__overlap_seconds(&f->basis, x, count, i, f->theta[0], 0) : 0;
 
@@ -109,8 +109,8 @@ struct place_values {
 };
 
 /*
- * Returns the quantity that a name means: the quantity itself, or the batch if the batch of one
- * worker is given. Returns -1 if there is none.
+ * Returns the index of the quantity `name`, or that of the batch for "batch_per_worker"; -1 if the
+ * runs have no such quantity. *ret_by_n says how its value depends on n.
  */
 static int place_find(const struct hm_basis *basis, const char *name, enum hm_by_n *ret_by_n)
 {

@@ -268,7 +268,7 @@ static double programme_newton(struct programme_work *w, double *shares, double 
             return decrement;
         }
     }
-    /* Because of rounding, no step improves the value. */
+    /* No step improves the value, because of rounding errors. */
     return 0;
 }
 

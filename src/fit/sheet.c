@@ -269,7 +269,9 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     }
     basis->count = parts;
     basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
-    /* Work beside that of an overlapped job would hide no communication: its factor stays near 0.
+    /*
+     * With overlap, this additional work could not hide communication as the work of the job does,
+     * so a narrow prior keeps its factor near 0.
      */
     basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",
                        basis->overlaps ? width * 1e-6 : width);

@@ -55,7 +55,10 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
         double inside = draw_loss(fit, x, n, 0, 1, d), beyond = draw_loss(fit, x, n, 1, 2, d);
         double z = (beyond - inside) / (usual_turn(fit) + f->rule.turn_share * fabs(inside));
         double weight = pow(1 + z * z / FREE, -(FREE + 1) / 2.0);
-        /* A draw whose time is 0 somewhere has no loss. */
+        /*
+         * The loss of a draw is not defined if one of its times is 0; such a draw gets the weight
+         * 0.
+         */
         weights[d] = isfinite(weight) ? weight : 0;
         sum += weights[d];
     }
@@ -63,8 +66,8 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
 }
 
 /*
- * Replaces the draws by as many of them, each as often as its weight says: the weights are laid end
- * to end, and evenly spaced points with one random offset select draws.
+ * Resamples the draws: their number stays the same, and each occurs as often as its weight says.
+ * The weights are laid end to end, and evenly spaced points with one random offset select draws.
  */
 static void draws_select(struct hm__fit *f, const struct hm_draw *before, const double *weights,
                          double sum, double offset)
@@ -97,7 +100,7 @@ int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *
     struct hm_draw *before = hm__calloc(f->draw_count, sizeof(*before));
     if (before) {
         memcpy(before, f->draws, f->draw_count * sizeof(*before));
-        /* The array of the noise of further runs is not in use yet. */
+        /* The array for the noise of further runs is not in use yet, so it can hold the weights. */
         double sum = draws_weigh(fit, x, n, f->luck);
         if (sum > 0)
             draws_select(f, before, f->luck, sum, hm__random_uniform(random));

@@ -216,8 +216,8 @@ static int sqrt_dim(const struct hm__node *x, struct hm_dim *dim, struct hm_err 
 }
 
 /*
- * Gets the dimension of the result of an operation, or fails if the dimensions of the operands do
- * not fit.
+ * Gets the dimension of the result of an operation; fails if the dimensions of the operands
+ * contradict each other.
  */
 static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm__node *b,
                       const struct hm__node *c, struct hm_dim *dim, struct hm_err *err)

@@ -46,7 +46,7 @@ struct hm__node {
     int definition; /* HM__OP_DEFINE: index of the definition in names; otherwise -1. */
     double value;   /* HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
-    bool varies; /* The value depends on n. */
+    bool varies; /* Whether the value depends on n. */
     bool zero;   /* The node is the literal 0, which is accepted for every dimension. */
 };
 

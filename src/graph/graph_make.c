@@ -243,7 +243,9 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
     if (!counts)
         return hm__fail_nomem(err);
     fill_degree_counts(r, counts);
-    /* Counts that were not finished must not be used: they have another number of edge ends. */
+    /*
+     * Counts that were not finished must not be used, because their number of edge ends is wrong.
+     */
     int rc = hm__budget_check("max_degree", err);
     if (rc == 0)
         rc = join_ends(r, counts, random, list, err);

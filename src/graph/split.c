@@ -44,9 +44,10 @@ static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, d
         double degree = g->degrees[k].degree, rounds = floor(g->degrees[k].count / n);
         uint32_t rest = (uint32_t)(g->degrees[k].count - rounds * n), end = next + rest;
         all += rounds * degree;
-        marks[next] += degree; /* The remainder goes to consecutive workers from this one on. */
+        /* The remainder goes to consecutive workers, beginning with worker `next`. */
+        marks[next] += degree;
         marks[end < n ? end : n] -= degree;
-        /* After the last worker, the remainder continues at worker 0. */
+        /* If the remainder passes the last worker, it continues at worker 0. */
         if (end > n) {
             marks[0] += degree;
             marks[end - n] -= degree;

@@ -1,7 +1,7 @@
 /*
- * From the times of single operations to a machine: which operations to time, the figures for which
- * the model of operations and collectives gives the measured times, and the description of the
- * machine as YAML.
+ * Describes a machine from the times of single operations: which operations to time, the figures
+ * with which the model of operations and collectives predicts the measured times, and the
+ * description of the machine as YAML.
  */
 #ifndef HM_CALIBRATION_H
 #define HM_CALIBRATION_H
@@ -12,11 +12,16 @@
 
 enum { HM_CALIBRATION_OPS = 512 };
 
-/* Fill rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
- * ranks; `quick` takes fewer and smaller ones. Returns their number. */
+/*
+ * Fill rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
+ * ranks; `quick` takes fewer and smaller operations. Returns the number of rows.
+ */
 size_t hm__calibration_gpu_ops(bool quick, struct hm_timing rows[HM_CALIBRATION_OPS]);
 size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[HM_CALIBRATION_OPS]);
-/* Sizes in bytes of the messages that are timed between ranks. Returns their number. */
+/*
+ * Set ret_bytes to the sizes of the messages that are timed between ranks. Returns the number of
+ * sizes.
+ */
 size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 
 /* Floating-point operations of a timed operation; 0 if it has no products. */
@@ -27,30 +32,31 @@ double hm__timing_flop(const struct hm_timing *timing);
  * Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
-/* Median of the values; NaN if there are none. Sorts them. */
+/* Median of the values; NaN if there are none. Sorts the values. */
 double hm__values_median(double *values, size_t count);
-/* Set seconds and spread of an operation from the seconds of several rounds. Sorts them. */
+/* Set seconds and spread of an operation from the seconds of several rounds. Sorts the rounds. */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */
 struct hm_calibrated {
-    struct hm_node node;   /* The worker; flops are known if operations were timed. */
+    struct hm_node node;   /* The worker; its flops are known if operations were timed. */
     struct hm_link fabric; /* Link between nodes; its bandwidth is NaN if it was not measured. */
-    bool timed;            /* Operations of a worker were timed, not only messages. */
-    bool gpu;              /* Workers are GPUs, whose all-reduces are those of NCCL. */
+    bool timed;            /* Whether operations of a worker were timed, not only messages. */
+    bool gpu;              /* Whether workers are GPUs, whose all-reduces are those of NCCL. */
     /* Figures that were not measured and are not from a data sheet; NULL: none. */
     const char *assumed;
-    double model_error; /* Median error of the model on the timed operations; NaN: none. */
-    double link_error;  /* Median error of the model on all-reduces; NaN: none were timed. */
+    /* Median error of the model on the timed operations; NaN: none were timed. */
+    double model_error;
+    double link_error; /* Median error of the model on all-reduces; NaN: none were timed. */
 };
 
 /*
  * Find the figures of a machine. `sheet` is the entry of the accelerator in the catalog; NULL if it
- * is not known. Fails if the times are not enough for a machine.
+ * is not known. Fails if the times do not determine the figures.
  */
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
-/* Seconds that the calibrated machine predicts for a timed operation; NaN: it has no model. */
+/* Seconds that the calibrated machine predicts for a timed operation; NaN if no model covers it. */
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 
 /*
@@ -59,7 +65,7 @@ double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_
  */
 void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *timings,
                           const struct hm_calibrated *machine, const char *accelerator);
-/* Write the times as JSON, in the form that a recorded device reads. */
+/* Write the times as JSON, in the format of a recording, which a calibration can replay. */
 void hm__timings_json(struct hm_text *out, const struct hm_timings *timings);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * The figures of a worker from the times of its operations.
+ * Computes the figures of a worker from the times of its operations.
  *
  * On a GPU the model of operations (device.c) is inverted: the time of a small kernel is measured
  * directly; the memory bandwidth is the median of bytes / (time - kernel) over kernels that move
  * many bytes; for each precision, the rate of the largest products is the one for which the median
- * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise. The
- * median keeps a shape for which the library has a bad kernel from deciding.
+ * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise.
+ * Because of the median, a few shapes with bad kernels have little effect.
  *
- * A CPU is described by one rate for each precision, the fastest product, by the fraction of it
- * that products of the sizes of layers reach in the median, and by its memory bandwidth.
+ * A CPU is described by its memory bandwidth, by one rate for each precision, which is that of the
+ * fastest product, and by the fraction of this rate that products with the sizes of layers reach in
+ * the median.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
  * relative distance between the fastest round and the median. It says how well a figure repeats,
@@ -28,7 +29,10 @@
  * peak.
  */
 static const double TYPICAL_REACH = 0.75;
-/* Kernels that move fewer bytes run in the cache or wait for their launch. */
+/*
+ * Kernels that move fewer bytes are not used for the bandwidth: they run in the cache or wait for
+ * their launch.
+ */
 static const double GPU_LARGE = 1 << 26;
 
 static int compare_seconds(const void *a, const void *b)
@@ -54,7 +58,9 @@ double hm__values_median(double *values, size_t count)
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count)
 {
     timing->seconds = hm__values_median(rounds, count);
-    /* Interruptions only add time: the rounds above the median say nothing about the machine. */
+    /*
+     * Interruptions only add time, so rounds slower than the median say nothing about the machine.
+     */
     timing->spread = count > 1 ? 1 - rounds[0] / timing->seconds : NAN;
 }
 
@@ -105,16 +111,23 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
-/* Times of one kind in one precision, gathered for a search. */
+/*
+ * A search for the figure of a node that explains the times of one kind of operation in one
+ * precision.
+ */
 struct gpu_search {
     const struct hm_timings *timings;
     struct hm_node *node;
-    double *value; /* The figure that is searched for, in the node. */
+    double *value; /* The member of `node` that is searched for. */
     enum hm_math math;
-    bool convolutions; /* The operations are convolutions, not matrix products. */
+    /* Whether the operations are convolutions; otherwise they are matrix products. */
+    bool convolutions;
 };
 
-/* Median of ln(model / measured) with the figure x; NaN without such operations. */
+/*
+ * Returns the median of ln(model / measured) if the figure has the value x; NaN if no such
+ * operation was timed.
+ */
 static double search_error(const struct gpu_search *g, double x)
 {
     double errors[HM_CALIBRATION_OPS];
@@ -133,7 +146,7 @@ static double search_error(const struct gpu_search *g, double x)
 /*
  * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
  * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no
- * figure gives their times, since they are limited by the memory and not by the figure.
+ * figure gives their times, because memory traffic limits them.
  */
 static void search_solve(const struct gpu_search *g, double low, double high)
 {
@@ -171,7 +184,7 @@ static double *flops_at(struct hm_node *node, enum hm_math math)
                                   : &node->flops_fp8;
 }
 
-/* Fastest product in a precision in flop/s; 0 if none was timed. */
+/* Rate of the fastest product in a precision, in flop/s; 0 if no product was timed. */
 static double fastest_product(const struct hm_timings *t, enum hm_math math, double workers)
 {
     double best = 0;

@@ -1,12 +1,14 @@
 /*
- * Links from messages: the time of a message of M bytes is a + b M. Both are found by least squares
- * of the relative errors, so that short and long messages count alike; neither is negative.
+ * Finds the latency a and the seconds per byte b of links from messages: the time of a message of M
+ * bytes is a + b M. Both are found by least squares of the relative errors, so that short and long
+ * messages count alike; neither is negative.
  *
- * Links from all-reduces alone (nccl-tests): the model of all-reduces (allreduce.c) is inverted.
+ * If only all-reduces were timed (nccl-tests), the model of all-reduces (allreduce.c) is inverted.
  * The bandwidth is the one for which the model is right in the median of the largest quarter of the
  * messages, the latency the one for which it is right for the smallest quarter.
  *
- * Limits: MPI changes its protocol with the size of a message, which one line does not describe.
+ * Limits: MPI changes its protocol with the size of a message, and one straight line does not
+ * describe this.
  */
 #include "calibration_links.h"
 
@@ -19,7 +21,7 @@
 enum { PAIRS = 256 };
 
 struct link_rows {
-    const struct hm_timing *rows[PAIRS]; /* Sorted by their bytes. */
+    const struct hm_timing *rows[PAIRS]; /* Messages, sorted by their bytes. */
     size_t count;
 };
 
@@ -30,7 +32,7 @@ static int compare_bytes(const void *a, const void *b)
     return x->shape[0] < y->shape[0] ? -1 : x->shape[0] > y->shape[0];
 }
 
-/* Gathers the messages of one kind: inside a node, or between several. */
+/* Gathers the messages of one kind: those inside a node, or those between nodes. */
 static void gather_rows(const struct hm_timings *t, enum hm_timed what, bool between,
                         struct link_rows *ret)
 {
@@ -41,7 +43,7 @@ static void gather_rows(const struct hm_timings *t, enum hm_timed what, bool bet
     qsort(ret->rows, ret->count, sizeof(ret->rows[0]), compare_bytes);
 }
 
-/* Fits a + b M to messages between two ranks. Returns false if they are too few. */
+/* Fits a + b M to messages between two ranks. Returns false if there are too few messages. */
 static bool fit_line(const struct link_rows *r, struct hm_link *ret_link)
 {
     double w = 0, wx = 0, wxx = 0, wt = 0, wxt = 0;
@@ -107,8 +109,10 @@ static double rows_error(const struct hm_calibrated *m, const struct link_rows *
     return hm__values_median(errors, count);
 }
 
-/* Finds a figure of a link in [low, high] with which the model is right in the median of some rows.
- * `falls` says that the time falls as the figure grows. */
+/*
+ * Finds the figure of a link in [low, high] with which the median error of the model over rows
+ * first .. first + count - 1 is 0. `falls` is true if the time falls as the figure grows.
+ */
 static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count, double *figure, double low, double high, bool falls)
 {
@@ -121,7 +125,10 @@ static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, siz
     }
 }
 
-/* Finds latency and bandwidth of a link by all-reduces, in turn until both are right. */
+/*
+ * Finds latency and bandwidth of a link from all-reduces: alternately one of them, with the other
+ * one fixed.
+ */
 static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, struct hm_link *link)
 {
     size_t few = r->count > 4 ? r->count / 4 : 1;

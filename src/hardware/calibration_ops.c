@@ -1,7 +1,8 @@
 /*
  * The operations that a calibration times. Matrix products have the shapes of layers: square ones,
  * those of transformers and of fully connected layers, gradients of the weights (few rows, long
- * sums) and small ones, from the fastest to the slowest. Convolutions are those of ResNet-50.
+ * sums) and small ones, so that fast and slow shapes are included. Convolutions are those of
+ * ResNet-50.
  */
 #include <math.h>
 
@@ -28,7 +29,7 @@ static const double convolutions[][6] = {
     {256, 256, 512, 56, 1, 2}, {256, 512, 2048, 7, 1, 1},
 };
 
-/* The list of operations while it is filled. */
+/* The list of operations and the number of entries so far. */
 struct op_list {
     struct hm_timing *rows;
     size_t count;

@@ -18,7 +18,7 @@ static void put_quantity(struct hm_text *out, double value, const char *unit)
     bool time = strcmp(unit, "s") == 0;
     size_t i = time ? ONE : 0;
 
-    /* Seconds have no prefix above 1, other units none below. */
+    /* Seconds have no prefix above 1; other units have none below 1. */
     while (i < (time ? LAST : ONE) && value < prefixes[i].factor * 0.99995)
         i++;
     hm__text_addf(out, "%.4g %s%s", value / prefixes[i].factor, prefixes[i].name, unit);
@@ -41,7 +41,7 @@ static void put_text(struct hm_text *out, const char *key, const char *text)
     hm__text_add(out, "\n");
 }
 
-/* Writes a map of figures by precision on one line; nothing if none is known. */
+/* Writes a map of figures by precision on one line, or nothing if no figure is known. */
 static void put_rates(struct hm_text *out, const char *key, const struct hm_rates *rates,
                       const char *unit)
 {
@@ -89,7 +89,7 @@ static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
     put_line(out, "memory", n->memory_bytes, "B");
 }
 
-/* Writes the key `measured`; nothing if it would be empty. */
+/* Writes the key `measured`, or nothing if it would be empty. */
 static void put_measured(struct hm_text *out, const struct hm_calibration *c)
 {
     struct hm_text body = {0};

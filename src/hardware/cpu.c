@@ -1,10 +1,11 @@
 /*
  * Times of operations on the cores of a CPU.
  *
- * A product of matrices takes its arithmetic at a share of the peak of the threads in use, or the
- * time to move its operands, whichever is longer. Small dimensions lower the share, and a product
- * with few blocks of 64 x 64 results occupies few threads. Bytes that fit in the cache move at the
- * rate of the cache; the others at the rate of the memory, of which one thread reaches only a part.
+ * A matrix product takes the time of its arithmetic, at a fraction of the peak rate of the threads
+ * in use, or the time to move its operands, whichever is longer. Small dimensions lower the
+ * fraction, and a product with few blocks of 64 x 64 results occupies few threads. Bytes that fit
+ * in the cache move at the rate of the cache; the others at the rate of the memory, of which one
+ * thread reaches only a part.
  *
  * Belief propagation reads and writes both messages of an edge and reads its two ends and its
  * weight, in order. The product of the first end stays in the cache because edges are sorted by it;
@@ -19,8 +20,9 @@
 #include <math.h>
 
 static const double BLOCK = 64; /* Rows and columns of the block that one thread computes. */
-static const double CACHE_OF_CORE = 2e6; /* Bytes of cache for each core, if unknown. */
-static const double CACHE_LINE = 64;     /* Bytes. */
+/* Bytes of cache of each core if the node does not give them. */
+static const double CACHE_OF_CORE = 2e6;
+static const double CACHE_LINE = 64; /* Bytes of a cache line. */
 /* Operations added for each state of an edge, measured with this project's belief propagation. */
 static const double STATE_OPERATIONS = 90;
 static const double ENDS_BYTES = 8 + 8; /* Bytes of both ends of an edge, and of its weight. */
@@ -100,7 +102,7 @@ double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double
 {
     const struct hm_cpu_constants *c = &hm__cpu_constants;
     double share = fmin(1, node_threads(node) / node->cores);
-    /* With two states, a message is the ratio of its entries: one value. */
+    /* With two states, a message is one value: the ratio of its two entries. */
     double values = states > 2 ? states : 1;
     double bytes = ENDS_BYTES + 4 * values * value_bytes;
     double bandwidth =

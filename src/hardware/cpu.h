@@ -37,14 +37,15 @@ extern const struct hm_cpu_constants hm__cpu_constants;
 
 /* The cores of one worker that compute. */
 struct hm_cpu {
-    const struct hm_cpu_constants *k; /* Borrowed; NULL: the worker is an accelerator. */
-    double threads, cores;            /* Number of threads, and of cores that they occupy. */
-    double rate;                      /* Peak flop/s of these cores. */
-    double reach;                     /* Fraction of the peak that the largest products reach. */
-    double bandwidth;                 /* Bytes/s that the threads move to and from memory. */
-    double cache;                     /* Bytes of cache. */
-    double value_bytes;               /* Bytes of a value. */
-    double algebra; /* Speed of the framework's matrix products relative to a tuned BLAS. */
+    /* Constants; borrowed. NULL if the worker is an accelerator. */
+    const struct hm_cpu_constants *k;
+    double threads, cores; /* Number of threads, and of cores that they occupy. */
+    double rate;           /* Peak flop/s of these cores. */
+    double reach;          /* Fraction of the peak that the largest products reach. */
+    double bandwidth;      /* Bytes/s that the threads move to and from memory. */
+    double cache;          /* Bytes of cache. */
+    double value_bytes;    /* Bytes of a value. */
+    double algebra;        /* Speed of the framework's matrix products relative to a tuned BLAS. */
 };
 
 /* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Returns false if

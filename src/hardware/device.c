@@ -26,9 +26,10 @@ static double math_bytes(enum hm_math math)
 }
 
 /*
- * The format of mixed precision where the machine has matrix units for it, else that of fp32. bf16
- * units are always matrix units if they are faster than fp32. fp16 is also a format of vector
- * units, at twice the rate of fp32 (P100); matrix units have at least four times that rate (V100).
+ * Returns the 16-bit format of mixed precision if the machine has matrix units for it, otherwise
+ * TF32, which falls back to fp32. bf16 units are always matrix units if they are faster than fp32.
+ * fp16 is also a format of vector units, at twice the rate of fp32 (P100); matrix units have at
+ * least four times that rate (V100).
  */
 static enum hm_math math_mixed(const struct hm_node *node)
 {
@@ -80,7 +81,7 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math)
     return all[math];
 }
 
-/* Replaces what constants and data sheets say by what was measured on the machine. */
+/* Replaces figures from constants and data sheets by those that were measured on the machine. */
 static void device_set_measured(struct hm_device *d, const struct hm_calibration *m)
 {
     double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
@@ -158,7 +159,7 @@ static double align_factor(const struct hm_device *d, double side)
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
-        return 1; /* Tuned software pads its matrices. */
+        return 1; /* Tuned software pads its matrices, so alignment costs nothing. */
     return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
 }
 

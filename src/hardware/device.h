@@ -15,24 +15,26 @@ struct hm_device {
     double processors;  /* Number of multiprocessors that share a product. */
     double value_bytes; /* Bytes of an activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    double conv_speed;  /* Speed of convolutions relative to the constants. */
-    bool matrix_units;  /* Products run on matrix units, which need aligned sides. */
+    double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
+    bool matrix_units;  /* Whether products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
-    struct hm_cpu cpu; /* The cores, if the worker has no accelerator; its k is NULL otherwise. */
+    /* The cores of a worker without an accelerator; cpu.k is NULL if there is one. */
+    struct hm_cpu cpu;
 };
 
 /*
- * Peak flop/s of a worker for the number format `math`; *ret_math is the format in use, which
- * differs from `math` for HM_MATH_AUTO (decided by the bits of a parameter, and at 32 bits by
- * whether the worker has matrix units for mixed precision) and where the worker lacks the format:
- * bf16 and fp8 fall back to the other 16-bit format and then to fp32, TF32 falls back to fp32.
- * Returns NaN if no rate is known.
+ * Peak flop/s of a worker for the number format `math`; NaN if no rate is known. *ret_math is the
+ * format in use. HM_MATH_AUTO is decided by the bits of a parameter, and at 32 bits by whether the
+ * worker has matrix units for mixed precision. If the worker lacks a format, bf16 and fp8 fall back
+ * to the other 16-bit format and then to fp32, and TF32 falls back to fp32.
  */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
 
-/* Initialises the device from a node. Returns false if the processors (of a CPU: the cores), the
- * memory bandwidth or a rate of the node is unknown. */
+/*
+ * Initialises the device from a node. Returns false if its number of processors (cores for a CPU),
+ * its memory bandwidth or a rate is unknown.
+ */
 bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants);
 

@@ -5,9 +5,9 @@
  * iteration, one that computes gradients and one that adds them up. A server handles the messages
  * of its workers one after another, in both directions.
  *
- * Limits: the versions of 2015 to 2017 that were published; one set of constants for all machines,
- * so the speed of the processor that runs a driver or a server does not matter.
- * Sources: Zhang, Alqahtani and Demirbas (ICCCN 2017); Schweitzer (1979) for the queue.
+ * Limits: the constants describe versions of the frameworks from 2015 to 2017, and there is one set
+ * of constants for all machines, so the speed of the processor that runs a driver or a server does
+ * not matter. Sources: Zhang, Alqahtani and Demirbas (ICCCN 2017); Schweitzer (1979) for the queue.
  */
 #include "framework.h"
 

@@ -1,4 +1,4 @@
-/* Costs of the frameworks that run a step, beside its arithmetic and its messages. */
+/* Costs of the frameworks that run a step, in addition to its arithmetic and its messages. */
 #ifndef HM_FRAMEWORK_H
 #define HM_FRAMEWORK_H
 
@@ -29,8 +29,10 @@ extern const struct hm_framework_costs hm__framework_costs[HM_FRAMEWORK_COUNT];
 /* Returns the seconds in which a worker converts `values` input values with `threads` threads. */
 double hm__framework_input_time(const struct hm_framework_costs *costs, double values,
                                 double threads);
-/* Returns the seconds that the software of one server or driver needs for one message of `bytes`
- * bytes of each of n workers. */
+/*
+ * Returns the seconds that the software of one server or driver needs for n messages of `bytes`
+ * bytes, one from each worker.
+ */
 double hm__framework_message_time(const struct hm_framework_costs *costs, double n, double bytes);
 /* Returns the seconds that a driver needs to schedule an iteration of n workers that run `tasks`
  * tasks each. */

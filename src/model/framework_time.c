@@ -91,7 +91,8 @@ void hm__model_framework_queue(const struct hm_model *m, const struct hm_ports *
         return;
     for (size_t i = 0; i < count; i++) {
         struct hm_point *at = &points[i];
-        double served = 2 * ports->server[i] / at->n; /* Seconds of one worker, both directions. */
+        /* Seconds in which a server handles the messages of one worker in both directions. */
+        double served = 2 * ports->server[i] / at->n;
         if (hm__way_stale(&m->variant.way)) {
             double apart = at->compute_s + at->latency_s + fmax(0, 2 * ports->worker[i] - served);
             at->time_s = hm__framework_queue_time(at->n, apart, served);

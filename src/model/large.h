@@ -33,13 +33,16 @@ struct hm_large_layer_count {
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
-/* Returns the parameters outside of layers and vocabulary: positions and what no key describes. */
+/*
+ * Returns the parameters outside of layers and vocabulary: the position table, and parameters that
+ * no other key describes.
+ */
 double hm__large_extra(const struct hm_transformer *network);
 
 /* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
     double qkv;  /* Width of queries, keys and values together. */
-    double out;  /* Width of the output of all heads. */
+    double out;  /* Width of the output of all heads together. */
     double kv;   /* Width of the keys and values that context parallelism exchanges. */
     double core; /* Mean width of a head in the two matrix products of the attention core. */
 };
@@ -53,7 +56,7 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    HM_FAMILY_OTHER, /* There are no measurements; the mean of the others is used. */
+    HM_FAMILY_OTHER, /* Not measured; uses the mean of the other generations. */
     HM_FAMILIES
 };
 
@@ -61,12 +64,12 @@ enum hm_large_family {
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
-    double bandwidth_bytes_per_s;      /* Memory bandwidth. */
-    double memory_bytes;               /* Usable memory. */
+    double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
+    double memory_bytes;               /* Memory of one worker that programs can use. */
     double processors;                 /* Number of streaming multiprocessors. */
-    double link_bytes_per_s;           /* Bandwidth to other workers of the node, one way. */
-    double per_node;                   /* Number of workers in one node. */
-    double network_bytes_per_s;        /* Network bandwidth of one node, one way. */
+    double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
+    double per_node;            /* Number of workers in one node. */
+    double network_bytes_per_s; /* Network bandwidth of one node, one way. */
     /*
      * Lengths of the axes of a torus that links the workers of a node, such as those of a TPU pod;
      * all 0: every worker reaches every other one at the full bandwidth of its links.
@@ -192,14 +195,16 @@ extern const struct hm_large_constants hm__large_reference;
 /* Seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
     double share;             /* Share of the layers that are of this kind; 0: none. */
-    double forward, backward; /* Computing on the device. */
-    /* Forward pass of the linear maps of attention, and of the feed-forward layer. */
+    double forward, backward; /* Seconds of computing on the device. */
+    /*
+     * Seconds of the forward pass of the linear maps of attention, and of the feed-forward layer.
+     */
     double maps, mlp;
-    double core, core_backward; /* Attention core, forward and backward. */
-    double traffic;             /* Forward pass of operations limited by memory bandwidth. */
-    double host_forward, host_backward; /* Launch of kernels on the host. */
-    double tensor;                      /* All-reduces of tensor parallelism in one pass. */
-    double expert;                      /* Exchange of tokens with experts in one pass. */
+    double core, core_backward; /* Seconds of the attention core, forward and backward. */
+    double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
+    double host_forward, host_backward; /* Seconds in which the host launches kernels. */
+    double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
+    double expert; /* Seconds of the exchange of tokens with experts in one pass. */
     double context_forward, context_backward;
 };
 

@@ -32,8 +32,10 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
 struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
                                             const struct hm_large_work *work)
 {
-    /* For a device without measurements, the interval is that of the least certain group, and this
-     * many times as wide. */
+    /*
+     * Factor on the widest quantiles of all groups of dense networks, for a device without
+     * measurements.
+     */
     static const double UNMEASURED = 1.5;
     struct hm_large_quantiles q = hm__large_quantiles[hm__large_group(device, work)];
 

@@ -2,11 +2,11 @@
  * Corrections of the model of large networks by measured steps; see large_correct.h.
  *
  * Two factors are estimated: one on computing and memory traffic (clocks, power limits, kernels),
- * and one on the host, which decides where the time of a layer does not fall with the micro-batch.
- * They minimise the sum of squared errors of the logarithms, with normal priors around 1: the
- * spread of published measurements for computing, and a wide one for the host. The interval of a
- * corrected time has two parts: the remaining uncertainty of the factors, and the spread of layouts
- * of one job around the model, which runs of other layouts do not show.
+ * and one on the time of the host, which limits a layer whose time does not fall with the
+ * micro-batch. They minimise the sum of squared errors of the logarithms, with normal priors around
+ * 1: the spread of published measurements for computing, and a wide one for the host. The interval
+ * of a corrected time has two parts: the remaining uncertainty of the factors, and the spread of
+ * layouts of one job around the model, which runs of other layouts do not show.
  */
 #include "large_correct.h"
 
@@ -20,8 +20,9 @@ static const double HOST_SPREAD = .5;
 /*
  * Shares of the variance of ln(measured/predicted) by group of jobs: between layouts of one job,
  * and between runs of one layout with other numbers of workers and batches. The rest is common to
- * all layouts of a job. From the correlations of the errors of data/large.csv between rows with the
- * same network and device, with the same layout and with another one.
+ * all layouts of a job. The shares follow from the correlations between the errors of rows of
+ * data/large.csv that have the same network and device, with the same layout or with different
+ * ones.
  */
 static const struct {
     double layout, run;
@@ -131,7 +132,10 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             sum += c->errors[i];
             count++;
         }
-    /* The error of the layout given its runs: a normal prior with the variance `layout`. */
+    /*
+     * Variance of the layout's error, given its runs; the normal prior of the error has the
+     * variance `layout`.
+     */
     double left = 1 / (1 / c->layout + count / c->run);
     double narrower = fmin(1, sqrt(c->common + left + c->run) / all);
     *ret_interval =

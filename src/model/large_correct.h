@@ -10,27 +10,32 @@
 /* A step that was measured with a layout. */
 struct hm_large_measured {
     double n; /* Number of workers. */
-    /* The layout. Before hm__large_plan completes it, numbers may be NaN and the recomputation may
-     * be HM_RECOMPUTES: then they are as in the job, or as in the best layout. */
+    /*
+     * The layout of the step. Before hm__large_plan completes it, unknown numbers are NaN and an
+     * unknown recomputation is HM_RECOMPUTES; they are then taken from the job or from the best
+     * layout.
+     */
     struct hm_layout layout;
-    double batch,
-        sequence;  /* Sequences of one step and tokens of a sequence; NaN: as in the job. */
+    /* Number of sequences of one step and of tokens of a sequence; NaN: as in the job. */
+    double batch, sequence;
     double time_s; /* Seconds of one step. */
 };
 
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
-/* Factors on the seconds of the model, and what is known about single layouts. */
+/* Factors on the seconds of the model, and the errors of the layouts that were measured. */
 struct hm_large_correction {
     double compute; /* Factor on the seconds of computing and of memory traffic. */
     double host;    /* Factor on the seconds of the host. */
     size_t rows;    /* Number of measured steps. */
     struct hm_layout layouts[HM_LARGE_MEASURED_MOST];
     double errors[HM_LARGE_MEASURED_MOST]; /* ln(measured/corrected) of each measured step. */
-    /* Variance of the logarithm of a time: what remains unknown about all layouts, what differs
-     * between layouts, and what differs between runs of one layout. */
+    /*
+     * Variances of the logarithm of a time: of the error that all layouts share, of the error of a
+     * layout, and of the error of a run.
+     */
     double common, layout, run;
-    struct hm_large_interval before; /* Interval without measured steps. */
+    struct hm_large_interval before; /* Interval of a time without measured steps. */
 };
 
 /* Find the factors for measured steps whose layouts are complete; at most HM_LARGE_MEASURED_MOST
@@ -42,8 +47,8 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
                      struct hm_large_constants *constants);
 /*
  * Returns the factor on the corrected time of a layout that follows from measured steps of the same
- * layout on any number of workers, 1 if there are none, and sets the interval of the result:
- * factors that hold 90 % of the runs.
+ * layout on any number of workers; 1 if there are none. Sets the interval of the result, as factors
+ * between which 90 % of the runs lie.
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        struct hm_large_interval *ret_interval);

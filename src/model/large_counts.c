@@ -1,10 +1,15 @@
 /*
  * Counts the parameters, the active parameters and the model flop of a transformer.
  *
- * Parameters of a layer: h d (2a + 2g) for attention, (3 if gated, else 2) h f for the feed-forward
- * layer, or that of E experts of width fe plus the shared one plus h E for the router; and norms.
- * Multi-head latent attention (DeepSeek-V2): h rq + rq a (dn + dr) + h (rk + dr) + rk a (dn + dv) +
- * a dv h. Model flop per token: 6 A + 12 L a d s share, as in the PaLM paper.
+ * Let h be the hidden size, a the number of heads of width d, g the number of heads of keys and
+ * values, and f the width of the feed-forward layer. A layer has h d (2a + 2g) parameters for
+ * attention, (3 if gated, else 2) h f for the feed-forward layer, and norms. With E experts, the
+ * feed-forward layer is replaced by E routed ones, a shared one, and h E parameters of the router.
+ * Multi-head latent attention (DeepSeek-V2) has h rq + rq a (dn + dr) + h (rk + dr) + rk a (dn +
+ * dv) + a dv h parameters, with the ranks rq of queries and rk of keys and values, and the widths
+ * dn (without rotary positions), dr (with them) and dv (values) of a head. The model flop per token
+ * are 6 A + 12 L a d s share, as in the PaLM paper, with A active parameters, L layers, s tokens in
+ * a sequence, and the counted share of the attention matrix.
  */
 #include "large.h"
 
@@ -88,7 +93,10 @@ static double core_flop(const struct hm_transformer *x, double sequence)
 {
     double whole = 4 * x->layers * x->heads * hm__large_widths(x).core * sequence;
 
-    /* With two stacks, several blocks of a layer count; callers pass one half of them. */
+    /*
+     * With an encoder and a decoder, the mean share over all attention blocks is counted; the
+     * factor 2 cancels the share of 0.5 that callers pass.
+     */
     return x->cross_layers > 0 ? 2 * hm__transformer_core_share(x) * whole : whole;
 }
 

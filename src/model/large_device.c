@@ -110,8 +110,8 @@ static const struct chip *nearest_chip(const struct hm_node *node)
 }
 
 /*
- * Sets what was measured on the machine. The constants of this model describe the usual machine, so
- * the rate of products is set relative to the rate that follows from the catalog.
+ * Sets the figures that were measured on the machine. The constants of this model describe the
+ * usual machine, so the rate of products is set relative to the rate that follows from the catalog.
  */
 static void set_measured(const struct hm_node *node, struct hm_large_device *device)
 {
@@ -143,8 +143,9 @@ static enum hm_large_family generation_family(enum hm_generation generation)
 }
 
 /*
- * Sets the generation, or that of the chip if it is not given, and what the machine says about its
- * rates and processors. A machine that is unlike the nearest chip is of an unknown generation.
+ * Sets the generation of a device, which is that of the chip if the node does not give it, and the
+ * rates and processors that the node gives. A machine that differs much from the nearest chip has
+ * an unknown generation.
  */
 static void device_set_chip(struct hm_large_device *d, const struct hm_node *node,
                             const struct chip *chip)
@@ -172,7 +173,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
 {
     struct hm_node node = cluster->node;
 
-    /* Transformers train in bf16 where a worker has it, else in fp16. */
+    /* Transformers train in bf16 if a worker supports it, otherwise in fp16. */
     node.flops_16 = hm__node_rate(&node, HM_MATH_BF16, 32, NULL);
     if (!(hm__is_given(cluster->node.flops_16) || hm__is_given(cluster->node.flops_bf16))) {
         hm__fail(err, HM_E_MISSING, "the rate with 16 bits is not given");

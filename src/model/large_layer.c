@@ -1,11 +1,12 @@
 /*
  * The seconds that one transformer layer takes on one worker for one micro-batch.
  *
- * A matrix product takes the longer of its best tile and its memory traffic; a tile is computed by
- * one processor, the tiles are computed in waves, and k0 is added to the inner dimension. Flash
- * attention is limited by its flop, and operations between products by the memory bandwidth. Small
- * layers are limited by the host, which launches kernels one by one: a layer takes the time of the
- * device or of the host, whichever is longer.
+ * A matrix product takes the time of its arithmetic with the best tile size, or that of its memory
+ * traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are
+ * computed in waves; the constant k0 is added to the inner dimension, so that products with a small
+ * one are less efficient. Flash attention is limited by its flop, and operations between matrix
+ * products by the memory bandwidth. Small layers are limited by the host, which launches kernels
+ * one by one: a layer takes the time of the device or of the host, whichever is longer.
  */
 #include "large.h"
 
@@ -191,8 +192,10 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
     return sum;
 }
 
-/* Without fused kernels, a gated network has more operators: for norms, rotary positions and the
- * gate. */
+/*
+ * Factor on the number of operators: without fused kernels, a gated network has more of them, for
+ * norms, rotary positions and the gate.
+ */
 static double gated_factor(const struct hm_large_case *x)
 {
     return x->work->software == HM_SOFTWARE_EAGER && x->work->network->gated

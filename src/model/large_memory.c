@@ -82,8 +82,9 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
 
 /* Number of parameters on the fullest worker, in the layers of its stage and in tables. */
 struct held {
-    double dense, expert; /* Parameters of all layers of the stage. */
-    double one;           /* Parameters of one layer. */
+    /* Parameters of all layers of the stage, outside of experts and in experts. */
+    double dense, expert;
+    double one; /* Parameters of one layer. */
     double tables;
     double layers; /* Number of layers of the stage. */
 };
@@ -123,9 +124,11 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
     m->optimizer += count * w->trained * w->optimizer_bytes / (zero >= 1 ? group : 1);
 }
 
-/* Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
- * sends them to the host as they are computed), and weights. Of offloaded gradients and weights,
- * two layers remain, and the tables. */
+/*
+ * Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
+ * sends them to the host as they are computed), and weights. Two layers of offloaded gradients and
+ * weights remain on the device, and the tables of the weights.
+ */
 static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
                            const struct held *held, struct hm_large_memory *m)
 {
@@ -157,7 +160,7 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
-    /* Logits with 16 bits, a copy with 32 bits, and its gradient, unless it overwrites the copy. */
+    /* Logits with 16 bits, a copy with 32 bits, and the gradient unless it overwrites the copy. */
     double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
@@ -193,7 +196,8 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
     if (held.expert > 0)
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     if (zero == 3)
-        m.weights += 8 * held.one + 6 * held.tables; /* Adds gathered layers and tables. */
+        /* Adds the weights of gathered layers and tables. */
+        m.weights += 8 * held.one + 6 * held.tables;
     offload_states(w, l, &held, &m);
     set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;

@@ -24,10 +24,10 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward;           /* Time of the device or the host, whichever is longer. */
-    double comm_forward, comm_backward; /* Communication that is not overlapped. */
-    double attention, traffic, host;    /* Parts of forward + backward. */
-    double tensor, expert, context;     /* Communication of both passes, by kind. */
+    double forward, backward; /* Seconds of the device or the host, whichever is longer. */
+    double comm_forward, comm_backward; /* Seconds of communication without overlap. */
+    double attention, traffic, host;    /* Seconds that are parts of forward + backward. */
+    double tensor, expert, context;     /* Seconds of communication of both passes, by kind. */
 };
 
 /* Returns the seconds of the recomputation in the backward pass. */
@@ -148,7 +148,7 @@ static double groups_time(const struct hm_large_case *x, const struct group *gro
 /*
  * Reduces the rate of a collective of `ranks` neighbours in a torus, and adds the latency of its
  * hops. Links go along each axis in both directions; a ring over one axis uses only the links of
- * this axis, and a group that spans several axes those of all of them.
+ * this axis, and a group that spans several axes uses the links of all these axes.
  */
 static void torus_limit(const struct hm_large_device *d, double ranks, double *rate,
                         double *latency)
@@ -235,8 +235,10 @@ static double shown_time(double x, double window, const struct hm_layout *l)
     return fmax(fmax(.05 * x / v, x / v - window), x - window * (1 + l->pipeline * (v - 1)));
 }
 
-/* Returns the seconds of gradient sums with sharding within nodes: a sum inside each node, then
- * between nodes, where each worker sums its own part. */
+/*
+ * Returns the seconds of gradient sums with sharding within nodes: first a sum inside each node,
+ * then a sum between nodes, in which each worker sums its own part.
+ */
 static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
 {
     double sum = 0;
@@ -296,8 +298,10 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
     return own * (28 * workers / HOST_BYTES_PER_S + 2 / hm__large_host_link(x->device));
 }
 
-/* Returns the seconds in which weights are copied from the host for both passes of all
- * micro-batches and which do not overlap with computing. */
+/*
+ * Returns the seconds of copying weights from the host, for both passes of all micro-batches, that
+ * do not overlap with computing.
+ */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
                          const struct group *groups, int count, double batches, double compute)
 {

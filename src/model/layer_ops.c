@@ -7,8 +7,9 @@
  *
  * Mixed precision (autocast) keeps 32-bit weights: each product converts its weights, and the
  * gradient of the weights back. Normalisations and residual sums of sequences stay in 32 bits.
- * Limits: kernels of one library version; the traffic of fused software is a share of the eager
- * one. The sizes are those of one sample; b samples are computed together.
+ * Limits: the kernels are those of one library version, and the traffic of fused software is a
+ * fixed share of that of eager software. The sizes are those of one sample; b samples are computed
+ * together.
  */
 #include "layer_ops.h"
 
@@ -21,10 +22,10 @@ struct ops {
     const struct hm_count *l;
     const struct hm_layer_place *place;
     double b;                                /* Number of samples. */
-    double in, out;                          /* Values read and written by b samples. */
-    double a;                                /* Bytes of an activation. */
-    double wide;                             /* Bytes of values that stay in 32 bits. */
-    bool mixed;                              /* Weights are wider than activations. */
+    double in, out;                          /* Numbers of values that b samples read and write. */
+    double a;                                /* Number of bytes of one activation. */
+    double wide;                             /* Bytes of one value that stays in 32 bits. */
+    bool mixed;                              /* Whether weights are wider than activations. */
     double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
     struct hm_layer_step step;
 };
@@ -78,8 +79,10 @@ static void ops_dense(struct ops *o)
         o->step.backward_s += ops_stream(o, 3 * o->in);
     }
     ops_host(o, 2, 2.5, sequence ? 5 : 4);
-    /* The output is kept for the next layer, except if that is an addition, which does not need
-     * it. */
+    /*
+     * The output is kept for the next layer, unless the next layer is an addition, which does not
+     * need it.
+     */
     if (!next || strcmp(next->name, "add") != 0)
         o->step.kept_bytes += o->out * o->a;
 }
@@ -88,7 +91,10 @@ static void ops_conv(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
     const struct hm_shape *in = &o->l->in, *out = &o->l->out;
-    /* A transposed convolution is the gradient of the input of an ordinary one. */
+    /*
+     * A transposed convolution is computed like the gradient of the input of an ordinary
+     * convolution.
+     */
     const struct hm_shape *from = layer->transposed ? out : in, *to = layer->transposed ? in : out;
     const struct hm_conv c = {.batch = o->b,
                               .in = from->channels,
@@ -125,7 +131,9 @@ static void ops_norm(struct ops *o)
     }
     double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
     o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
-    /* One kernel computes the gradient of the input, another those of scale and shift. */
+    /*
+     * One kernel computes the gradient of the input, another one the gradients of scale and shift.
+     */
     o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
                           hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
     ops_host(o, 1.2, 1.5, 1);
@@ -198,7 +206,10 @@ static void ops_concat(struct ops *o)
     o->step.kept_bytes += o->out * o->a;
 }
 
-/* One factor for each channel; the gradient of the factors sums over all positions. */
+/*
+ * Adds the multiplication of each channel by its factor; the gradient of a factor is a sum over all
+ * positions.
+ */
 static void ops_scale(struct ops *o)
 {
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
@@ -269,7 +280,7 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Returns the factor of the software on the time of the host. */
+/* Returns the factor by which the kind of software changes the time of the host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1

@@ -9,13 +9,13 @@
 struct hm_layer_step {
     double forward_s, backward_s; /* Seconds of the device. */
     double forward_host_s, backward_host_s;
-    double kept_bytes; /* Bytes that the layer keeps from forward to backward. */
+    double kept_bytes; /* Bytes that the layer keeps for the backward pass. */
 };
 
 /* Properties of the position of a layer in the network that change its operations. */
 struct hm_layer_place {
-    bool first;                  /* The gradient of the layer's input is not needed. */
-    bool last;                   /* The layer is the last; the loss is computed from its outputs. */
+    bool first; /* Whether the layer is the first; the gradient of its input is not needed. */
+    bool last;  /* Whether the layer is the last; the loss is computed from its outputs. */
     const struct hm_count *next; /* The next layer; NULL at the end. */
 };
 

@@ -29,7 +29,8 @@ struct hm_stage {
 };
 
 struct hm_layer_costs {
-    struct hm_layer_cost *layers; /* Layers in order; equal layers are merged into one entry. */
+    /* Layers in the order of the forward pass; equal layers are merged into one entry. */
+    struct hm_layer_cost *layers;
     size_t count;
     struct hm_stage *stages; /* Stages in the order of the backward pass. */
     size_t messages;         /* Number of layers that have a gradient to send. */

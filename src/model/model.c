@@ -98,7 +98,9 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
-/* Adds a note that the figures of the machine were measured, and with which uncertainty. */
+/*
+ * Adds a note which says that the figures of the machine were measured, and how uncertain they are.
+ */
 static void note_measured(struct hm_model *m)
 {
     const struct hm_calibration *c = &m->cluster->node.measured;
@@ -259,7 +261,7 @@ struct eval_space {
     /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
     double *worker, *server;
     double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
-    double factor;  /* Factor on the time of all communication. */
+    double factor;  /* Factor on the seconds of all communication. */
     size_t count;
 };
 
@@ -446,7 +448,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
     return rc;
 }
 
-/* Computes the time when all-reduces of single layers overlap with the backward pass. */
+/* Computes the time of a step whose all-reduces of single layers overlap with the backward pass. */
 static void eval_layer_overlap(const struct hm_model *m, const struct eval_space *space,
                                struct hm_point *points)
 {
@@ -467,7 +469,7 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
                             (1 - 1 / space->passes[i]) * (points[i].compute_s - points[i].wait_s);
 }
 
-/* Computes the time when buckets of gradients overlap with the backward pass. */
+/* Computes the time of a step whose buckets of gradients overlap with the backward pass. */
 static void eval_bucket_overlap(const struct eval_space *space, struct hm_point *points)
 {
     for (size_t i = 0; i < space->count; i++) {

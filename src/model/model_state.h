@@ -16,20 +16,23 @@ struct hm_model {
     struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
     /* Times of the layers; empty when only totals of the network are known. */
     struct hm_layer_costs costs;
-    /* Times of steps by their operations; NULL if layers are timed by `costs`. The table may be
-     * shared: own_table is NULL then. */
+    /*
+     * Times of steps by their operations; NULL if layers are timed by `costs`. own_table is NULL if
+     * the table is shared.
+     */
     struct hm_step_table *table, *own_table;
-    enum hm_overlap overlap; /* Never HM_OVERLAP_AUTO. */
+    enum hm_overlap overlap; /* How computing and communication overlap; never HM_OVERLAP_AUTO. */
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
-    const struct hm_transfer *steps; /* Steps of the job, or platform_steps; borrowed. */
+    /* Communication steps of the job, or platform_steps; borrowed. */
+    const struct hm_transfer *steps;
     size_t step_count;
     /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
      * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
-    double batch;        /* Samples of an iteration, with the work factor applied. */
+    double batch;        /* Samples of an iteration, multiplied by the work factor. */
     double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
     double gradient_bytes;
     /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */

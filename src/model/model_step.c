@@ -16,7 +16,7 @@ static const double BUCKET_BYTES = 25e6;
  * fragmentation increases the memory of a step. */
 static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
 
-/* Describes the accelerator; false where steps are not modelled by their operations. */
+/* Describes the accelerator; returns false if steps are not modelled by their operations. */
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
 {
@@ -161,7 +161,8 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
     /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
-    ret_sent->end_s += (passes - 1) * computed; /* Earlier passes send no gradients. */
+    /* Only the last pass sends gradients; the earlier passes add their computing time. */
+    ret_sent->end_s += (passes - 1) * computed;
     ret_sent->end_s *= model_jitter(m, n);
     return 0;
 }

@@ -24,8 +24,10 @@ double hm__need_parameter_bytes(enum hm_optimizer optimizer, double precision)
 double hm__need_passes(double local, double asked, double fixed_bytes, double sample_bytes,
                        double have, double *ret_micro_batch)
 {
-    /* A share of less than one sample occurs only at points that are not feasible; it is kept as it
-     * is. */
+    /*
+     * A share of less than one sample is not rounded up; it occurs only at points that are not
+     * feasible.
+     */
     double batch = local >= 1 ? ceil(local * (1 - 1e-12)) : local, most = batch;
 
     if (asked > 0)

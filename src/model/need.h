@@ -1,4 +1,7 @@
-/* Memory that one worker needs for training: what the optimizer keeps, and the activations. */
+/*
+ * Memory that one worker needs for training: parameters, gradients, states of the optimizer, and
+ * activations.
+ */
 #ifndef HM_NEED_H
 #define HM_NEED_H
 
@@ -9,11 +12,11 @@
 double hm__need_parameter_bytes(enum hm_optimizer optimizer, double precision);
 
 /*
- * Returns the number of forward passes of an iteration of a worker, and their samples in
- * *ret_micro_batch. `local` is the worker's share of the batch; samples are whole, so the slowest
- * worker has the rounded-up share. If all of them fit in `have` bytes or the memory is unknown,
- * there is one pass; otherwise there are the fewest equal passes that fit, of at least one sample,
- * even if that does not fit. `asked` is the micro-batch of the job; 0 or NaN: the library chooses.
+ * Returns the number of forward passes of a worker in an iteration; *ret_micro_batch is the number
+ * of samples of a pass. `local` is the worker's share of the batch, which is rounded up, since
+ * samples are whole. There is one pass if all samples fit in `have` bytes or the memory is unknown;
+ * otherwise there are as few equal passes as memory allows, with at least one sample each, even if
+ * one sample does not fit. `asked` is the micro-batch of the job; 0 or NaN: the library chooses.
  */
 double hm__need_passes(double local, double asked, double fixed_bytes, double sample_bytes,
                        double have, double *ret_micro_batch);

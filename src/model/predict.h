@@ -7,8 +7,8 @@
 
 /*
  * Predicts a step of the job on n workers of its own cluster; the time and memory of *ret_point are
- * set. If way is NULL, the job's own communication is used; if constants is NULL, those of this
- * version.
+ * set. If way is NULL, the job's own communication is used; if constants is NULL, the constants of
+ * this version are used.
  */
 int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double n,
                      const struct hm_constants *constants, struct hm_point *ret_point,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Exponent and factor of Suri, Sahu and Vernon, which they fitted to exact solutions. */
+/* Factor and exponent of Suri, Sahu and Vernon, which they fitted to exact solutions. */
 static const double PLACES_FACTOR = 4.464, PLACES_POWER = 0.676;
 
 /* Largest number of steps of the root finder; about ten are needed. */
@@ -13,7 +13,10 @@ struct queue {
     double n, apart_s, alone_s, served_s, exponent;
 };
 
-/* The equation (T - apart)(1 - alone's share of waiting) - 2 alone, which is 0 at the solution. */
+/*
+ * Returns (T - apart)(1 - met) - 2 alone, which is 0 at the solution of the equations in
+ * queue_time.h, where met = served U^exponent (n - 1) / T.
+ */
 static double queue_residual(const struct queue *q, double time_s)
 {
     double load = fmin(1, q->n * q->served_s / time_s);
@@ -22,11 +25,18 @@ static double queue_residual(const struct queue *q, double time_s)
     return (time_s - q->apart_s) * (1 - met) - 2 * q->alone_s;
 }
 
-/* Regula falsi with the Illinois rule between a time that is too short and one that is too long. */
+/*
+ * Finds the root by regula falsi with the Illinois rule, between a time that is too short and one
+ * that is too long.
+ */
 static double queue_solve(const struct queue *q, double low, double high)
 {
     double below = queue_residual(q, low), above = queue_residual(q, high), middle = low;
-    int kept = 0; /* Which end was kept by the last step: -1 the upper one, 1 the lower one. */
+    /*
+     * End of the bracket that the last step kept: -1 the upper end, 1 the lower end, 0 before the
+     * first step.
+     */
+    int kept = 0;
 
     for (int i = 0; i < STEPS_MOST && high - low > 1e-13 * high && below < 0 && above > 0; i++) {
         middle = (low * above - high * below) / (above - below);

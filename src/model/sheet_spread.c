@@ -1,5 +1,5 @@
 /*
- * How far measured steps lie from what a specification sheet predicts.
+ * How far measured steps differ from the predictions of a specification sheet.
  *
  * The table has, for each kind of job and hardware, mean and standard deviation of
  * r = ln(measured / predicted) over the measurements in data/steps.csv. The predictions are those
@@ -8,15 +8,16 @@
  * again from the tables, and docs/accuracy.md reports how the intervals hold.
  *
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
- * is m = sum m_s / k, the variance of a row is v = sum over sources of the mean of (r - m)^2, / k,
- * and a row of a further source has the variance v (1 + 1/k), since m is uncertain too. Two to four
- * sources do not determine v, so the deviation is then scaled to the 90 % interval of Student's
- * distribution with k degrees of freedom. The rows of a kind with one source were left out by
- * network, so there is no such scale for them.
+ * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -
+ * m)^2 in a source, and a row of a further source has the variance v (1 + 1/k), since m is
+ * uncertain too. Two to four sources do not determine v, so the deviation is then scaled to the 90
+ * % interval of Student's distribution with k degrees of freedom. For a kind with a single source,
+ * networks were held out instead of sources, and the deviation is not scaled.
  *
- * Steps of one job on different n have much of their error in common. What differs grows with the
- * ratio of the n, and jumps where the workers of one node become those of several: the median over
- * 114 rows falls from 13 % to 3 % if the row on the fewest workers is known.
+ * Steps of one job on different n have much of their error in common. The difference of their
+ * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
+ * needs several nodes. If the row on the fewest workers is known, the median error of 114 rows
+ * falls from 13 % to 3 %.
  *
  * Limits: few sources, and one distribution for all networks of a kind.
  */

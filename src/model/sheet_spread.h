@@ -1,25 +1,27 @@
 /*
- * How far measured steps lie from the times that a specification sheet predicts, by kind of job and
- * hardware, and the estimate of these figures from measurements.
+ * How far measured steps differ from the times that a specification sheet predicts, by kind of job
+ * and hardware, and the estimate of these figures from measurements.
  */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H
 
 #include "howmany.h"
 
-/* Kinds of predictions that have errors of their own. Accelerators are those of the catalog. */
+/*
+ * Kinds of predictions, each with its own distribution of errors. Accelerators are those of the
+ * catalog.
+ */
 enum hm_sheet_kind {
     HM_SHEET_DEVICE,   /* A network on one accelerator. */
     HM_SHEET_NODE,     /* A network on several accelerators of one node. */
     HM_SHEET_NODES,    /* A network on accelerators of several nodes. */
     HM_SHEET_COMPILED, /* A network on any number of accelerators, with compiled software. */
-    HM_SHEET_SERVER,   /* Parameter servers or a driver, workers with accelerators. */
-    HM_SHEET_DRIVER,   /* Parameter servers or a driver, workers without accelerators. */
-    HM_SHEET_RATES,    /* A network on hardware that is described by its rates only, as processors
-                          are. */
-    HM_SHEET_MATRIX,   /* As HM_SHEET_RATES, with matrix units, whose rate is at least twice that of
-                          fp32. */
-    HM_SHEET_FORMULA,  /* A job given by formulas, totals or a graph. */
+    HM_SHEET_SERVER,   /* Parameter servers or a driver, and workers with accelerators. */
+    HM_SHEET_DRIVER,   /* Parameter servers or a driver, and workers without accelerators. */
+    HM_SHEET_RATES,    /* A network on hardware of which only the rates are known, such as CPUs. */
+    /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
+    HM_SHEET_MATRIX,
+    HM_SHEET_FORMULA, /* A job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
 };
 
@@ -27,7 +29,7 @@ enum hm_sheet_kind {
 struct hm_sheet_error {
     const char *title; /* Description of the kind for answers and reports. */
     double mean;
-    double spread; /* Standard deviation for a source that was not measured, around the mean. */
+    double spread; /* Standard deviation around the mean, for a source that was not measured. */
 };
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];
@@ -42,7 +44,9 @@ struct hm_interval {
  */
 enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
                                   const struct hm_way *way, double n);
-/* Returns the interval that contains 90 % of the measured times of such a distribution. */
+/*
+ * Returns the interval that contains 90 % of the measured times if errors have this distribution.
+ */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
@@ -55,16 +59,16 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
  * Returns the spread of ln(measured / predicted) on n workers for a job that was measured on
- * `measured` workers, or 0 if its steps are not modelled by operations: there are no curves of such
- * jobs.
+ * `measured` workers, or 0 if its steps are not modelled by operations: no curves of such jobs were
+ * measured.
  */
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);
 
-/* A measured step. */
+/* A measured step and the error of its prediction. */
 struct hm_sheet_row {
     const char *source;
-    double error; /* ln(measured / predicted). */
+    double error; /* Error of the prediction: ln(measured / predicted). */
 };
 
 /*

@@ -9,19 +9,24 @@
 
 struct hm_slow {
     const struct hm_slowness *slowness; /* Model of slow workers; borrowed. */
-    /* Probability of a slow iteration, and the factor on its time; the factor is 1 if none is
-     * given. */
+    /*
+     * Probability of a slow iteration, and the factor on its time, which is 1 if the model gives no
+     * factor.
+     */
     double chance, slow;
     /*
      * A class holds the workers with the same permanent factor. Each distinct speed has two
      * classes: an even one for ordinary nodes and the following odd one for slow nodes.
      */
     double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
-    double *distinct; /* Distinct speeds in rising order. */
+    double *distinct; /* Distinct speeds in ascending order. */
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;
     double *counts; /* Number of workers in each class for the current n. */
-    /* Tables of the quadrature over time, in units of one iteration. */
+    /*
+     * Whether the tables of the quadrature over time are filled; times are in units of one
+     * iteration.
+     */
     bool tabulated;
     /*
      * pause and certain are relative to the time of an iteration; the integrand is 1 up to

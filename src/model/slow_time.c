@@ -68,7 +68,7 @@ static void round_speeds(struct hm_slow *w)
 }
 
 /*
- * Collects the distinct speeds in rising order, including 1, the speed of nodes that are not
+ * Collects the distinct speeds in ascending order, including 1, the speed of nodes that are not
  * listed.
  */
 static void gather_speeds(struct hm_slow *w)
@@ -118,7 +118,10 @@ static void count_classes(struct hm_slow *w, double n)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* P(e^(spread Z) > ratio) for a standard normal Z; without spread, a step at ratio 1. */
+/*
+ * Returns P(e^(spread Z) > ratio) for a standard normal Z; without spread, this falls from 1 to 0
+ * at ratio 1.
+ */
 static double lognormal_above(double ratio, double spread)
 {
     if (ratio <= 0)
@@ -198,7 +201,7 @@ static void quadrature_fill(struct hm_slow *w, double pause)
             quadrature_add_cuts(w, pause, class_factor(w, g) * w->slow, &count);
     }
     qsort(w->edges, count, sizeof(*w->edges), compare_doubles);
-    w->certain = w->edges[0]; /* No worker is finished before `certain`. */
+    w->certain = w->edges[0]; /* No worker has finished before the time `certain`. */
     for (size_t i = 1; i < count; i++)
         if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))
             quadrature_add_piece(w, w->edges[i - 1], w->edges[i]);

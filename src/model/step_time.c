@@ -19,7 +19,7 @@
 enum { NODES_MAX = 128, LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
-/* Bytes of the first bucket, which PyTorch makes smaller. */
+/* Bytes of the first bucket, which is smaller than the others in PyTorch. */
 static const double FIRST_BUCKET = 1 << 20;
 
 /* A kind of layer: equal layers share one kind, whose times are computed once for each batch. */
@@ -39,8 +39,11 @@ struct hm_step_table {
     size_t bucket_count;
     double bucket_bytes[HM_BUCKETS_MAX];
     double tensors;
-    struct hm_layer_step *steps;            /* Times of the kinds for one batch; owned. */
-    struct hm_step_parts *nodes[NODES_MAX]; /* Made when first needed, until then NULL; owned. */
+    struct hm_layer_step *steps; /* Times of the kinds for one batch; owned. */
+    /*
+     * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
+     */
+    struct hm_step_parts *nodes[NODES_MAX];
 };
 
 static bool place_equal(const struct step_kind *a, const struct hm_count *l,
@@ -165,7 +168,7 @@ static double table_memory(const struct hm_step_table *t, double b, double kept)
            fmax(weight * p, held + 0.6 * weight * p);
 }
 
-/* Computes the step for b samples. */
+/* Computes the parts of a step for b samples. */
 static void table_compute(struct hm_step_table *t, double b, struct hm_step_parts *parts)
 {
     struct hm_layer_step sum = {0};
@@ -187,7 +190,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     parts->device_s = sum.forward_s + sum.backward_s + update + fixed;
     parts->host_s = sum.forward_host_s + sum.backward_host_s + update_host;
     if (t->device.cpu.k) {
-        /* The cores run the framework and the operations in turn: both parts add up. */
+        /* The cores run the framework and the operations in turn, so both times add up. */
         for (size_t k = 0; k < t->kind_count; k++)
             t->steps[k].backward_s += t->steps[k].backward_host_s;
         sum.forward_s += sum.forward_host_s;

@@ -13,8 +13,8 @@ enum { HM_BUCKETS_MAX = 256 };
 /* The parts of a step for one batch. The parts add up to the time of a step on one worker. */
 struct hm_step_parts {
     double forward_s, backward_s, update_s;
-    double host_s, device_s;        /* Total seconds of host and device; the longer one counts. */
-    double memory_bytes;            /* Peak memory, without the context of the framework. */
+    double host_s, device_s; /* Total seconds of host and of device; the larger one counts. */
+    double memory_bytes;     /* Peak bytes of memory, without the context of the framework. */
     double ready_s[HM_BUCKETS_MAX]; /* Seconds from the step's start until each bucket is full. */
 };
 
@@ -25,7 +25,7 @@ struct hm_step_parts {
 struct hm_step_table;
 
 /*
- * Makes a table. The job is borrowed and must outlive it; its network has layers.
+ * Makes a table for a job whose network has layers. The job is borrowed and must outlive the table.
  * bucket_bytes is the size at which a bucket of gradients is sent; 0: one bucket for each layer.
  */
 int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
@@ -40,7 +40,7 @@ int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_pa
 
 /* Communication of a step on n workers. */
 struct hm_step_sent {
-    double latency_s, bandwidth_s; /* Sums over all buckets. */
+    double latency_s, bandwidth_s; /* Seconds, summed over the messages of all buckets. */
     double end_s; /* Seconds from the start of the step until the last bucket has been reduced. */
     enum hm_scheme scheme;
 };

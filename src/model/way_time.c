@@ -39,8 +39,11 @@ struct hm_stragglers {
      * speed.
      */
     struct hm_slowness slowness;
-    struct hm_slow *slow; /* Tables for `slowness`. */
-    /* Tables for the cluster's own slowness, used when work is distributed by speed; else NULL. */
+    struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
+    /*
+     * Tables for the cluster's own slowness, used when work is distributed by speed; otherwise
+     * NULL.
+     */
     struct hm_slow *dealt;
 };
 
@@ -119,7 +122,7 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         steps[i].scheme = schemes[way->platform][i];
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
         steps[i].times = 1 / fmax(1, way->local_steps);
-        /* Averages are of parameters; they do not overlap with a backward pass, as gradients do. */
+        /* Averages of parameters do not overlap with the backward pass, whereas gradients do. */
         bool averages = way->platform > HM_PLATFORM_SERVER || way->local_steps > 1;
         if (((i == 0 && *ret_count > 1) || averages) && !message->bytes)
             steps[i].what = HM_PAYLOAD_PARAMETERS;
@@ -176,7 +179,8 @@ struct pace_request {
     bool together;
     double apart; /* Number of backups, or the staleness bound. */
     const struct hm_ports *ports;
-    const double *queue_s; /* Seconds in which messages wait at the servers' links; NULL: 0. */
+    /* Seconds in which messages wait at the servers' links; NULL if they do not wait. */
+    const double *queue_s;
 };
 
 /* Seconds in which a worker sends and receives, after it has computed. */

@@ -56,15 +56,15 @@ int hm__convergence_check(const struct hm_convergence *convergence, struct hm_er
 /* Initialise a cluster of machines with one worker each; every other quantity is unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Whether the workers of a machine are called GPUs: a machine with several accelerators, unless its
- * title names another kind of chip.
+ * Whether texts call the workers of a machine GPUs: it has several accelerators, and its title
+ * names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */
 void hm__job_init(struct hm_job *job, void *memory);
 /* If a job has a network and no communication, assume the best all-reduce of gradients. */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
-/* Returns the line of a row of the table in its file; 0 if lines are unknown. */
+/* Returns the line number of a row of the table in its file; 0 if line numbers are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);
 
 #endif

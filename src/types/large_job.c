@@ -1,4 +1,4 @@
-/* Freeing of the structs of large networks. */
+/* Functions that free the structs of large networks. */
 #include "large_job.h"
 
 #include "large_rows.h"

@@ -10,12 +10,14 @@ enum { HM_ATTENTION_AUTO = HM_ATTENTIONS };
 
 struct hm_large_job {
     struct hm_transformer network;
-    struct hm_large_work work; /* work.network points to `network`; attention may be AUTO. */
+    /* work.network points to `network`; attention may be HM_ATTENTION_AUTO. */
+    struct hm_large_work work;
     /* The given part of the layout. The plan chooses each number that is NaN, the recomputation if
      * it is HM_RECOMPUTES, and each flag that is not given. */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    bool overlap_given; /* The job says what overlaps; otherwise intervals include both cases. */
+    /* Whether the job says what overlaps; if not, intervals include both cases. */
+    bool overlap_given;
     /* Lengths of the axes of the torus that links the workers; all 0: no torus. */
     double torus[HM_TORUS_AXES];
     double accumulation; /* Number of micro-batches of one step; NaN: not given. */
@@ -24,19 +26,19 @@ struct hm_large_job {
 
 /* The seconds of one step and of its parts. */
 struct hm_large_step {
-    double time_s;                                   /* The whole step. */
-    double compute_s;                                /* Computing in layers, with recomputation. */
-    double matmul_s, attention_s, traffic_s, host_s; /* Parts of compute_s. */
-    double head_s;                                   /* Output head and embedding. */
+    double time_s;    /* Seconds of the whole step. */
+    double compute_s; /* Seconds of computing in layers, with recomputation. */
+    double matmul_s, attention_s, traffic_s, host_s; /* Seconds that are parts of compute_s. */
+    double head_s;                                   /* Seconds of output head and embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Fixed cost of a step, imbalance of stages and jitter. */
+    double other_s; /* Seconds of fixed costs, imbalance of stages and jitter. */
 };
 
 /* Bytes of memory on the fullest worker. */
 struct hm_large_memory {
-    double weights, gradients, optimizer; /* Training states; gathered weights are included. */
+    double weights, gradients, optimizer; /* Bytes of training states, with gathered weights. */
     double activations, logits, buffers;
-    double margin; /* Allowance for fragmentation, and 1 GiB of fixed cost. */
+    double margin; /* Allowance for fragmentation, and 1 GiB of fixed costs. */
     double total;
 };
 
@@ -48,24 +50,24 @@ struct hm_large_choice {
     struct hm_large_memory memory;
     double low_s, high_s; /* Interval of step.time_s that contains 90 % of similar measurements. */
     double memory_limit;  /* Bytes that a job may use on one worker. */
-    /* Interval of the time of the whole job, as factors on it. */
+    /* Interval of the time of the whole job, as factors on its seconds. */
     double low_total, high_total;
     double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */
     double cost_per_s; /* Price of one node in money per second; NaN: unknown. */
     double cost;       /* Money for the whole job, or for one step; NaN: no price is known. */
     double tokens_per_s;
-    double mfu, hfu; /* Model and hardware flop as shares of the 16-bit peak. */
+    double mfu, hfu; /* Rates of model flop and of hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
     bool fits;
     int machine;  /* Index of the machine in the answer. */
     double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
     /*
-     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the asked
-     * probability; at most 1 if the limits are met, 0 without limits.
+     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the
+     * required probability; at most 1 if the limits are met, 0 without limits.
      */
     double excess;
-    double per_node; /* Workers of one node. */
-    bool gpus;       /* The workers of a node are called GPUs. */
+    double per_node; /* Number of workers of one node. */
+    bool gpus;       /* Whether texts call the workers of a node GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
@@ -75,25 +77,30 @@ enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_
  * that were trained from scratch.
  */
 struct hm_large_outlook {
-    double loss, low, high;           /* Loss after all tokens; NaN: no law applies. */
-    double target;                    /* Loss that the question asks for; NaN: none. */
-    double least_tokens, most_tokens; /* Tokens that the target needs by different laws. */
-    double
-        optimal; /* Parameters that give the least loss with the same compute, by the median law. */
+    /* Median, least and largest loss after all tokens; NaN: no law applies. */
+    double loss, low, high;
+    double target;                    /* Target loss of the question; NaN: none. */
+    double least_tokens, most_tokens; /* Fewest and most tokens for the target, over all laws. */
+    /* Parameters that give the least loss with the same compute, by the median law. */
+    double optimal;
     double critical_batch; /* Critical batch in tokens at the loss. */
     double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
 };
 
-/* A number of parameters that was considered, and what it reaches. */
+/*
+ * A number of parameters that was considered, with the tokens, the loss, the time and the cost that
+ * it reaches.
+ */
 struct hm_large_size {
     double parameters, tokens, loss, n, total_s, cost;
 };
 enum { HM_LARGE_SIZES = 48 };
 
-/* What happens to the rate if one figure of the job changes. */
+/* Effect of a change of one figure of the job on the rate. */
 struct hm_large_change {
     const char *what; /* Name of the figure, such as "batch". */
-    double value;     /* Its changed value; for a precision, the value of hm_number_format. */
+    /* Changed value of the figure; for a precision, a value of enum hm_number_format. */
+    double value;
     struct hm_large_choice choice; /* Best layout with the change. */
 };
 
@@ -109,49 +116,55 @@ struct hm_large_answer {
     const char *const *machines; /* Names of the machines; borrowed. */
     size_t machine_count;
     double parameters, active;
-    double flop_per_token; /* Model flop; half of the attention matrix is counted. */
+    double flop_per_token; /* Model flop of one token, with half of the attention matrix. */
     double sequence, batch;
     double tokens; /* Number of tokens of the job; NaN: not given. */
-    double slack;  /* The smallest n whose time is within this share of the best is recommended. */
+    /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
+    double slack;
     struct hm_large_choice *points; /* Best layout of each n and machine; owned. */
     size_t point_count;
     /*
-     * Indices of points: the optimum, the fewest workers within the slack of it, and the knee of
-     * the recommended machine. If nothing is feasible, the first two are the nearest miss, and the
-     * knee is HM_NONE.
+     * Indices of points: the optimum, the point with the fewest workers within the slack of the
+     * optimum, and the knee of the recommended machine. If no point is feasible, the first two are
+     * the nearest miss, and the knee is HM_NONE.
      */
     size_t best, recommended, knee;
     /* Three alternatives as in struct hm_answer; HM_NONE: a price is unknown or nothing is
      * feasible.
      */
     size_t cheapest, balanced, fastest;
-    bool feasible;             /* The recommended point fits and meets deadline and budget. */
-    const char *missed;        /* Name of the limit that no point meets; NULL: none. */
-    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
-    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
-    double deadline_s, budget; /* Limits of the question; NaN: not given. */
+    bool feasible;      /* Whether the recommended point fits and meets deadline and budget. */
+    const char *missed; /* Name of the limit that no point meets; NULL: none. */
+    enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
+    double certainty;   /* Probability with which limits must be met; NaN: there are none. */
+    double deadline_s, budget;                        /* Limits of the question; NaN: not given. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS]; /* Other layouts at the recommended n. */
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];
     size_t hint_count;
     double candidates; /* Number of layouts that were evaluated. */
     struct hm_large_outlook outlook;
-    struct hm_large_size sizes[HM_LARGE_SIZES];       /* In ascending order of parameters. */
-    size_t size_count;                                /* 0: the number of parameters was given. */
-    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Sensitivity at the recommended n. */
+    /* Considered sizes, in ascending order of parameters. */
+    struct hm_large_size sizes[HM_LARGE_SIZES];
+    size_t size_count; /* Number of sizes; 0 if the parameters were given. */
+    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Effects of changes at the recommended n. */
     size_t change_count;
-    /* Largest micro-batch and sequence for which the recommended layout fits; NaN: it does not. */
+    /*
+     * Largest micro-batch and sequence with which the recommended layout fits in memory; NaN if the
+     * layout does not fit.
+     */
     double most_micro_batch, most_sequence;
     /*
-     * Index of the point of the recommended machine whose workers are the fastest, and of the first
-     * larger one whose workers are less than 80 % as fast; HM_NONE: there is none.
+     * Index of the point of the recommended machine whose workers are the fastest, and index of the
+     * first point with more workers whose workers are less than 80 % as fast; HM_NONE if there is
+     * no such point.
      */
     size_t efficient, breaks;
     /* Number of measured steps that corrected the model (0: none), and the factors that they gave
      * on the seconds of computing and of the host. */
     size_t correction_rows;
     double correction_compute, correction_host;
-    char notes[HM_LARGE_NOTES][320]; /* Sentences about the answer. */
+    char notes[HM_LARGE_NOTES][320]; /* Sentences that a user should read with the answer. */
     size_t note_count;
 };
 

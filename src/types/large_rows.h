@@ -6,7 +6,7 @@
 
 enum hm_large_outcome {
     HM_LARGE_RAN,
-    HM_LARGE_OOM,    /* The run exceeded the memory, as the source says. */
+    HM_LARGE_OOM,    /* The source says that the run exceeded the memory. */
     HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
 };
 
@@ -14,12 +14,12 @@ struct hm_large_row {
     const char *source;         /* Name of the source. */
     const char *model;          /* Name of the network in the source. */
     const char *device;         /* Name of the chip. */
-    double per_node;            /* Workers of one node. */
+    double per_node;            /* Number of workers of one node. */
     double network_bytes_per_s; /* Network bandwidth of one node; NaN: not stated. */
     struct hm_transformer network;
     struct hm_large_work work; /* work.network points to `network` of this row. */
-    struct hm_layout layout;   /* A micro_batch of 0 means: not stated. */
-    bool recompute_unknown;    /* The source does not say what is recomputed. */
+    struct hm_layout layout;   /* The layout; micro_batch is 0 if it is not stated. */
+    bool recompute_unknown;    /* Whether the source does not say what is recomputed. */
     double time_s;             /* Seconds of one step; NaN: not measured. */
     double memory_bytes;       /* Bytes on the fullest worker; NaN: not measured. */
     enum hm_large_outcome outcome;
@@ -28,7 +28,7 @@ struct hm_large_row {
 struct hm_large_rows {
     struct hm_large_row *rows;
     size_t count;
-    void *memory; /* Owns all memory of this struct. */
+    void *memory; /* Arena that owns all memory of this struct. */
 };
 
 void hm__large_rows_free(struct hm_large_rows *rows);

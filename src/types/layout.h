@@ -22,8 +22,8 @@ enum hm_recompute {
 /* The training states that are kept in the memory of the host instead of the device. */
 enum hm_offload {
     HM_OFFLOAD_NONE,
-    HM_OFFLOAD_OPTIMIZER, /* The optimizer's state; the host runs the optimizer. */
-    HM_OFFLOAD_ALL,       /* The weights too; each pass copies them to the device. */
+    HM_OFFLOAD_OPTIMIZER, /* The host keeps the optimizer's state and runs the optimizer. */
+    HM_OFFLOAD_ALL,       /* The host keeps the weights too; each pass copies them to the device. */
     HM_OFFLOADS
 };
 
@@ -59,21 +59,21 @@ enum { HM_LAYOUT_NUMBERS = 8 };
 
 /* The layout. All degrees of parallelism are whole numbers >= 1. */
 struct hm_layout {
-    double tensor;          /* Tensor parallelism: workers that share each layer. */
-    double pipeline;        /* Pipeline parallelism: number of stages. */
-    double interleave;      /* Number of chunks of layers per stage. */
-    double context;         /* Context parallelism: workers that share each sequence. */
-    double expert;          /* Expert parallelism: workers that share the experts of a layer. */
-    double data;            /* Data parallelism: copies of the model. */
-    double micro_batch;     /* Sequences of one forward pass. */
+    double tensor;     /* Tensor parallelism: number of workers that share each layer. */
+    double pipeline;   /* Pipeline parallelism: number of pipeline stages. */
+    double interleave; /* Number of chunks of layers per stage. */
+    double context;    /* Context parallelism: number of workers that share each sequence. */
+    double expert; /* Expert parallelism: number of workers that share the experts of a layer. */
+    double data;   /* Data parallelism: number of copies of the model. */
+    double micro_batch;     /* Number of sequences of one forward pass. */
     double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
-    bool shard_in_node;     /* ZeRO shards within a node and replicates between nodes. */
-    bool sequence_parallel; /* Tensor-parallel workers also split the tokens of norms. */
+    bool shard_in_node;     /* Whether ZeRO shards within a node and replicates between nodes. */
+    bool sequence_parallel; /* Whether tensor-parallel workers also split the tokens of norms. */
     enum hm_recompute recompute;
     enum hm_offload offload;
 };
 
-/* What one training step processes, and the software that runs it. */
+/* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
     const struct hm_transformer *network; /* The network; borrowed. */
     double sequence;                      /* Number of tokens of one sequence. */
@@ -97,7 +97,7 @@ struct hm_large_work {
     bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
     bool fused_loss;        /* The loss is one kernel, which writes gradients over the logits. */
     bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
-    bool broadcast;         /* ZeRO broadcasts shards of updated weights instead of gathering. */
+    bool broadcast; /* ZeRO broadcasts the shards of updated weights instead of gathering them. */
 };
 
 /* Returns the number of workers of a layout. */

@@ -1,4 +1,4 @@
-/* Freeing a Markov random field. The readers are in src/inputs. */
+/* Frees a Markov random field. The readers are in src/inputs. */
 #include "markov.h"
 
 #include "memory.h"

@@ -28,7 +28,7 @@ struct hm_markov {
                          scaled so that the largest potential of each edge is 1. */
     double log_scale; /* Logarithm of the product of all factors by which phi and psi were
                          divided. */
-    void *memory;     /* Owns all memory of this struct. */
+    void *memory;     /* Arena that owns all memory of this struct. */
 };
 
 void hm__markov_free(struct hm_markov *markov);

@@ -1,6 +1,6 @@
 /*
- * How much longer the iterations of a worker take than the cluster description says. An iteration
- * that should take `seconds` takes
+ * The model of slow workers: how much longer their iterations take than the cluster description
+ * says. An iteration that should take `seconds` takes
  *
  *     seconds * F * exp(spread * Z) * (slow ? factor : 1) + (slow ? pause : 0),
  *
@@ -18,7 +18,7 @@ enum { HM_BACKUPS_MOST = 1000 };
 
 /* Whether any worker is slower than the cluster description says. */
 bool hm__slowness_any(const struct hm_slowness *s);
-/* Whether the iterations of one worker differ from each other. */
+/* Whether the times of one worker's iterations differ from each other. */
 bool hm__slowness_drawn(const struct hm_slowness *s);
 /* Returns the constant factor F of a worker, 0..n-1; a worker with F above 1 is slower. */
 double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);

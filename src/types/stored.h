@@ -28,7 +28,7 @@ extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* Returns the column of that name, or NULL. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* Returns the name of column i, or NULL after the last; for hm__suggest. */
+/* Returns the name of column i, or NULL after the last column; a callback for hm__suggest. */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
@@ -53,7 +53,7 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
-/* Whether a status means success; NULL and "" do. Tables of runs use the same rule. */
+/* Whether a status means success, as NULL and "" do. Tables of runs use the same rule. */
 bool hm__stored_is_ok(const char *status);
 
 #endif

@@ -36,26 +36,28 @@ enum { HM_TIMING_SIDES = 6 };
 /* One operation and its time. */
 struct hm_timing {
     enum hm_timed what;
-    enum hm_math math;             /* HM_MATH_AUTO for operations without products. */
-    double shape[HM_TIMING_SIDES]; /* The first hm__timed_sides(what) members are used. */
-    double workers;                /* Threads of a CPU, ranks of a message; 1 on a GPU. */
-    double nodes;                  /* Nodes that the ranks are on; 1 for other operations. */
-    double seconds;                /* Time of one operation; NaN: not measured yet. */
+    /* Number format of products; HM_MATH_AUTO for operations without products. */
+    enum hm_math math;
+    /* Sides of the operation; the first hm__timed_sides(what) members are used. */
+    double shape[HM_TIMING_SIDES];
+    double workers; /* Number of threads of a CPU, or of ranks of a message; 1 on a GPU. */
+    double nodes;   /* Number of nodes of the ranks; 1 for other operations. */
+    double seconds; /* Seconds of one operation; NaN: not measured yet. */
     double spread; /* Relative distance between the fastest round and the median; NaN: one round. */
 };
 
-/* The times of one machine, and what the machine says about itself. */
+/* The times of one machine, and properties that the machine reports. */
 struct hm_timings {
-    bool gpu;            /* The operations ran on a GPU, not on a CPU. */
+    bool gpu;            /* Whether the operations ran on a GPU, not on a CPU. */
     const char *name;    /* Name of the worker, such as "NVIDIA H200"; NULL: only messages. */
-    const char *library; /* Library that computed, with its version; may be NULL. */
+    const char *library; /* Library that ran the operations, with its version; may be NULL. */
     const char *date;    /* Day of the measurement; may be NULL. */
-    double processors;   /* Multiprocessors of a GPU, cores of a CPU; NaN: unknown. */
-    double memory_bytes; /* Memory of a worker; NaN: unknown. */
-    double workers;      /* Equal GPUs in the machine; NaN: unknown. */
+    double processors;   /* Number of multiprocessors of a GPU or cores of a CPU; NaN: unknown. */
+    double memory_bytes; /* Bytes of memory of a worker; NaN: unknown. */
+    double workers;      /* Number of equal GPUs in the machine; NaN: unknown. */
     struct hm_timing *rows;
     size_t count;
-    void *memory; /* Arena that owns everything; NULL: the caller does. */
+    void *memory; /* Arena that owns all memory; NULL if the caller owns it. */
 };
 
 /* Returns the name of a kind of operation in files. */

@@ -45,7 +45,10 @@ double hm__transformer_core_share(const struct hm_transformer *network)
 
     if (network->encoder)
         return 1;
-    /* Encoder layers and attention to them compute whole matrices, the decoder itself one half. */
+    /*
+     * Encoder layers and the attention of the decoder to the encoder compute the whole attention
+     * matrix; the self-attention of the decoder computes one half.
+     */
     return cross > 0 ? (1 - cross) + .5 * cross + cross : .5;
 }
 

@@ -12,7 +12,8 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
 
 /*
  * Multi-head latent attention: queries, keys and values pass through projections of low rank. All
- * zero: ordinary attention. rank_q 0 with rank_kv > 0: queries are projected directly.
+ * members are 0 for ordinary attention. If rank_q is 0 and rank_kv is above 0, queries are
+ * projected directly.
  */
 struct hm_latent {
     double rank_q;   /* Rank of the queries; 0: no compression of queries. */
@@ -30,13 +31,13 @@ struct hm_transformer {
     double heads;      /* Number of heads of queries, >= 1. */
     double kv_heads;   /* Number of heads of keys and values; divides heads. */
     double head_dim;   /* Width of one head, >= 1. */
-    double vocabulary; /* Rows of the embedding table, >= 1. */
-    bool gated;        /* The feed-forward layer has a gate: three maps instead of two. */
-    bool tied;         /* Input and output share one embedding table. */
-    bool encoder;      /* There is no output head over the vocabulary, and attention is full. */
+    double vocabulary; /* Number of rows of the embedding table, >= 1. */
+    bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */
+    bool tied;         /* Whether input and output share one embedding table. */
+    bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
     /*
-     * Number of layers of a decoder, which also attend to the other layers, an encoder; 0: there
-     * are no two stacks. Inputs and targets are sequences of the same length.
+     * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
+     * not two stacks. Inputs and targets are sequences of the same length.
      */
     double cross_layers;
     double experts;           /* Number of routed experts of a layer; 0: a dense network. */
@@ -48,14 +49,14 @@ struct hm_transformer {
     /* The following members matter only for exact parameter counts. */
     double positions;            /* Number of rows of a learned position table; 0: none. */
     double norms;                /* Number of norms in one layer. */
-    bool norm_bias;              /* A norm has a bias in addition to its scale. */
-    bool qk_norm;                /* Queries and keys of a head are normalised. */
+    bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
+    bool qk_norm;                /* Whether queries and keys of a head are normalised. */
     enum hm_linear_bias bias;    /* Which linear maps have a bias. */
     double other_parameters;     /* Parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
 
-/* Set defaults: every size unknown (NaN) or 0, two norms without a bias, no bias. */
+/* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
 void hm__transformer_init(struct hm_transformer *network);
 /* Derive unset sizes: kv_heads = heads, head_dim = hidden/heads. */
 void hm__transformer_complete(struct hm_transformer *network);
@@ -64,8 +65,10 @@ int hm__transformer_check(const struct hm_transformer *network, struct hm_err *e
 
 /* Returns the number of attention blocks per layer: above 1 if layers also attend to an encoder. */
 double hm__transformer_blocks(const struct hm_transformer *network);
-/* Returns the share of the attention matrix that is computed, as a mean over all layers and per
- * layer: 0.5 for a causal network, 1 for an encoder. */
+/*
+ * Returns the share of the attention matrix that is computed in a layer, summed over its attention
+ * blocks and averaged over all layers: 0.5 for a causal network, 1 for an encoder.
+ */
 double hm__transformer_core_share(const struct hm_transformer *network);
 /* Returns the number of layers with experts; 0 for a dense network. */
 double hm__transformer_expert_layers(const struct hm_transformer *network);
