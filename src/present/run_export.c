@@ -25,7 +25,7 @@ static double time_ms(const char *text)
     return 1000 * (86400 * days + 3600.0 * hour + 60.0 * minute + second);
 }
 
-/* Opens the object of one entry up to its value. */
+/* Opens the JSON object of one entry and writes everything before its value. */
 static void open_entry(struct hm_json *json, double ms, const char *event, const char *key)
 {
     hm__text_add(json->out, ":::MLLOG ");
@@ -38,7 +38,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* The metadata. */
+    hm__json_close(json); /* Close the metadata. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }

@@ -15,17 +15,20 @@
 /* Connection to one server. */
 struct ps_link {
     struct hm_ps_header out, in;
-    double *body; /* Body of the message that is sent. */
+    double *body; /* Body of the message to the server. */
     size_t used, room;
-    size_t wanted; /* Number of rows that were requested. */
+    size_t wanted; /* Number of rows that were requested from the server. */
 };
 
 struct hm_ps {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    struct hm_ps_rows *copies, *sums; /* [table_count] */
+    struct hm_ps_rows *copies, *sums; /* [table_count]: copies of rows, and sums of increments. */
     struct ps_link *links;            /* One connection per server. */
-    void **requests; /* [3 * servers]: receives of headers, sends of headers, sends of bodies. */
+    /*
+     * [3 * servers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     */
+    void **requests;
     double clock;
     struct hm_ps_stats stats;
 };
@@ -50,7 +53,10 @@ int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
         whole = hm__ps_rows_init(&ps->copies[i], t->rows, t->columns) == 0 &&
                 hm__ps_rows_init(&ps->sums[i], t->rows, t->columns) == 0;
     }
-    /* One record of any table fits, so that increments can be sent without further memory. */
+    /*
+     * There is room for one record of any table, so that increments can always be sent, even if
+     * memory runs out.
+     */
     for (size_t k = 0; whole && k < servers; k++) {
         ps->links[k].room = layout->widest + HM_PS_RECORD;
         ps->links[k].body = hm__calloc(ps->links[k].room, sizeof(double));
@@ -237,7 +243,7 @@ static void client_append(struct hm_ps *ps, size_t table, size_t place)
     ps->stats.rows_sent++;
 }
 
-/* Add the increments to the copies of the same rows and forget them. */
+/* Add the increments to the copies of the same rows, and remove the increments. */
 static void client_merge(struct hm_ps_rows *copies, struct hm_ps_rows *sums)
 {
     for (size_t i = 0; i < sums->count; i++) {

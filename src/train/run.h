@@ -33,17 +33,21 @@ struct hm_part {
     const char *name;
     double *values; /* Values of the array; borrowed. */
     size_t count;
-    bool of_rows; /* True: one value per row of this rank. False: the same values on all ranks. */
     /*
-     * True: this rank's own copy of w, instead of either. A run that is resumed on another number
-     * of ranks starts all copies from w.
+     * True: one value for each row of this rank. False: the same values on all ranks, unless
+     * of_ranks is set.
+     */
+    bool of_rows;
+    /*
+     * True: the array is this rank's own copy of w. If a run is resumed on another number of ranks,
+     * all copies start from w.
      */
     bool of_ranks;
 };
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point; /* Defined in train.h. */
+struct hm_trace_point; /* A point of a trace; see train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
@@ -189,8 +193,8 @@ void hm__run_mean(struct hm_run *run, double rows);
 
 /*
  * Derive dual variables from w, for an algorithm that continues from a run without them: alpha_i =
- * -l'(x_i.w), which is optimal where w is and the loss l is smooth. w is replaced by the w of these
- * variables, sum_i alpha_i x_i / (lambda N). Collective.
+ * -l'(x_i.w), which is optimal if w is optimal and the loss l is smooth. w is replaced by the w
+ * that belongs to these variables, sum_i alpha_i x_i / (lambda N). Collective.
  */
 void hm__run_derive_dual(struct hm_run *run, double *alpha);
 

@@ -21,7 +21,8 @@ enum {
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
     GRAPH_OPS = 32,     /* Largest number of operations in one graph. */
-    LAUNCHES_MAX = 512  /* Launches that the driver queues without waiting for the device. */
+    /* Number of launches that the driver queues without waiting for the device. */
+    LAUNCHES_MAX = 512
 };
 
 /* Largest number of bytes for operands; the largest operation of the list needs a little less. */
@@ -90,7 +91,7 @@ static int launch_empty(struct cuda_state *cuda)
     return cuda->driver.launch(cuda->empty, 1, 1, 1, 32, 1, 1, 0, cuda->stream, parameters, NULL);
 }
 
-/* Fills memory with random numbers of a format between 0.5 and 1 and their negatives. */
+/* Fills memory with random numbers of a format; their absolute values are between 0.5 and 1. */
 static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
 {
     uint64_t words = (uint64_t)(bytes / 4);
@@ -124,7 +125,7 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Bytes of the operands of an operation. */
+/* Returns the bytes of the operands of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
@@ -216,7 +217,7 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
 }
 
 /*
- * Measures the time of the host alone: of launches that the driver queues while the device works.
+ * Measures the time of the host alone, for launches that the driver queues while the device works.
  */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)

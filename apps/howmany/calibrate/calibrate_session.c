@@ -1,4 +1,4 @@
-/* Makes a calibration: what to measure, with how much effort, and where the results go. */
+/* Makes a calibration: chooses what to measure and with how much effort, and writes the results. */
 #include "calibrate_session.h"
 
 #include <ctype.h>
@@ -62,7 +62,8 @@ static int check_request(const struct calibrate_request *r)
 }
 
 /*
- * Opens the device that the request names; if it names none, a GPU if there is one, else the CPU.
+ * Opens the device that the request names. If it names none, opens a GPU if there is one, else the
+ * CPU.
  */
 static int open_device(struct calibrate_session *s)
 {

@@ -21,12 +21,14 @@ struct validate_curve {
     bool weak, speedup;
     struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
+    double largest, fitted_to; /* Largest number of workers n, and the largest n that is fitted. */
     double measured;           /* Median of the measured seconds at the largest n. */
     size_t sizes;              /* Number of different values of n. */
 };
 
-/* Number of runs of the smaller half of the sizes; they are the first ones. */
+/*
+ * Returns the number of runs in the smaller half of the sizes; these runs come first in the curve.
+ */
 size_t validate_small_count(const struct validate_curve *curve);
 
 /* The prediction of one method. */

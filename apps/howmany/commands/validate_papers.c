@@ -40,7 +40,10 @@ struct papers_sources {
 
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
-    double ours, published, tolerance; /* `ours` is NaN if the claim is skipped. */
+    /*
+     * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
+     */
+    double ours, published, tolerance;
 };
 
 static const struct hm_embedded *embedded_table(const char *name)

@@ -1,8 +1,9 @@
 /*
  * Tests whole plans. The headline rule is checked on every example by brute force over the points
- * of the answer. Plans from the smaller half of each published curve choose among the sizes of the
- * curve; the measured times say whether the choice is within 5 % of the best, and whether the time
- * at the largest size stays below the time that is stated with some probability.
+ * of the answer. For each published curve, a plan that is fitted to the smaller half of the sizes
+ * chooses among all sizes of the curve; the measured times show whether the choice is within 5 % of
+ * the best, and whether the time at the largest size is below the bound that the plan states for a
+ * given probability.
  */
 #include "validate_plans.h"
 

@@ -27,11 +27,14 @@
 enum {
     CONNECTION_MEMORY = 32768,
     CLOSE_LATE_NS = 200000000,
-    SHORT_RESPONSE = 4096, /* Responses of at most this many bytes are not counted. */
+    /* Responses of at most this many bytes do not count towards held_bytes. */
+    SHORT_RESPONSE = 4096,
 };
 
-/* Seconds after which a request counts as long. Earlier, a client that has closed its side of the
- * connection still gets its answer. */
+/*
+ * Seconds after which a request counts as long. Before this time, a client that has closed its side
+ * of the connection still gets its answer.
+ */
 static const double LONG_S = 0.1;
 
 static struct mhd_functions mhd;
@@ -115,7 +118,7 @@ static void release_static(void *body)
     (void)body; /* A static body is not freed. */
 }
 
-/* Replace a response for which there is no memory by a short one. */
+/* Replace a response by a short error if all responses together would need too much memory. */
 static void limit_response(struct exchange *x)
 {
     struct http_response *r = &x->response;

@@ -21,11 +21,15 @@
 #include "err.h"
 #include "lab_enter.h"
 
-enum { PORT = 9, ROUNDS = 4 }; /* The port of the discard service, which is normally closed. */
+/*
+ * PORT is the port of the discard service, which is normally closed. ROUNDS is the number of
+ * rounds.
+ */
+enum { PORT = 9, ROUNDS = 4 };
 
 /* Timeout of a round in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
-/* Seconds after which no third or fourth round begins. */
+/* No third or fourth round begins after this number of seconds. */
 static const double ROUNDS_LIMIT_S = 2;
 /* Seconds between the connection attempts of a round, so that they do not delay each other. */
 static const double SPACING_S = 0.5e-3;

@@ -6,7 +6,7 @@
 
 struct launch_frameworks; /* Opaque: the compiled expressions. */
 
-/* What one line reports. */
+/* The values that one line reports. */
 struct launch_framework_line {
     const char *framework; /* Name of the framework; static. */
     double seconds;        /* Seconds of one iteration. */

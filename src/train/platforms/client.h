@@ -50,8 +50,8 @@ void hm__client_disconnect(struct hm_client *client);
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
 /*
- * hm__client_wait_s: seconds spent in get and push so far. hm__client_staleness: number of reads of
- * w for each staleness, [HM_STALENESS_BINS].
+ * hm__client_wait_s returns the seconds spent in get and push so far. hm__client_staleness returns
+ * the number of reads of w for each staleness, [HM_STALENESS_BINS].
  */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);
