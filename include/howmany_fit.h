@@ -227,7 +227,7 @@ struct hm_fit {
     size_t alternative_count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
-    struct hm__fit *inside; /* Internal data. */
+    struct hm__fit *inside; /* Internal data of the fit. */
     void *memory;           /* Owns all memory of this struct. */
 };
 
@@ -370,7 +370,7 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* Source of a recommendation; the first source that suffices is used. */
 enum hm_recommend_way {
-    HM_RECOMMEND_ROWS,  /* Runs that match the question exactly. */
+    HM_RECOMMEND_ROWS,  /* The runs that match the question exactly. */
     HM_RECOMMEND_FIT,   /* A fit of the runs. */
     HM_RECOMMEND_MODEL, /* The model of the job. */
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */

@@ -372,8 +372,8 @@ struct hm_rates {
 };
 
 /*
- * What was measured on a machine. The figures replace those of a data sheet and the assumptions
- * about what software reaches. 0 or NaN: not measured.
+ * The results of measurements on a machine. They replace the figures of a data sheet and the
+ * assumptions about the speed that software reaches. 0 or NaN: not measured.
  */
 struct hm_calibration {
     const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */

@@ -355,8 +355,8 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 }
 
 /*
- * Request rows from rows[first] on until all stale rows are requested or a message is full. Returns
- * the number of the next row, or HM_NONE without memory for a single row.
+ * Request rows, beginning with rows[first], until all stale rows are requested or a message is
+ * full. Returns the index of the next row, or HM_NONE if there is no memory even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,
                                   size_t count)

@@ -22,7 +22,7 @@ struct kept_push {
     double body[];
 };
 
-/* What the server knows about one worker. */
+/* The state of one worker, as the server knows it. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
     bool waits;   /* The worker waits for a reply to `asked`. */

@@ -168,7 +168,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     return rc;
 }
 
-/* Other ranks: send their values of an array to rank 0. */
+/* On the other ranks: send the values of an array to rank 0. */
 static void checkpoint_send_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
@@ -534,7 +534,7 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
     return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
 }
 
-/* After the arrays, only the checksum may follow. */
+/* Check that only the checksum follows the arrays. */
 static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
     double expected = (double)reader->arrays + 8 * reader->values + (double)sizeof(uint64_t);

@@ -178,9 +178,9 @@ struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 double hm__run_full(struct hm_run *run, const double *w);
 
 /*
- * This rank's part of a gradient: returns the sum of the losses of rows list[0..count) (list NULL:
- * rows 0..count-1) and stores the sum of their gradients in run->gradient. The operations are
- * counted.
+ * Computes this rank's part of a gradient: returns the sum of the losses of rows list[0..count)
+ * (list NULL: rows 0..count-1) and stores the sum of their gradients in run->gradient. The
+ * operations are counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /* Like hm__run_part, but adds the gradients to run->gradient. */
@@ -213,7 +213,7 @@ void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
  * random order.
  */
 const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
-/* Number of mini-batches in an epoch. */
+/* Returns the number of mini-batches in an epoch. */
 double hm__batches_in_epoch(const struct hm_run *run);
 
 /* hm__fill_range fills `order` with 0..count-1; hm__shuffle puts it into a random order. */

@@ -139,7 +139,7 @@ static void describe_configuration(const struct bench_session *s, size_t configu
                                  s->axes.names[i], bench_value(s, configuration, i));
 }
 
-/* A command that cannot be started will also fail in the next run, so stop. */
+/* Stop if a command could not be started, because it would also fail in the next run. */
 static int check_started(const struct launch_measurement *m, const struct launch_command *command)
 {
     if (strcmp(m->status, "not started") != 0)
@@ -148,8 +148,9 @@ static int check_started(const struct launch_measurement *m, const struct launch
 }
 
 /*
- * Measure the command once. If it has {iterations} and did not report them, it runs again with
- * fewer of them, and the start-up is subtracted. *ret_wall_s is the wall time of both runs.
+ * Measure the command once. If it has the placeholder {iterations} and did not report its
+ * iterations, run it again with fewer iterations and subtract the start-up. *ret_wall_s is the wall
+ * time of both runs.
  */
 static int measure_commands(const struct bench_session *s, const struct command_pair *pair,
                             struct launch_measurement *m, double *ret_wall_s)

@@ -145,8 +145,10 @@ static void drop_graph(struct cuda_state *cuda)
     cuda->graph = NULL;
 }
 
-/* Captures the operation several times, for about a millisecond. A library may refuse, which is no
- * error. */
+/*
+ * Captures the operation several times in a graph that runs for about a millisecond. If a library
+ * does not allow this, it is not an error.
+ */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
     struct cuda_driver *d = &cuda->driver;
@@ -190,7 +192,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
         return cuda_fail(cuda, "cuLaunchKernel", rc, err);
     for (int i = 0; rc == 0 && i < 2; i++)
         rc = launch_op(cuda, op);
-    /* A format or a shape that the library refuses is left out. */
+    /* An operation whose format or shape the library refuses is left out. */
     bool refused = rc != 0;
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)

@@ -158,7 +158,10 @@ static int measure_device(struct calibrate_session *s)
     return 0;
 }
 
-/* Copies what the device says about itself, except the rows, which are those of the session. */
+/*
+ * Copies the properties that the device itself reports, except the rows, which are those of the
+ * session.
+ */
 static void take_facts(struct calibrate_session *s)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -291,7 +294,7 @@ int calibrate_session_run(struct calibrate_session *s)
     rc = measure_all(s);
     launch_interrupt_end();
     if (rc || calibrate_rank() > 0)
-        return rc; /* Only rank 0 has results. */
+        return rc; /* The other ranks have no results; only rank 0 continues. */
     take_facts(s);
     rc = find_sheet(s);
     if (rc == 0 && hm__calibrate(&s->timings, s->sheet ? &s->sheet->node : NULL, &s->machine, &err))

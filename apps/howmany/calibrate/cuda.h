@@ -46,7 +46,7 @@ struct cuda_driver {
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
 };
 
-struct cuda_conv; /* See cuda_conv.c. */
+struct cuda_conv; /* Convolutions of cuDNN; see cuda_conv.c. */
 
 struct cuda_blas {
     void *handle;

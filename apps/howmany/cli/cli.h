@@ -94,7 +94,7 @@ int cli_parse(const struct cli_command *command, const struct cli_options *optio
 /* Commands that answer the same kind of question, for the help and the man page of the program. */
 struct cli_group {
     const char *title;
-    const struct cli_command *commands[8]; /* The list ends with NULL. */
+    const struct cli_command *commands[8]; /* Commands of the group; the list ends with NULL. */
 };
 extern const struct cli_group cli_groups[]; /* The list ends with a title that is NULL. */
 

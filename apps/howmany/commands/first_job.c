@@ -97,8 +97,10 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
     return rc;
 }
 
-/* Split "300B tokens" into the amount and the unit of the job; without a unit, that of the job
- * stays. Fails if the text is not a number above 0 and a unit that the model has. */
+/*
+ * Split a text such as "300B tokens" into the amount and the unit; if the text has no unit, the
+ * unit of the job is kept. Fails if the amount is not above 0 or the model does not have the unit.
+ */
 static int parse_work(const struct hm_catalog *catalog, const char *text, struct first_job *job,
                       struct hm_err *err)
 {

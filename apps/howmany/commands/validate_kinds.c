@@ -94,7 +94,7 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     return rc;
 }
 
-/* Adds the examples with measured speedups; those that need files of their own are left out. */
+/* Adds the examples with measured speedups; examples that need further files are left out. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {

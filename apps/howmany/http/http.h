@@ -53,7 +53,7 @@ struct http_response {
     enum http_refusal refusal; /* Reason why the request was refused, for /metrics. */
 };
 
-/* What happens next to a request after `quick` was called. */
+/* How a request is processed after `quick` was called. */
 enum http_next {
     HTTP_ANSWERED,
     HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */

@@ -95,7 +95,10 @@ struct exchange {
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Count bytes of a body or of a response; false if all of them together would exceed the limit. */
+/*
+ * Count the bytes of a body or a response. Returns false if all bodies and responses together would
+ * exceed the limit.
+ */
 static bool hold_bytes(struct exchange *x, size_t bytes)
 {
     struct http_server *s = x->server;
@@ -115,7 +118,7 @@ static const struct http_verdict no_memory = {
 
 static void release_static(void *body)
 {
-    (void)body; /* A static body is not freed. */
+    (void)body; /* This function does nothing, because a static body is not freed. */
 }
 
 /* Replace a response by a short error if all responses together would need too much memory. */

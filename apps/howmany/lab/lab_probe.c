@@ -50,7 +50,8 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR gives the result later. */
+        /* The result of the attempt is read later with SO_ERROR. */
+        connect(fd, (struct sockaddr *)&to, sizeof(to));
     return fd;
 }
 
@@ -83,7 +84,8 @@ static void collect_answers(const struct probe *p, struct probe_round *r, double
             if (r->ends[i].fd < 0 || !r->ends[i].revents)
                 continue;
             if (probe_was_answered(r->ends[i].fd))
-                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]); /* fmin ignores NAN. */
+                /* fmin ignores NAN, the value before the first answer. */
+                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]);
             close(r->ends[i].fd);
             r->ends[i].fd = -1;
             r->left--;

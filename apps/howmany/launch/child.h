@@ -5,8 +5,8 @@
 #include "howmany.h"
 
 /*
- * LAUNCH_CHILD_TAIL is the number of bytes that are kept of the end of standard error, and
- * LAUNCH_CHILD_LINE that of one line of standard output.
+ * Maximum numbers of bytes that are kept: LAUNCH_CHILD_TAIL of the end of standard error, and
+ * LAUNCH_CHILD_LINE of each line of standard output.
  */
 enum { LAUNCH_CHILD_TAIL = 8192, LAUNCH_CHILD_LINE = 64 * 1024 };
 

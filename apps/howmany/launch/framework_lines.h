@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-struct launch_frameworks; /* Opaque: the compiled expressions. */
+struct launch_frameworks; /* The compiled expressions; opaque to the caller. */
 
 /* The values that one line reports. */
 struct launch_framework_line {

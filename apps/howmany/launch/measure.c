@@ -23,7 +23,7 @@ struct report {
     double loss;
     struct launch_frameworks *frameworks; /* Owned; NULL if a regular expression is given. */
     const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
-    bool failed;           /* Memory ran out. */
+    bool failed;           /* True if memory ran out. */
 };
 
 static void note_iteration(struct report *a, double seconds)

@@ -148,7 +148,7 @@ struct piece_run {
     size_t points;
     const char *ended;   /* Why the run ended; NULL: the program did not say. */
     bool times_reported; /* The program reports the seconds of its iterations. */
-    bool failed;         /* Memory ran out. */
+    bool failed;         /* True if memory ran out. */
 };
 
 static const char *const END_REACHED = "reached";

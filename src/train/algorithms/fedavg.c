@@ -87,7 +87,9 @@ static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
     return drawn;
 }
 
-/* The passes of one client over rows first..first + count - 1 of this rank; the result is in s->w.
+/*
+ * Makes the passes of one client over rows first..first + count - 1 of this rank; the result is in
+ * s->w.
  */
 static void fedavg_train_client(struct hm_run *run, struct fedavg *s, uint32_t client,
                                 uint32_t first, size_t count, double size)

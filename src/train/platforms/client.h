@@ -34,8 +34,8 @@ void hm__client_add(struct hm_client *client, size_t first, size_t count, const 
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * With backup workers: whether all servers have made the step without this worker. If so, its
- * increments can be abandoned, and the next hm__client_get returns the newest w.
+ * With backup workers: returns whether all servers have made the step without this worker. If so,
+ * its increments can be abandoned, and the next hm__client_get returns the newest w.
  */
 bool hm__client_is_late(struct hm_client *client);
 void hm__client_abandon(struct hm_client *client);
