@@ -315,8 +315,9 @@ struct hm_answer {
                             `faster` and `work` of the question; HM_NONE: there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
-    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit, for a
-                            deadline or a budget at the time bound_s; NaN if no limit is missed. */
+    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
+                            deadline or a budget, the time of the point is bound_s. NaN if no
+                            limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
                             "speedup", ...; NULL: none. */
     struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not

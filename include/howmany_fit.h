@@ -113,7 +113,7 @@ enum hm_errors {
 struct hm_fit_rule {
     double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
-    double counted_runs; /* Largest number of runs that the weight of a set of terms depends on. */
+    double counted_runs; /* Maximum number of runs that count in the weight of a set of terms. */
     double drift;        /* Relative spread that is added at twice the largest n of the runs. */
     double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
     double crossing;     /* Added spread on several nodes, if all runs are inside one node. */

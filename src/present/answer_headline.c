@@ -99,7 +99,7 @@ static const char *show_rate_rounded(double rate, char *text)
     return hm__show_grouped(unit >= 1 ? round(rate / unit) * unit : rate, text);
 }
 
-/* Adds the rate of a point that is known from runs of samples or tokens, with its interval. */
+/* Adds the rate of a point in samples or tokens per second, as in the runs, with its interval. */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)
 {
@@ -192,7 +192,9 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
 {
     struct hm_text line = {0};
 
-    /* Without the whole job, the first line of strong scaling gives the time of an iteration. */
+    /*
+     * If the length of the job is not known, the first line already has the time of an iteration.
+     */
     if (!a->whole_job && (a->scaling != HM_SCALING_WEAK || !(a->samples_per_s > 0)))
         return;
     answer_say_iteration_time(&line, a, answer_recommended(a), "");

@@ -1,6 +1,6 @@
 /*
- * Writes layouts as options of other software; see large_emit.h. A format that cannot express a
- * part of the layout is refused with the key to change, instead of dropping the part.
+ * Writes layouts as options of other software; see large_emit.h. If a format cannot express a part
+ * of the layout, the part is not dropped: an error names the key to change.
  */
 #include "large_emit.h"
 

@@ -189,7 +189,7 @@ static void put_point_at(struct hm_json *json, const char *key, const struct hm_
         hm__json_put_null(json, key);
 }
 
-/* Writes the points that answer the question beside the recommended one. */
+/* Writes the points that answer the question, besides the recommended one. */
 static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const nulls[] = {"faster", "work", NULL};

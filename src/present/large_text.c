@@ -201,7 +201,10 @@ static const char *show_amount(double amount, char text[HM_SHOWN])
     return text;
 }
 
-/* Adds the number of parameters and tokens if they were chosen, and the loss by scaling laws. */
+/*
+ * Adds the number of parameters and tokens if they were chosen, and the loss that scaling laws
+ * predict.
+ */
 static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {

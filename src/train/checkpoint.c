@@ -13,9 +13,9 @@
  *     part alpha 32561
  *
  * An array that is distributed over the ranks is written in the order of the ranks, which is the
- * order of the rows; so are the ranks' own copies of w, whose part has the length of all copies.
- * Rank 0 forwards it in chunks, so that it never holds more than its own values
- * and one chunk.
+ * order of the rows. The ranks' own copies of w are written in the same way, as one array with the
+ * length of all copies. Rank 0 forwards the values of other ranks in chunks, so that it never holds
+ * more than its own values and one chunk.
  */
 #include "checkpoint.h"
 

@@ -40,8 +40,10 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 
 enum { VALUE_TEXT = 40 };
 
-/* Fill in the command of one configuration, with a number of iterations if it has {iterations}; the
- * caller releases it. */
+/*
+ * Fill in the command of one configuration; {iterations} is replaced by a number of iterations. The
+ * caller releases the command.
+ */
 static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
                         struct launch_command *filled)
 {

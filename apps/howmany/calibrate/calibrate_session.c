@@ -188,8 +188,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Makes a name of the catalog from the name that the driver gives: "NVIDIA A100-SXM4-80GB" is
- * a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" is rtx-4090.
+ * Converts the name that the driver gives to the form of names in the catalog: "NVIDIA
+ * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
  */
 static void catalog_name(const char *name, char *text, size_t room)
 {
