@@ -58,7 +58,10 @@ static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(out, " and %.0f server%s", a->way.servers, hm__plural(a->way.servers));
 }
 
-/* Adds ", 4.14x faster than one"; with weak scaling, how much more work is done. */
+/*
+ * Adds a phrase such as ", 4.14x faster than one"; with weak scaling, adds how much more work is
+ * done.
+ */
 static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_point *p)
 {

@@ -9,7 +9,8 @@ struct hm_limits_met {
     double deadline_s; /* NaN or 0: no deadline. */
     double budget;     /* NaN: no budget. */
     double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
-    double certainty;  /* Probability with which the question requires that they are met. */
+    /* Probability with which the question requires that deadline and budget are met. */
+    double certainty;
 };
 
 /*

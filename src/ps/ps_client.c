@@ -381,7 +381,7 @@ static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *
             link->used--;
             break;
         }
-        /* The copy counts as fresh from now on, so that the row is requested once. */
+        /* The copy counts as fresh from now on, so that the row is requested only once. */
         if (place == HM_NONE)
             place = hm__ps_rows_add(copies, rows[i]);
         copies->version[place] = ps->clock;

@@ -263,7 +263,7 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The numbers in the header of a checkpoint. */
+/* Values that are read from the header of a checkpoint. */
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;

@@ -94,7 +94,7 @@ struct hm_algorithm {
      * function must not communicate unless all ranks agree first (hm__agree).
      */
     int (*begin)(struct hm_run *run, struct hm_err *err);
-    /* Collective computations before the first iteration; may be NULL. */
+    /* Makes collective computations before the first iteration; may be NULL. */
     void (*prepare)(struct hm_run *run);
     /* One iteration; collective. */
     void (*step)(struct hm_run *run);
@@ -120,7 +120,7 @@ struct hm_algorithm {
     /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Compute the objective and other members of the trace point. NULL: the objective is P(w),
+     * Computes the objective and other members of the trace point. NULL: the objective is P(w),
      * which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);

@@ -351,7 +351,8 @@ int bench_prepare(struct bench_session *s)
                               s->axes.names[i]);
     rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    rc = rc ? rc : fill_commands(s, 0, &first); /* This reports a placeholder that has no value. */
+    /* Filling in the command reports a placeholder that has no value. */
+    rc = rc ? rc : fill_commands(s, 0, &first);
     command_pair_release(&first);
     return rc ? rc : check_fit_terms(s);
 }

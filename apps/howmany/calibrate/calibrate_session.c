@@ -104,7 +104,7 @@ static bool is_stopped(void *context)
     return launch_interrupted();
 }
 
-/* Fills the list of operations of the device, after the messages that are there already. */
+/* Appends the operations of the device to the list, after the messages that it already contains. */
 static size_t list_ops(struct calibrate_session *s, struct hm_timing *rows)
 {
     const struct hm_timings *facts = &s->device.facts;

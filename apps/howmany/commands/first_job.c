@@ -161,8 +161,10 @@ bool first_job_can_ask(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Print a question and read one line without the spaces around it; an empty line is the suggestion.
- * Returns false at the end of the input. */
+/*
+ * Print a question and read one line without the spaces around it; an empty line selects the
+ * suggestion. Returns false at the end of the input.
+ */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
 {
     char line[FIRST_TEXT_MAX];

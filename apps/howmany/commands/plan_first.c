@@ -1,4 +1,4 @@
-/* Asks for the job of `howmany plan` when it is started on a terminal without one. */
+/* Asks for the job of `howmany plan` if the command is started on a terminal without a job. */
 #include <stdio.h>
 
 #include "first_job.h"

@@ -17,7 +17,7 @@
 #include "predict.h"
 #include "validate_kinds.h"
 
-/* A predicted row. */
+/* The prediction of one row, without and with the run. */
 struct one_row {
     const char *source;
     double before, after; /* ln(predicted / measured) without and with the run. */

@@ -211,7 +211,7 @@ static double measured_at(const struct validate_curve *c, double n)
         first++;
     while (first + count < c->count && c->points[first + count].n == n)
         count++;
-    /* The runs of one n are sorted by time. */
+    /* The runs with the same n are sorted by time. */
     double median =
         (c->points[first + (count - 1) / 2].seconds + c->points[first + count / 2].seconds) / 2;
     return c->weak ? median / n : median;
@@ -228,7 +228,10 @@ static void bins_add(struct validate_bin *bins, double stated, bool held)
     bins[k].held += held;
 }
 
-/* Plans one curve among its own sizes, and adds whether the answer held. */
+/*
+ * Makes a plan for one curve that may choose only the sizes of the curve, and records whether the
+ * answer held.
+ */
 static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
                        const struct hm_fit_rule *rule, struct validate_plans *p)
 {

@@ -43,7 +43,10 @@ static int load_mhd(struct hm_err *err)
 {
     int rc = http_mhd_find(&mhd, err);
 
-    /* The checks of the layout of a head (is_plain_layout) were examined for this version. */
+    /*
+     * The checks of the layout of a head (is_plain_layout) are known to work only with this
+     * version.
+     */
     if (rc == 0 && strcmp(mhd.MHD_get_version(), "0.9.75") != 0) {
         rc = hm__fail(err, HM_E_UNSUPPORTED,
                       "libmicrohttpd %s was not examined: requests could pass unchecked",

@@ -120,7 +120,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* Add a text to a row, as CSV and as JSON; it must not contain a comma or a quote. */
+/* Add a text, which must not contain a comma or a quote, to a row, as CSV and as JSON. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {

@@ -1,10 +1,10 @@
 /*
- * The state of a steered training: what may be chosen, the lines of training so far, and the
+ * The state of a steered training: the possible choices, the lines of training so far, and the
  * decisions.
  *
- * A line is training by one algorithm on one number of workers. It starts anew or from the
- * checkpoint of another line, and is made in pieces, each of which is one child process that ends
- * with a checkpoint.
+ * A line is a part of the training with one algorithm on one number of workers. It starts anew or
+ * from the checkpoint of another line, and is made in pieces. Each piece is one child process,
+ * which ends with a checkpoint.
  */
 #ifndef HM_STEER_TYPES_H
 #define HM_STEER_TYPES_H
@@ -25,7 +25,7 @@ struct steer_task {
     double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
     double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
-    enum hm_goal goal;  /* HM_GOAL_TIME or HM_GOAL_COST. */
+    enum hm_goal goal;  /* What to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     /* Maximum number of iterations of a line, including those of the lines that it continues. */
     double iterations;
     double explore_s; /* Maximum length of frame 0 in seconds; INFINITY: no limit. */
