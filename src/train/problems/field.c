@@ -1,6 +1,6 @@
 /*
  * Builds one rank's part of a Markov random field: its block of vertices, its edges and its ghosts.
- * The field may come from a graph or a file; see field.h for the data structure.
+ * Also builds the parts of fields that are read from files. See field.h for the data structure.
  */
 #include "field.h"
 
