@@ -85,7 +85,8 @@ enum hm_platform {
     HM_PLATFORM_SERVER,      /* Parameter servers hold the model. */
     HM_PLATFORM_GOSSIP_RING, /* Every worker has its own copy of the model and averages it with its
                                 two neighbours in a ring. */
-    HM_PLATFORM_GOSSIP_EXP,  /* The same with one neighbour of an exponential graph. */
+    HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
+                                exponential graph. */
     HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
 };
 enum hm_consistency {
@@ -122,8 +123,8 @@ struct hm_way {
                            on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    double local_steps; /* Not of servers and drivers: iterations of a worker between two averages
-                           of the models, whole, 1 to 1e9; 0: 1. */
+    double local_steps; /* Iterations of a worker between two averages of the models, whole, 1 to
+                           1e9; 0: 1. Not used by servers and drivers. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
@@ -149,8 +150,9 @@ struct hm_question {
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
                                   Borrowed. */
     size_t way_count;
-    double slack;    /* The smallest number of workers is recommended whose value is at most
-                        1 + slack times the best value, 0 to 1e6; NaN: HM_DEFAULT_SLACK. */
+    double slack;    /* Share by which the value of the recommended number of workers may exceed
+                        the best value, 0 to 1e6; the smallest such number is recommended. NaN:
+                        HM_DEFAULT_SLACK. */
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
                         max_n. Borrowed. */
     size_t n_count;
@@ -158,7 +160,7 @@ struct hm_question {
                          0.99; NaN or 0: 0.9. */
 };
 
-/* Slack of a recommendation if the question gives none. */
+/* The slack of a recommendation if the question gives none. */
 #define HM_DEFAULT_SLACK 0.05
 
 #define HM_QUESTION_INIT                                                                           \
@@ -313,8 +315,9 @@ struct hm_answer {
                             `faster` and `work` of the question; HM_NONE: there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
-    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit, for a
-                            deadline or a budget at the time bound_s; NaN if no limit is missed. */
+    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
+                            deadline or a budget, the time of the point is bound_s. NaN if no
+                            limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
                             "speedup", ...; NULL: none. */
     struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
@@ -363,8 +366,8 @@ struct hm_answer {
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose
                            value is within `slack` of the best; HM_NONE: there is none. */
     double slack;       /* The slack that was used. */
-    double one_node;    /* All runs are inside one node of this many workers, and the recommended
-                           point is beyond it; NaN: no. */
+    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
+                           recommended point is not; else NaN. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
                            there is no recommended point. */
     struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,

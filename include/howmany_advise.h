@@ -507,8 +507,8 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with the probability `certainty`, or,
-                      without limits, with one of at least 0.5. */
+    bool feasible; /* The first candidate reaches the target with the probability `certainty`,
+                      or, without limits, with a probability of at least 0.5. */
     double right;  /* Probability that the first candidate is the best. Like the next two
                       probabilities, it is at most 0.99. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */

@@ -39,7 +39,7 @@ extern "C" {
     HM_VERSION_TEXT(HM_VERSION_MAJOR)                                                              \
     "." HM_VERSION_TEXT(HM_VERSION_MINOR) "." HM_VERSION_TEXT(HM_VERSION_PATCH)
 
-/* The version of the linked library, which may differ from that of the headers. */
+/* Returns the version of the linked library, which may differ from that of the headers. */
 HM_API const char *hm_version(void);
 HM_API int hm_version_hex(void);
 

@@ -113,19 +113,19 @@ enum hm_errors {
 struct hm_fit_rule {
     double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
-    double counted_runs; /* Largest number of runs that the weight of a set of terms depends on. */
+    double counted_runs; /* Maximum number of runs that count in the weight of a set of terms. */
     double drift;        /* Relative spread that is added at twice the largest n of the runs. */
     double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
     double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
     /*
-     * The relative noise of runs that is expected, and the number of runs that this expectation
-     * counts as; 0: the runs alone show their noise.
+     * The expected relative noise of runs, and the number of runs that this expectation counts as;
+     * 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
     /*
-     * The loss of efficiency at each doubling of n beyond the runs is expected to differ from that
-     * in the runs by weak_turn or strong_turn, depending on the scaling, plus turn_share times the
-     * latter. A turn of 0 means that nothing is expected.
+     * Usual size of the change in the loss of efficiency at each doubling of n, from inside the
+     * runs to beyond them: weak_turn with weak scaling or strong_turn with strong scaling, plus
+     * turn_share times the loss inside the runs. If the turn is 0, no expectation is used.
      */
     double weak_turn, strong_turn, turn_share;
 };
@@ -150,7 +150,8 @@ struct hm_fit_settings {
     double noise; /* With a job: relative spread of runs that is assumed until runs have been
                      measured; 0 means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
-    const struct hm_fit_rule *rule; /* NULL: the default rule. Borrowed during the call. */
+    const struct hm_fit_rule *rule; /* Rule for terms and intervals, borrowed during the call;
+                                       NULL: the default rule. */
 };
 
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
@@ -180,7 +181,7 @@ struct hm_residual {
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
     bool outlier;      /* The residual is an outlier: it is larger than chance explains, at the 5
                           % level over all runs. */
-    bool elsewhere;    /* The run differs in size, batch or another quantity from the default
+    bool elsewhere;    /* The size, batch or another quantity of the run differs from the default
                           values of predictions. */
 };
 
@@ -226,7 +227,7 @@ struct hm_fit {
     size_t alternative_count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
-    struct hm__fit *inside; /* Internal data. */
+    struct hm__fit *inside; /* Internal data of the fit. */
     void *memory;           /* Owns all memory of this struct. */
 };
 
@@ -369,7 +370,7 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* Source of a recommendation; the first source that suffices is used. */
 enum hm_recommend_way {
-    HM_RECOMMEND_ROWS,  /* Runs that match the question exactly. */
+    HM_RECOMMEND_ROWS,  /* The runs that match the question exactly. */
     HM_RECOMMEND_FIT,   /* A fit of the runs. */
     HM_RECOMMEND_MODEL, /* The model of the job. */
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
@@ -437,8 +438,8 @@ struct hm_recommendation {
     double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
                            best; NaN: unknown. */
     double slack;       /* The slack of the question. */
-    double one_node;    /* All runs are inside one node of this many workers, and the recommended
-                           candidate has more; NaN: not so. */
+    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
+                           recommended candidate is not; else NaN. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
                              unknown. */
     double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither

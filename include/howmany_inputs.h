@@ -354,14 +354,15 @@ struct hm_link {
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
 };
 
-/* Generation of a GPU, which decides which kernels libraries have for it. */
+/* Generation of a GPU, which determines the kernels that libraries have for it. */
 enum hm_generation {
-    HM_GENERATION_UNKNOWN, /* Unknown, older or of another maker. */
+    HM_GENERATION_UNKNOWN, /* Unknown generation, an older one, or a GPU of another vendor. */
     HM_GENERATION_VOLTA,
     HM_GENERATION_AMPERE,
     HM_GENERATION_ADA,
     HM_GENERATION_HOPPER,
-    HM_GENERATION_BLACKWELL, /* B200 and its relatives; not the cards for work stations. */
+    HM_GENERATION_BLACKWELL, /* GPUs for data centres such as the B200, not those for
+                                workstations. */
     HM_GENERATION_COUNT
 };
 
@@ -371,8 +372,8 @@ struct hm_rates {
 };
 
 /*
- * What was measured on a machine. The figures replace those of a data sheet and the assumptions
- * about what software reaches. 0 or NaN: not measured.
+ * The results of measurements on a machine. They replace the figures of a data sheet and the
+ * assumptions about the speed that software reaches. 0 or NaN: not measured.
  */
 struct hm_calibration {
     const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
@@ -416,8 +417,8 @@ struct hm_node {
 };
 
 /*
- * How much slower some workers or some iterations are. If all fields are 0, all iterations take the
- * same time.
+ * How much slower than normal some workers or some iterations are. If all fields are 0, all
+ * iterations take the same time.
  */
 struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
@@ -479,12 +480,12 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* By the bits of a parameter: 64 is fp64; 32 is mixed precision (bf16, else fp16)
-                     where the machine has matrix units for it, else fp32; 16 is bf16 where the
+    HM_MATH_AUTO, /* Chosen by the bits of a parameter. 64: fp64. 32: mixed precision (bf16, else
+                     fp16) if the machine has matrix units for it, else fp32. 16: bf16 if the
                      machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
-    HM_MATH_TF32, /* TF32 where the machine has it, else fp32. */
+    HM_MATH_TF32, /* TF32 if the machine has it, else fp32. */
     HM_MATH_BF16,
     HM_MATH_FP16,
     HM_MATH_FP8,
@@ -494,21 +495,23 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/models.md lists what each one assumes. */
+/* How the framework runs a step; docs/models.md lists the assumptions about each kind. */
 enum hm_software {
-    HM_SOFTWARE_EAGER,    /* Each operation is launched from Python as it is met. */
-    HM_SOFTWARE_COMPILED, /* A graph of the step is known: operations are fused and launched by
-                             the runtime, as with torch.compile, XLA, TensorFlow or MXNet graphs. */
-    HM_SOFTWARE_TUNED,    /* Hand-optimised as in vendors' MLPerf submissions. */
+    HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
+                             it. */
+    HM_SOFTWARE_COMPILED, /* The runtime knows the graph of the step, fuses operations and
+                             launches them, as with torch.compile, XLA, TensorFlow or MXNet
+                             graphs. */
+    HM_SOFTWARE_TUNED,    /* The step is optimised by hand, as in MLPerf submissions of vendors. */
     HM_SOFTWARE_COUNT
 };
 
 /* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
 HM_API const char *hm_software_name(enum hm_software software);
 
-/* The framework whose costs are added to a step; docs/platforms.md lists them. */
+/* The framework whose costs are added to a step; docs/platforms.md lists these costs. */
 enum hm_framework {
-    HM_FRAMEWORK_NONE, /* No cost beyond computing and messages. */
+    HM_FRAMEWORK_NONE, /* No costs beyond computing and messages. */
     HM_FRAMEWORK_SPARK,
     HM_FRAMEWORK_TENSORFLOW, /* TensorFlow 1 with parameter servers. */
     HM_FRAMEWORK_MXNET,
@@ -568,7 +571,7 @@ struct hm_job {
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
     struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
-                                         hm_job_parse and its relatives set it. */
+                                         the functions that read a job set it. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */

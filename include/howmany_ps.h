@@ -77,7 +77,7 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* What this worker has done so far. */
+/* Counters of this worker so far. */
 struct hm_ps_stats {
     double clocks;        /* Number of clocks finished. */
     double rows_read;     /* Number of rows read. */
@@ -97,7 +97,10 @@ struct hm_ps_stats {
 HM_API int hm_ps_run(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state,
                      struct hm_err *err);
 
-/* Number of this worker, counted from 0, and number of workers; -1 and 0 if ps is NULL. */
+/*
+ * hm_ps_worker returns the number of this worker, counted from 0, or -1 if ps is NULL;
+ * hm_ps_workers returns the number of workers, or 0 if ps is NULL.
+ */
 HM_API int hm_ps_worker(const struct hm_ps *ps);
 HM_API int hm_ps_workers(const struct hm_ps *ps);
 
@@ -121,8 +124,8 @@ HM_API int hm_ps_inc_batch(struct hm_ps *ps, size_t table, const size_t *rows, s
 /* Finish this clock and send its increments. Does not wait for other workers. */
 HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);
 /*
- * Finish this clock and wait until all workers have finished as many clocks. The reads that follow
- * contain all increments from before, whatever the staleness of a table.
+ * Finish this clock and wait until all workers have finished as many clocks. Later reads contain
+ * all increments made before, whatever the staleness of a table is.
  */
 HM_API int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err);
 

@@ -52,7 +52,7 @@ static double send_messages(struct links *l, int other, size_t bytes, size_t tim
     return (c->ops->now(c) - began) / 2;
 }
 
-/* Seconds of `times` all-reduces on the slowest rank. */
+/* Returns the seconds that `times` all-reduces take on the slowest rank. */
 static double sum_messages(struct links *l, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -65,7 +65,10 @@ static double sum_messages(struct links *l, size_t bytes, size_t times)
     return spent;
 }
 
-/* Seconds of a block of messages; `other` is the partner of rank 0, or -1 for an all-reduce. */
+/*
+ * Returns the seconds of a block of messages; `other` is the partner of rank 0, or -1 for an
+ * all-reduce.
+ */
 static double time_block(struct links *l, int other, size_t bytes, size_t times)
 {
     hm__comm_barrier(&l->comm);

@@ -22,15 +22,15 @@ void hm_mpi_part_end(struct hm_comm *part);
 /* Wait for all ranks and shut MPI down. */
 void hm_mpi_end(struct hm_comm *comm);
 /*
- * Initialise comm in a program that has called MPI_Init itself; messages use a communicator of
- * their own. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave ends the
- * use and leaves MPI running.
+ * Initialise comm in a program that has called MPI_Init itself. Messages use a separate
+ * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave ends
+ * the use of MPI by comm but does not shut MPI down.
  */
 int hm_mpi_join(struct hm_comm *comm);
 void hm_mpi_leave(struct hm_comm *comm);
 /* End all ranks; `code` becomes the exit status. */
 _Noreturn void hm_mpi_abort(int code);
-/* Name and version of the MPI library, for the trace: "Open MPI v4.1.4". */
+/* Writes the name and the version of the MPI library for the trace, such as "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
 /* Returns the lowest rank that can share memory with this rank, so that equal numbers mean one
  * node. Collective over all ranks. */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * Resident memory in bytes, from the second number (pages) of /proc/self/statm; NAN if the file
- * does not exist.
+ * Returns the resident memory in bytes, from the second number (pages) of /proc/self/statm; NAN if
+ * the file does not exist.
  */
 static double process_resident_bytes(void)
 {

@@ -119,8 +119,8 @@ static int rows_scale(struct session *s, struct hm_err *err)
 }
 
 /*
- * A label that the scan of the data did not find is not a class, and w has no weights for such a
- * label.
+ * Checks that every label is a class. A label that the scan of the data did not find is not a
+ * class, and w has no weights for it.
  */
 static int rows_check_classes(const struct session *s, struct hm_err *err)
 {

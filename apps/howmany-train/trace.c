@@ -165,8 +165,8 @@ void trace_head(const struct trace_head *head)
 /* ---- usage of ranks ------------------------------------------------------------------------- */
 
 /*
- * Computation time as a fraction of `seconds`, limited to 1: a worker may also compute while the
- * servers are paused, and `seconds` does not include pauses.
+ * Returns the computation time as a fraction of `seconds`, at most 1: a worker may also compute
+ * while the servers are paused, and `seconds` does not include pauses.
  */
 static double usage_compute_share(const struct hm_usage *usage, double seconds)
 {

@@ -66,9 +66,11 @@ static int dispatch_command(int argc, char **argv)
     return cli_run(command, argc - 1, argv + 1);
 }
 
-/* Opens /dev/null in place of standard files that the caller has closed. Otherwise the next file
- * that is opened would become standard input, output or error, of this program and of those it
- * starts. */
+/*
+ * Opens /dev/null in place of standard files that the caller has closed. Otherwise the next file
+ * that is opened would become standard input, output or error of this program and of the programs
+ * that it starts.
+ */
 static void open_standard_files(void)
 {
     for (int file = 0; file <= 2; file++)

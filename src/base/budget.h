@@ -37,14 +37,17 @@ struct hm_budget {
     long checks;
 
     /* The rest is set by the functions below. */
-    double end_s, ask_s;        /* Times of the end and of the next call of `cancelled`. */
+    /* Times at which the budget ends and at which `cancelled` is called next. */
+    double end_s, ask_s;
     long long used;             /* Bytes allocated by this thread since the budget was entered. */
     enum hm_budget_cause cause; /* Why the budget is spent. */
-    /* Field of the input on which the loop depends that was running when the budget was spent;
-     * NULL if it is not known. */
+    /*
+     * Name of the input field that determined the length of the loop in which the budget was spent;
+     * NULL if it is not known.
+     */
     const char *field;
     const char *last;        /* Field of the last check; NULL if there was none. */
-    struct hm_budget *outer; /* Budget that was in force before. */
+    struct hm_budget *outer; /* Budget that was in force before this one. */
 };
 
 #define HM_BUDGET_ASK_S 0.02
@@ -58,7 +61,8 @@ void hm__budget_leave(struct hm_budget *budget);
 
 /*
  * Whether the budget of this thread is spent. `field` names the field of the input on which the
- * length of the caller's loop depends, and is kept in the first check that finds the budget spent.
+ * length of the caller's loop depends; the field of the first check that finds the budget spent is
+ * kept for the error.
  */
 bool hm__budget_spent(const char *field);
 /* Like hm__budget_spent, for functions that return a code: 0, or an error. */
@@ -70,8 +74,9 @@ int hm__budget_check(const char *field, struct hm_err *err);
 int hm__budget_result(int rc, struct hm_err *err);
 
 /*
- * For the allocator: whether `bytes` more may be allocated, which is a check of the budget too, and
- * the number of bytes that were allocated, or freed if it is negative.
+ * Functions for the allocator. hm__budget_admits checks the budget and returns whether `bytes` more
+ * may be allocated; hm__budget_count counts bytes that were allocated or, if the number is
+ * negative, freed.
  */
 bool hm__budget_admits(size_t bytes);
 void hm__budget_count(long long bytes);

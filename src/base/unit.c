@@ -188,7 +188,7 @@ int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool 
     p += skip_spaces(p);
     *value = minus ? -*value : *value;
     if (dollar && *p && strchr("kMB", *p) && (p[1] == '\0' || p[1] == '/')) {
-        /* Amounts of money such as $20k, $1M and $1.5B. */
+        /* The number may have a suffix for money, as in $20k, $1M and $1.5B. */
         *value *= *p == 'k' ? 1e3 : *p == 'M' ? 1e6 : 1e9;
         p++;
     }

@@ -10,7 +10,10 @@
 
 #include "format.h"
 
-/* A recommendation that needs more than this many times the machine-hours of the knee warns. */
+/*
+ * If a recommendation needs more than this many times the machine-hours of the knee, a warning is
+ * added.
+ */
 static const double COSTLY = 2;
 
 static const struct hm_point *answer_recommended(const struct hm_answer *a)
@@ -18,14 +21,14 @@ static const struct hm_point *answer_recommended(const struct hm_answer *a)
     return &a->points[a->recommended];
 }
 
-/* Whether the machine has a name of the catalog; the name of a cluster file is no machine. */
+/* Whether the machine is named by the catalog, not by a cluster file. */
 static bool answer_names_machine(const struct hm_answer *a)
 {
     return a->machine && !strchr(a->machine, '/') && !hm__text_ends(a->machine, ".yaml") &&
            !hm__text_ends(a->machine, ".yml") && !hm__text_ends(a->machine, ".json");
 }
 
-/* Adds the workers of a machine with several of them, such as " (80 GPUs)". */
+/* Adds the number of workers if a machine has several, such as " (80 GPUs)". */
 static void answer_say_accelerators(struct hm_text *out, const struct hm_answer *a, double n,
                                     double nodes)
 {
@@ -55,7 +58,10 @@ static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(out, " and %.0f server%s", a->way.servers, hm__plural(a->way.servers));
 }
 
-/* Adds ", 4.14x faster than one"; with weak scaling, how much more work is done. */
+/*
+ * Adds a phrase such as ", 4.14x faster than one"; with weak scaling, adds how much more work is
+ * done.
+ */
 static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_point *p)
 {
@@ -82,7 +88,7 @@ static void answer_say_iteration_time(struct hm_text *out, const struct hm_answe
     char time[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     hm__text_addf(out, "%s%s", hm__show_time(p->time_s, time), what);
-    /* The interval of a plan without runs is in the line "how sure". */
+    /* For a plan without runs, the interval is in the line "how sure" instead. */
     if (p->low_s >= 0 && !a->sheet_kind)
         hm__text_addf(out, " (%s)", hm__show_range(hm__show_time, p->low_s, p->high_s, range));
     answer_say_speedup(out, a, p);
@@ -96,7 +102,7 @@ static const char *show_rate_rounded(double rate, char *text)
     return hm__show_grouped(unit >= 1 ? round(rate / unit) * unit : rate, text);
 }
 
-/* Adds the rate of a point that is known from runs of samples or tokens, with its interval. */
+/* Adds the rate of a point in samples or tokens per second, as in the runs, with its interval. */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)
 {
@@ -109,7 +115,7 @@ static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
     answer_say_speedup(out, a, p);
 }
 
-/* What the time of a point is of, such as " an iteration". */
+/* Returns the unit that the time of a point belongs to, such as " an iteration". */
 static const char *answer_unit_text(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
@@ -129,7 +135,7 @@ void hm__answer_say_time(struct hm_text *out, const struct hm_answer *a, const s
         answer_say_iteration_time(out, a, p, answer_unit_text(a));
 }
 
-/* Samples per second of a point; NaN if the job has no batch. */
+/* Returns the samples per second of a point; NaN if the job has no batch. */
 static double answer_rate(const struct hm_answer *a, const struct hm_point *p)
 {
     return a->batch * (a->scaling == HM_SCALING_WEAK ? p->n : 1) / p->time_s;
@@ -189,7 +195,9 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
 {
     struct hm_text line = {0};
 
-    /* Without the whole job, the first line of strong scaling gives the time of an iteration. */
+    /*
+     * If the length of the job is not known, the first line already has the time of an iteration.
+     */
     if (!a->whole_job && (a->scaling != HM_SCALING_WEAK || !(a->samples_per_s > 0)))
         return;
     answer_say_iteration_time(&line, a, answer_recommended(a), "");

@@ -1,4 +1,4 @@
-/* The first lines of an answer as text; the functions add to `out`. */
+/* The first lines of an answer as text. All functions append to `out`. */
 #ifndef HM_ANSWER_HEADLINE_H
 #define HM_ANSWER_HEADLINE_H
 
@@ -12,7 +12,10 @@ void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
  */
 void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *answer);
 
-/* Each of the following functions adds labelled lines, or nothing if they would say nothing new. */
+/*
+ * Each of the following functions adds labelled lines, or nothing if the lines would repeat what
+ * was said.
+ */
 void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *answer,
                               const struct hm_style *style);
 void hm__answer_say_whole(struct hm_text *out, const struct hm_answer *answer,

@@ -237,8 +237,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the points that answer the deadline, the budget, `faster` and `work`, if the question has
- * these.
+ * Adds the points that meet the deadline and the budget and reach the factors `faster` and `work`,
+ * if the question has these.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
@@ -305,7 +305,10 @@ static const char *miss_sentence(const struct hm_answer *a)
     return "No number of workers meets the question.";
 }
 
-/* Whether the answer recommends a point: it meets the question, or one worker is the fastest. */
+/*
+ * Whether the answer recommends a point: one that meets the limits, or one worker if that is
+ * fastest.
+ */
 static bool answer_recommends(const struct hm_answer *a)
 {
     return a->recommended < a->point_count && a->status != HM_STATUS_UNREACHED;

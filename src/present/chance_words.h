@@ -9,7 +9,8 @@ struct hm_limits_met {
     double deadline_s; /* NaN or 0: no deadline. */
     double budget;     /* NaN: no budget. */
     double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
-    double certainty;  /* Probability with which the question wants to meet them. */
+    /* Probability with which the question requires that deadline and budget are met. */
+    double certainty;
 };
 
 /*
@@ -23,13 +24,20 @@ const char *hm__show_chance(double probability, char *text);
  */
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
-/* How sure a recommended number of workers is, and where the exact best lies. */
+/*
+ * How certain it is that a recommended number of workers is good, and the interval of the exact
+ * best.
+ */
 struct hm_near_best {
     double near;  /* Probability that the number is within the slack of the best; NaN: unknown. */
     double slack; /* Share by which the number may be worse than the best. */
     double low, high; /* Interval of the best number of workers; NaN: unknown. */
-    double level;     /* Probability of the interval. */
-    double most;      /* Largest number of workers that was considered; NaN: no limit matters. */
+    double level;     /* Probability with which the interval contains the best number. */
+    /*
+     * Largest number of workers that was considered; NaN: this limit does not affect the best
+     * number.
+     */
+    double most;
 };
 
 /*
@@ -38,7 +46,7 @@ struct hm_near_best {
  */
 void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
 
-/* Adds a sentence that no run left its node of this many workers. */
+/* Adds a sentence which says that all runs were inside one node of this many workers. */
 void hm__say_one_node(struct hm_text *out, double workers);
 
 #endif

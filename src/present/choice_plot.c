@@ -1,8 +1,8 @@
 /*
- * Renders choices as gnuplot scripts: the time of each number of workers that is recommended from
- * runs, the time or loss of each algorithm and number of workers of an advice, and the runs of a
- * design with what is known after each. Intervals are bars. Axes are logarithmic where the values
- * span a factor of ten.
+ * Renders choices as gnuplot scripts: the time of each number of workers of a recommendation, the
+ * time or loss of each algorithm and number of workers of an advice, and the runs of a design with
+ * the value of its criterion after each run. Intervals are drawn as bars. An axis is logarithmic if
+ * its values span a factor of ten.
  */
 #include "choice_plot.h"
 
@@ -63,7 +63,7 @@ static int plot_begin(struct hm_text *out, const char *file, const struct plot_s
     return 0;
 }
 
-/* Adds a row "x value low high"; where an end of the interval is unknown, it is the value. */
+/* Adds a row "x value low high"; an unknown end of the interval is replaced by the value. */
 static void plot_row(struct hm_text *out, double x, double value, double low, double high)
 {
     hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", x, value, low > 0 ? low : value,
@@ -141,8 +141,10 @@ static struct candidate_figure candidate_value(const struct hm_advice *a,
     return (struct candidate_figure){c->time_s, c->low_s, c->high_s};
 }
 
-/* Writes a data block for each algorithm, with rows in increasing order of workers. Returns their
- * number. */
+/*
+ * Writes a data block for each algorithm, with rows in increasing order of workers. Returns the
+ * number of data blocks.
+ */
 static size_t advice_data(struct hm_text *out, const struct hm_advice *a)
 {
     size_t blocks = 0;

@@ -18,7 +18,7 @@ void hm__render_convergence_text(struct hm_text *out, const struct hm_convergenc
 void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, bool whole);
 
-/* The number of points in all traces of an algorithm. */
+/* Returns the number of points in all traces of an algorithm. */
 size_t hm__g_points(const struct hm_g *g);
 
 /* A fitted curve, which is drawn over the measured points. Its arrays are borrowed. */

@@ -14,7 +14,7 @@ enum { ROWS_MOST = 64 };
 struct emit_row {
     struct hm_json *json;
     int pid;
-    double at_s; /* Where the next event begins. */
+    double at_s; /* Time at which the next event begins, in seconds. */
 };
 
 static void put_name(struct hm_json *j, int pid, const char *name)
@@ -110,8 +110,10 @@ int hm__emit_trace(const struct hm_answer *a, char **ret_text, struct hm_err *er
     return close_trace(&json, ret_text, err);
 }
 
-/* Writes one stage of the pipeline. The last stage waits for the first micro-batch and then has no
- * gap; the first stage starts at once and waits between its micro-batches. */
+/*
+ * Writes one stage of the pipeline. The last stage waits for the first micro-batch and then works
+ * without gaps; the first stage starts at once and waits between its micro-batches.
+ */
 static void put_stage(struct emit_row *row, const struct hm_large_step *s, double place)
 {
     double before = s->bubble_s * place / 3, after = s->bubble_s * place * 2 / 3;

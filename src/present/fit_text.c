@@ -155,7 +155,7 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
-/* Writes what a time is of: " an iteration", or " a sample, 5650 samples/s". */
+/* Returns the unit that a time belongs to: " an iteration", or " a sample, 5650 samples/s". */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
 {
     char rate[HM_SHOWN];

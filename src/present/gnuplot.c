@@ -131,8 +131,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a, bool wi
 }
 
 /*
- * Plots the seconds of computing and communicating: stacked areas, or lines on logarithmic axes if
- * the range of n is wide. Communication below a thousandth of the step is left out there.
+ * Plots the seconds of computing and communicating as stacked areas or, if the range of n is wide,
+ * as lines on logarithmic axes, where communication below a thousandth of the step is left out.
  */
 static void plot_step(struct hm_text *out, const struct hm_answer *a, bool wide)
 {
@@ -159,7 +159,9 @@ static void plot_step(struct hm_text *out, const struct hm_answer *a, bool wide)
     hm__text_add(out, "\n");
 }
 
-/* The title of the picture: the job, the machine, and time and cost of the best point. */
+/*
+ * Writes the title of the picture: the job, the machine, and the time and cost of the best point.
+ */
 static void plot_title(struct hm_text *out, const struct hm_answer *a)
 {
     const struct hm_point *best = a->best < a->point_count ? &a->points[a->best] : NULL;

@@ -1,6 +1,6 @@
 /*
- * Writes layouts as options of other software; see large_emit.h. A format that cannot express a
- * part of the layout is refused with the key to change, instead of dropping the part.
+ * Writes layouts as options of other software; see large_emit.h. If a format cannot express a part
+ * of the layout, the part is not dropped: an error names the key to change.
  */
 #include "large_emit.h"
 
@@ -34,7 +34,7 @@ static void add_word(const struct emitter *e, const char *word, bool wanted)
         hm__text_addf(e->out, "--%s\n", word);
 }
 
-/* Number of groups of workers that each hold all shards of the states. */
+/* Returns the number of groups of workers that each hold all shards of the states. */
 static double emitter_copies(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -105,8 +105,10 @@ static void emit_megatron_network(const struct emitter *e)
         add_flag(e, "moe-shared-expert-intermediate-size", x->shared_ffn);
 }
 
-/* Adds the flags of the pipeline. If its stages do not divide the layers, the last stage has
- * fewer. */
+/*
+ * Adds the flags of the pipeline. If the number of stages does not divide the number of layers, the
+ * last stage has fewer layers.
+ */
 static void emit_megatron_pipeline(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -209,7 +211,7 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Puts the part of a DeepSpeed file about sharding and offload. */
+/* Writes the part of a DeepSpeed file about sharding and offload. */
 static void put_zero(struct hm_json *json, const struct emitter *e)
 {
     static const char *const parts[] = {"offload_optimizer", "offload_param"};

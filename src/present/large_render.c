@@ -189,7 +189,7 @@ static void put_point_at(struct hm_json *json, const char *key, const struct hm_
         hm__json_put_null(json, key);
 }
 
-/* Writes the points that answer the question beside the recommended one. */
+/* Writes the points that answer the question, besides the recommended one. */
 static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const nulls[] = {"faster", "work", NULL};
@@ -226,7 +226,10 @@ static bool best_is_last(const struct hm_large_answer *a)
     return a->point_count > 1;
 }
 
-/* Members that all plans have and that are empty or follow from the curve here. */
+/*
+ * Writes the members that all plans have; for transformers, they are empty or follow from the
+ * curve.
+ */
 static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const after[] = {"sure", "sure_near", NULL};

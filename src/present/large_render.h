@@ -21,8 +21,10 @@ void hm__large_list_parts(const struct hm_large_step *step,
 
 /* Write the changed value of a job, such as "1024" or "fp8". */
 void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room);
-/* Returns the name of the part of the step that grew most where scaling breaks; the answer must
- * have such a point. */
+/*
+ * Returns the name of the part of the step that grew most at the point where scaling breaks; the
+ * answer must have such a point.
+ */
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 
 /* Add the answer as text for people (large_text.c). */

@@ -50,7 +50,9 @@ static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
         hm__text_addf(out, ", %s", hm__show_money(c->cost, money));
 }
 
-/* Machine-hours of a point over those of another one that does the same work. */
+/*
+ * Returns the machine-hours of a point divided by those of another point that does the same work.
+ */
 static double hours_ratio(const struct hm_large_choice *c, const struct hm_large_choice *other)
 {
     return c->nodes * c->step.time_s / (other->nodes * other->step.time_s);
@@ -199,7 +201,10 @@ static const char *show_amount(double amount, char text[HM_SHOWN])
     return text;
 }
 
-/* Adds the number of parameters and tokens if they were chosen, and the loss by scaling laws. */
+/*
+ * Adds the number of parameters and tokens if they were chosen, and the loss that scaling laws
+ * predict.
+ */
 static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {

@@ -6,9 +6,12 @@
 
 enum { HM_PALETTE_SIZE = 8 };
 
-/* Colour i on a white background, such as "#0072b2"; the list repeats after its last colour. */
+/*
+ * Returns colour i on a white background, such as "#0072b2"; the list repeats after its last
+ * colour.
+ */
 const char *hm__palette(size_t i);
-/* Colour i on a black background. */
+/* Returns colour i on a black background. */
 const char *hm__palette_dark(size_t i);
 
 #endif

@@ -54,8 +54,8 @@ static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 }
 
 /*
- * Status of a recommendation: "unreached" if no candidate meets the limits; "unknown" if no
- * candidate has a time.
+ * Returns the status of a recommendation: "unreached" if no candidate meets the limits; "unknown"
+ * if no candidate has a time.
  */
 static const char *recommendation_status(const struct hm_recommendation *r)
 {

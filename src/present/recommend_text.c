@@ -65,7 +65,7 @@ static void recommendation_say_best(struct hm_text *out, const struct hm_recomme
     recommendation_say_outcome(out, &r->candidates[r->best]);
 }
 
-/* Adds a line that warns if no run shows what the fabric between nodes costs. */
+/* Adds a warning if no run shows how much the fabric between nodes costs. */
 static void recommendation_say_one_node(struct hm_text *out, const struct hm_recommendation *r,
                                         const struct hm_style *style)
 {

@@ -13,7 +13,10 @@ struct hm_style hm__style_or_default(const struct hm_style *style);
 
 /* Names of the alternatives, as JSON keys and labels. */
 extern const char *const hm__alternative_names[HM_ALTERNATIVES];
-/* The answer with the machine of one of its alternatives; all memory belongs to `answer`. */
+/*
+ * Returns the answer for the machine of one of its alternatives; all memory still belongs to
+ * `answer`.
+ */
 struct hm_answer hm__answer_of_alternative(const struct hm_answer *answer, size_t kind);
 
 void hm__render_text(struct hm_text *out, const struct hm_answer *answer,

@@ -18,14 +18,14 @@ static double time_ms(const char *text)
     if (!text ||
         sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6)
         return 0;
-    /* Days since 1970 in the Gregorian calendar; years begin in March. */
+    /* Days since 1970 in the Gregorian calendar, computed with years that begin in March. */
     double y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
     double days = 365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) +
                   floor((153 * m + 2) / 5) + day - 1 - 719468;
     return 1000 * (86400 * days + 3600.0 * hour + 60.0 * minute + second);
 }
 
-/* Opens the object of one entry up to its value. */
+/* Opens the JSON object of one entry and writes everything before its value. */
 static void open_entry(struct hm_json *json, double ms, const char *event, const char *key)
 {
     hm__text_add(json->out, ":::MLLOG ");
@@ -38,7 +38,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* The metadata. */
+    hm__json_close(json); /* Close the metadata. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }

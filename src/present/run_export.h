@@ -11,10 +11,10 @@
  */
 void hm__export_mllog(struct hm_text *out, const struct hm_stored *run);
 /*
- * The version in the header of a table is that of the layout.
- * Writes a run with the columns `collective` and `bytes` as a row of the OSU benchmarks; a header
- * is written before it if its collective or its n differ from those of the run before, which is
- * NULL for the first. Returns false if the run lacks a column.
+ * Writes a run with the columns `collective` and `bytes` as a row of the OSU benchmarks. A header
+ * is written first if the collective or n differs from that of the previous run `before`, or if
+ * `before` is NULL; the version in the header is that of the layout. Returns false if the run lacks
+ * a column.
  */
 bool hm__export_osu(struct hm_text *out, const struct hm_stored *run,
                     const struct hm_stored *before);

@@ -1,6 +1,6 @@
 /*
- * A run of parameter servers on a communicator: the settings are checked and compared on all ranks,
- * the first ranks become workers and the others servers.
+ * A run of parameter servers on a communicator: the settings are checked and compared on all ranks;
+ * the first ranks become workers, and the last ranks become servers.
  */
 #include "ps.h"
 
@@ -83,7 +83,7 @@ int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker,
     return HM_E_RANGE;
 }
 
-/* A number that differs with high probability if the settings differ. */
+/* Returns a number that differs with high probability if the settings differ. */
 static double settings_number(const struct hm_ps_settings *settings)
 {
     uint64_t sum = (uint64_t)settings->servers;

@@ -13,15 +13,16 @@
 #include "howmany_ps.h"
 
 enum hm_ps_kind {
-    HM_PS_PUSH, /* Body: records of increments, each a table, a row and the row's values. */
-    HM_PS_GET,  /* Body: row numbers. The reply is a HM_PS_ROWS message. */
-    HM_PS_ROWS, /* Body: values of the requested rows. */
-    HM_PS_DONE, /* The worker has returned. */
+    /* The body has records of increments: each is a table, a row and the values of the row. */
+    HM_PS_PUSH,
+    HM_PS_GET,  /* The body has row numbers. The reply is a HM_PS_ROWS message. */
+    HM_PS_ROWS, /* The body has the values of the requested rows. */
+    HM_PS_DONE, /* The worker has returned; there is no body. */
 };
 
 struct hm_ps_header {
     double kind;
-    double table; /* In GET: the table. */
+    double table; /* In GET: number of the table. */
     /*
      * In PUSH: clock of the increments. In GET: all workers must have finished this number of
      * clocks before the reply. In ROWS: number of clocks that all workers had finished.
@@ -32,21 +33,24 @@ struct hm_ps_header {
     double reserved[3]; /* Pads the header to 64 bytes. */
 };
 
-/* Largest number of doubles in a body, unless a single row is larger. */
+/*
+ * HM_PS_BODY is the largest number of doubles in a body, unless a single row is larger.
+ * HM_PS_RECORD is the number of doubles before the values of a record.
+ */
 enum { HM_PS_BODY = 1 << 20, HM_PS_RECORD = 2 };
 
-/* A copy of the settings with the numbers of ranks. */
+/* The settings, with the numbers of workers and servers. */
 struct hm_ps_layout {
-    const struct hm_ps_table *tables; /* Borrowed. */
+    const struct hm_ps_table *tables; /* Descriptions of the tables; borrowed. */
     size_t table_count;
     int workers, servers;
-    size_t widest; /* Largest number of columns. */
+    size_t widest; /* Largest number of columns of a table. */
 };
 
 /* Check the settings for a job of `ranks` ranks. */
 int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, int ranks,
                  struct hm_err *err);
-/* hm_ps_run on a communicator; collective. */
+/* Same as hm_ps_run, but on any communicator; collective. */
 int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
                hm_ps_worker_fn *worker, void *state, struct hm_err *err);
 
@@ -60,7 +64,10 @@ void hm__ps_server_free(struct hm_ps_server *server);
 
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
-/* Send the remaining increments if `push` is true, and inform the servers. */
+/*
+ * Send the remaining increments if `push` is true, and tell the servers that the worker has
+ * returned.
+ */
 void hm__ps_client_end(struct hm_ps *ps, bool push);
 void hm__ps_client_free(struct hm_ps *ps);
 

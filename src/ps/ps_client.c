@@ -15,17 +15,20 @@
 /* Connection to one server. */
 struct ps_link {
     struct hm_ps_header out, in;
-    double *body; /* Body of the message that is sent. */
+    double *body; /* Body of the message to the server. */
     size_t used, room;
-    size_t wanted; /* Number of rows that were requested. */
+    size_t wanted; /* Number of rows that were requested from the server. */
 };
 
 struct hm_ps {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    struct hm_ps_rows *copies, *sums; /* [table_count] */
+    struct hm_ps_rows *copies, *sums; /* [table_count]: copies of rows, and sums of increments. */
     struct ps_link *links;            /* One connection per server. */
-    void **requests; /* [3 * servers]: receives of headers, sends of headers, sends of bodies. */
+    /*
+     * [3 * servers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     */
+    void **requests;
     double clock;
     struct hm_ps_stats stats;
 };
@@ -50,7 +53,10 @@ int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
         whole = hm__ps_rows_init(&ps->copies[i], t->rows, t->columns) == 0 &&
                 hm__ps_rows_init(&ps->sums[i], t->rows, t->columns) == 0;
     }
-    /* One record of any table fits, so that increments can be sent without further memory. */
+    /*
+     * There is room for one record of any table, so that increments can always be sent, even if
+     * memory runs out.
+     */
     for (size_t k = 0; whole && k < servers; k++) {
         ps->links[k].room = layout->widest + HM_PS_RECORD;
         ps->links[k].body = hm__calloc(ps->links[k].room, sizeof(double));
@@ -237,7 +243,7 @@ static void client_append(struct hm_ps *ps, size_t table, size_t place)
     ps->stats.rows_sent++;
 }
 
-/* Add the increments to the copies of the same rows and forget them. */
+/* Add the increments to the copies of the same rows, and remove the increments. */
 static void client_merge(struct hm_ps_rows *copies, struct hm_ps_rows *sums)
 {
     for (size_t i = 0; i < sums->count; i++) {
@@ -349,8 +355,8 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 }
 
 /*
- * Request rows from rows[first] on until all stale rows are requested or a message is full. Returns
- * the number of the next row, or HM_NONE without memory for a single row.
+ * Request rows, beginning with rows[first], until all stale rows are requested or a message is
+ * full. Returns the index of the next row, or HM_NONE if there is no memory even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,
                                   size_t count)
@@ -375,7 +381,7 @@ static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *
             link->used--;
             break;
         }
-        /* The copy counts as fresh from now on, so that the row is requested once. */
+        /* The copy counts as fresh from now on, so that the row is requested only once. */
         if (place == HM_NONE)
             place = hm__ps_rows_add(copies, rows[i]);
         copies->version[place] = ps->clock;

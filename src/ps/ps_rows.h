@@ -12,8 +12,8 @@ struct hm_ps_rows {
     uint32_t *place; /* [rows of the table]: position of a row plus 1; 0: the row is absent. */
     size_t count, room;
     uint32_t *row;   /* [count]: row numbers. */
-    double *version; /* [count]: a number of clocks that the owner of the copy sets. */
-    double *values;  /* [count * columns] */
+    double *version; /* [count]: a number of clocks, which the owner of the rows sets. */
+    double *values;  /* [count * columns]: values of the rows. */
 };
 
 int hm__ps_rows_init(struct hm_ps_rows *rows, size_t table_rows, size_t columns);
@@ -25,7 +25,7 @@ size_t hm__ps_rows_find(const struct hm_ps_rows *rows, size_t row);
  * HM_E_NOMEM without memory.
  */
 int hm__ps_rows_reserve(struct hm_ps_rows *rows, size_t more);
-/* Add a row with values 0, which must be absent, and return its position. */
+/* Add a row, which must be absent, with values 0. Returns its position. */
 size_t hm__ps_rows_add(struct hm_ps_rows *rows, size_t row);
 void hm__ps_rows_clear(struct hm_ps_rows *rows);
 

@@ -1,6 +1,7 @@
 /*
- * A server: it stores every servers-th row of each table. It has one thread, which keeps a receive
- * for the next header of each worker open. Replies are sent without waiting.
+ * A server. Server k of s servers stores row k and every s-th row after it, of each table. It has
+ * one thread, which keeps a receive for the next header of each worker open. Replies are sent
+ * without waiting.
  *
  * Increments of tables with a staleness bound above 0 are added when they arrive. Those of tables
  * with bound 0 are kept until all workers have finished their clock, and are then added in the
@@ -21,7 +22,7 @@ struct kept_push {
     double body[];
 };
 
-/* What the server knows about one worker. */
+/* The state of one worker, as the server knows it. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
     bool waits;   /* The worker waits for a reply to `asked`. */
@@ -30,7 +31,7 @@ struct ps_peer {
     size_t rows_room;
     double *values; /* Body of the last reply. */
     size_t values_room;
-    struct kept_push *kept, **kept_end; /* Increments in the order of arrival. */
+    struct kept_push *kept, **kept_end; /* Increments that are kept, in the order of arrival. */
 };
 
 struct hm_ps_server {
@@ -38,8 +39,11 @@ struct hm_ps_server {
     const struct hm_ps_layout *layout;
     double **tables; /* [table_count]: this server's rows of each table. */
     struct ps_peer *peers;
-    void **requests; /* [3 * workers]: receives of headers, sends of headers, sends of bodies. */
-    double *body;    /* Body of the message that is being handled. */
+    /*
+     * [3 * workers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     */
+    void **requests;
+    double *body; /* Body of the message that is being handled. */
     size_t body_room;
     double added; /* Number of clocks whose kept increments have been added. */
     int done;     /* Number of workers that have returned. */
@@ -138,8 +142,8 @@ static double *server_row(const struct hm_ps_server *s, size_t table, size_t row
 }
 
 /*
- * Add the records of the tables that are exact (staleness bound 0) or of the other ones. Returns
- * whether there were records of the other kind.
+ * If `exact` is true, add the records of tables with staleness bound 0; otherwise add those of the
+ * other tables. Returns whether there were records of the other kind.
  */
 static bool server_add(struct hm_ps_server *s, const double *body, size_t count, bool exact)
 {

@@ -204,7 +204,7 @@ static int check_more_name(const char *key, struct hm_err *err)
 static int check_more_value(const char *key, const struct hm_value *item, struct hm_err *err)
 {
     const struct hm_known_column *known = hm__run_name_resolve(key).known;
-    bool label = known && known->label; /* A known column of texts, such as scaling. */
+    bool label = known && known->label; /* True for a known column of texts, such as scaling. */
     double number = NAN;
     bool is_number =
         item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);

@@ -26,7 +26,10 @@ void hm__statement_release(struct hm_statement *s);
 enum hm_where {
     HM_WHERE_ANY,  /* The database chooses the way itself. */
     HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */
-    /* The statement has only conditions whose runs an index finds, and none on the sort column. */
+    /*
+     * Runs are found by other indexes. The statement has only conditions that such an index can
+     * find, and none on the sort column.
+     */
     HM_WHERE_PROBE,
 };
 

@@ -37,10 +37,13 @@ struct hm_sql {
                  size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                  struct hm_err *err);
 
-    /* Queries that return the text "ok" or a list of damages; NULL if the database has none. */
+    /*
+     * Queries that look for damage and return the text "ok" or a list of errors; NULL if the
+     * database has none.
+     */
     const char *verify, *verify_quick;
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
-    /* Statement that begins a transaction which sees one state of the data. */
+    /* Statement that begins a transaction in which all queries see the same state of the data. */
     const char *begin_read;
     const char *has_meta;  /* A query that returns 1 if the table meta exists, and 0 otherwise. */
     const char *id_type;   /* SQL type of the id of a row; an id is never reused. */

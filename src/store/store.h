@@ -29,9 +29,11 @@ int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sq
  * commit. */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
-/* Looks for damage, which is HM_E_IO. If `quick`, the time grows only with the size of the file:
- * indexes and samples are not compared with the runs, and *ret_runs is not set. Otherwise *ret_runs
- * is the number of runs. */
+/*
+ * Looks for damage, which is reported as HM_E_IO. If `quick` is true, the time grows only with the
+ * size of the file: indexes and samples are not compared with the runs, and *ret_runs is not set.
+ * Otherwise *ret_runs is the number of runs.
+ */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
 /* Finds the largest id of a run; *ret_id is unchanged if there is no run. */
 int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err);
@@ -40,8 +42,10 @@ int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err 
  * result other than 0 stops the query, which returns that code. */
 typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
-/* Visits the runs that match a filter, inside a transaction that the caller has begun;
- * filter->samples is ignored. If `with_samples`, only runs that have samples are visited. */
+/*
+ * Visits the runs that match a filter, inside a transaction that the caller has begun;
+ * filter->samples is ignored. If `with_samples` is true, only runs that have samples are visited.
+ */
 int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
                    hm_store_visit *visit, void *context, struct hm_err *err);
 

@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-    /* Number of values of a run: all columns except id, and sample_count. */
+    /* Number of values of a run: all columns except id, plus sample_count. */
     CELLS = HM_STORE_COLUMNS,
     SAMPLE_CELLS = 6,
     AT_ONCE = 64, /* Number of samples that one statement inserts. */

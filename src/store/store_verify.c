@@ -1,5 +1,5 @@
 /*
- * Looks for damage in a store: with the check of the database itself, where it has one, and by
+ * Looks for damage in a store: with the check of the database itself, if it has one, and by
  * comparing the number of samples of each run with the number that the run states.
  */
 #include <string.h>

@@ -13,9 +13,9 @@
  *     part alpha 32561
  *
  * An array that is distributed over the ranks is written in the order of the ranks, which is the
- * order of the rows; so are the ranks' own copies of w, whose part has the length of all copies.
- * Rank 0 forwards it in chunks, so that it never holds more than its own values
- * and one chunk.
+ * order of the rows. The ranks' own copies of w are written in the same way, as one array with the
+ * length of all copies. Rank 0 forwards the values of other ranks in chunks, so that it never holds
+ * more than its own values and one chunk.
  */
 #include "checkpoint.h"
 
@@ -168,7 +168,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     return rc;
 }
 
-/* Other ranks: send their values of an array to rank 0. */
+/* On the other ranks: send the values of an array to rank 0. */
 static void checkpoint_send_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
@@ -263,11 +263,12 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The numbers in the header of a checkpoint. */
+/* Values that are read from the header of a checkpoint. */
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
-    bool adopted;               /* The checkpoint is of another algorithm, or of other settings. */
+    /* The checkpoint is of another algorithm, or of the same algorithm with other settings. */
+    bool adopted;
     bool missing[HM_PARTS + 1]; /* Arrays of this run that the file does not have. */
 };
 
@@ -389,13 +390,13 @@ static int reader_expect_array(struct checkpoint_reader *reader, const char *our
     return rc;
 }
 
-/* Number of values of an array in a file that was saved on this number of ranks. */
+/* Returns the number of values of an array in a file that was saved on `ranks` ranks. */
 static double part_saved(const struct checkpoint_contents *c, size_t part, double ranks)
 {
     return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
 }
 
-/* Read the lines that describe the arrays; they must be those of this run. */
+/* Read the lines that describe the arrays; they must equal those of this run. */
 static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                 const struct checkpoint_header *head, double *ret_values,
                                 struct hm_err *err)
@@ -418,15 +419,18 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
     return rc;
 }
 
-/* Whether an array has the same meaning in every algorithm that has it: w and values of rows. */
+/*
+ * Whether an array has the same meaning in all algorithms that have it. This holds for w and for
+ * values of rows.
+ */
 static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 {
     return part == 0 || c->parts[part].of_rows;
 }
 
 /*
- * Read the lines that describe the arrays of any algorithm. Arrays of this run that the file has
- * get their place in the file; *ret_values is the number of values of all arrays.
+ * Read the lines that describe the arrays of any algorithm. For each array of this run that the
+ * file has, its position in the file is stored; *ret_values is the number of values of all arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                               bool same, double ranks, double *ret_values, struct hm_err *err)
@@ -459,8 +463,8 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
 }
 
 /*
- * Read the arrays of a checkpoint that may be of another algorithm. With the same algorithm and
- * the same arrays, everything is loaded.
+ * Read the descriptions of the arrays of a checkpoint, which may be of another algorithm. If
+ * algorithm and arrays are those of this run, everything is loaded.
  */
 static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                bool same, struct checkpoint_header *head, double *ret_values,
@@ -478,7 +482,10 @@ static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoi
         ours += head->missing[i] ? NAN : part_saved(c, i, head->ranks);
     }
     head->adopted = !same || ours != *ret_values;
-    /* Without all of its arrays, the state of the same algorithm is that of another one. */
+    /*
+     * If some arrays are missing, the rest of the state is not used either, as for another
+     * algorithm.
+     */
     for (size_t i = 0; head->adopted && i < c->count; i++)
         if (!part_is_shared(c, i))
             head->missing[i] = true;
@@ -527,7 +534,7 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
     return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
 }
 
-/* After the arrays, only the checksum may follow. */
+/* Check that only the checksum follows the arrays. */
 static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
     double expected = (double)reader->arrays + 8 * reader->values + (double)sizeof(uint64_t);

@@ -154,7 +154,7 @@ void hm__run_mean(struct hm_run *run, double rows)
 
 /* ---- step sizes ----------------------------------------------------------------------------- */
 
-/* Mean |x|^2 over all rows of all ranks. */
+/* Returns the mean of |x|^2 over all rows of all ranks. */
 static double run_mean_norm2(struct hm_run *run)
 {
     const struct hm_rows *rows = &run->objective->rows;

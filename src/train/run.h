@@ -33,17 +33,21 @@ struct hm_part {
     const char *name;
     double *values; /* Values of the array; borrowed. */
     size_t count;
-    bool of_rows; /* True: one value per row of this rank. False: the same values on all ranks. */
     /*
-     * True: this rank's own copy of w, instead of either. A run that is resumed on another number
-     * of ranks starts all copies from w.
+     * True: one value for each row of this rank. False: the same values on all ranks, unless
+     * of_ranks is set.
+     */
+    bool of_rows;
+    /*
+     * True: the array is this rank's own copy of w. If a run is resumed on another number of ranks,
+     * all copies start from w.
      */
     bool of_ranks;
 };
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point; /* Defined in train.h. */
+struct hm_trace_point; /* A point of a trace; see train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
@@ -90,7 +94,7 @@ struct hm_algorithm {
      * function must not communicate unless all ranks agree first (hm__agree).
      */
     int (*begin)(struct hm_run *run, struct hm_err *err);
-    /* Collective computations before the first iteration; may be NULL. */
+    /* Makes collective computations before the first iteration; may be NULL. */
     void (*prepare)(struct hm_run *run);
     /* One iteration; collective. */
     void (*step)(struct hm_run *run);
@@ -116,7 +120,7 @@ struct hm_algorithm {
     /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Compute the objective and other members of the trace point. NULL: the objective is P(w),
+     * Computes the objective and other members of the trace point. NULL: the objective is P(w),
      * which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
@@ -174,9 +178,9 @@ struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 double hm__run_full(struct hm_run *run, const double *w);
 
 /*
- * This rank's part of a gradient: returns the sum of the losses of rows list[0..count) (list NULL:
- * rows 0..count-1) and stores the sum of their gradients in run->gradient. The operations are
- * counted.
+ * Computes this rank's part of a gradient: returns the sum of the losses of rows list[0..count)
+ * (list NULL: rows 0..count-1) and stores the sum of their gradients in run->gradient. The
+ * operations are counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /* Like hm__run_part, but adds the gradients to run->gradient. */
@@ -189,8 +193,8 @@ void hm__run_mean(struct hm_run *run, double rows);
 
 /*
  * Derive dual variables from w, for an algorithm that continues from a run without them: alpha_i =
- * -l'(x_i.w), which is optimal where w is and the loss l is smooth. w is replaced by the w of these
- * variables, sum_i alpha_i x_i / (lambda N). Collective.
+ * -l'(x_i.w), which is optimal if w is optimal and the loss l is smooth. w is replaced by the w
+ * that belongs to these variables, sum_i alpha_i x_i / (lambda N). Collective.
  */
 void hm__run_derive_dual(struct hm_run *run, double *alpha);
 
@@ -209,7 +213,7 @@ void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
  * random order.
  */
 const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
-/* Number of mini-batches in an epoch. */
+/* Returns the number of mini-batches in an epoch. */
 double hm__batches_in_epoch(const struct hm_run *run);
 
 /* hm__fill_range fills `order` with 0..count-1; hm__shuffle puts it into a random order. */

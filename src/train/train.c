@@ -67,7 +67,7 @@ static double train_next_multiple(double after, double every)
     return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
 }
 
-/* Number of iterations until the next evaluation, checkpoint or limit. */
+/* Returns the number of iterations until the next evaluation, checkpoint or limit. */
 static double train_segment_length(const struct hm_run *run, const struct hm_train_plan *plan,
                                    const struct hm_train_totals *totals)
 {

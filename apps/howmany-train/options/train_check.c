@@ -153,8 +153,8 @@ static int train_parse_data(const struct train_options *o, const char *name, boo
 }
 
 /*
- * Defaults for generated digits, as in the study of CoCoA's convergence on MNIST: digit 5 against
- * the other digits, with rows scaled to norm 1.
+ * Sets the defaults for generated digits, as in the study of CoCoA's convergence on MNIST: digit 5
+ * against the other digits, with rows scaled to norm 1.
  */
 static void train_default_digits(struct train_options *o)
 {

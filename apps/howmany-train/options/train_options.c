@@ -382,7 +382,7 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Options that describe which clients take part and how many rows they have. */
+/* Accepts the options that describe which clients take part and how many rows they have. */
 static int option_accept_clients(struct train_options *o, int option, const char *value)
 {
     double *into = option == FRACTION ? &o->settings.fraction : &o->settings.uneven;
@@ -579,7 +579,10 @@ static const char *option_applies_to(const struct train_options *o, int option)
  */
 static const char *option_algorithms(const struct train_options *o, int option)
 {
-    /* Placeholder for belief propagation, which accepts none of these options. */
+    /*
+     * An algorithm without properties, for belief propagation, to which none of these options
+     * applies.
+     */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
     bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;

@@ -118,7 +118,7 @@ bool train_has_clients(const struct train_options *options);
 int train_workers_check(const struct train_options *options, double workers);
 /* Check the number of servers against the number of parameters. */
 int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
-/* Number of ranks that are not workers (servers or the driver). */
+/* Returns the number of ranks that are not workers (servers or the driver). */
 int train_other_ranks(const struct train_options *options);
 /*
  * train_slowness_write encodes stragglers and a worker's speed in flop/s as the value of one

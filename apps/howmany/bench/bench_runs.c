@@ -40,8 +40,10 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 
 enum { VALUE_TEXT = 40 };
 
-/* Fill in the command of one configuration, with a number of iterations if it has {iterations}; the
- * caller releases it. */
+/*
+ * Fill in the command of one configuration; {iterations} is replaced by a number of iterations. The
+ * caller releases the command.
+ */
 static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
                         struct launch_command *filled)
 {
@@ -139,7 +141,7 @@ static void describe_configuration(const struct bench_session *s, size_t configu
                                  s->axes.names[i], bench_value(s, configuration, i));
 }
 
-/* A command that cannot be started will also fail in the next run, so stop. */
+/* Stop if a command could not be started, because it would also fail in the next run. */
 static int check_started(const struct launch_measurement *m, const struct launch_command *command)
 {
     if (strcmp(m->status, "not started") != 0)
@@ -148,8 +150,9 @@ static int check_started(const struct launch_measurement *m, const struct launch
 }
 
 /*
- * Measure the command once. If it has {iterations} and did not report them, it runs again with
- * fewer of them, and the start-up is subtracted. *ret_wall_s is the wall time of both runs.
+ * Measure the command once. If it has the placeholder {iterations} and did not report its
+ * iterations, run it again with fewer iterations and subtract the start-up. *ret_wall_s is the wall
+ * time of both runs.
  */
 static int measure_commands(const struct bench_session *s, const struct command_pair *pair,
                             struct launch_measurement *m, double *ret_wall_s)
@@ -348,7 +351,8 @@ int bench_prepare(struct bench_session *s)
                               s->axes.names[i]);
     rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    rc = rc ? rc : fill_commands(s, 0, &first); /* This reports a placeholder that has no value. */
+    /* Filling in the command reports a placeholder that has no value. */
+    rc = rc ? rc : fill_commands(s, 0, &first);
     command_pair_release(&first);
     return rc ? rc : check_fit_terms(s);
 }

@@ -29,7 +29,7 @@ typedef void dgemm_fn(const char *, const char *, const int *, const int *, cons
                       const double *, double *, const int *, size_t, size_t);
 
 struct cpu_state {
-    sgemm_fn *sgemm; /* NULL: the built-in loops are used. */
+    sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL: the built-in loops are used. */
     dgemm_fn *dgemm;
     size_t cores;
     char *buffer; /* Operands and result; owned. */
@@ -41,8 +41,8 @@ struct cpu_job {
     const struct cpu_state *cpu;
     const struct hm_timing *op;
     size_t times, threads;
-    bool cancelled;       /* A thread could not be made; the others end at once. */
-    pthread_mutex_t gate; /* Held until all threads are made. */
+    bool cancelled;       /* A thread could not be made, so all threads end at once. */
+    pthread_mutex_t gate; /* Mutex that is held until all threads are made. */
     pthread_barrier_t start, end;
 };
 
@@ -131,7 +131,7 @@ static void cpu_part(const struct cpu_job *job, size_t index)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Returns the bytes of the operands and the result; 0 if the CPU does not have the operation. */
+/* Returns the bytes of the operands and the result; 0 if the CPU cannot run the operation. */
 static double cpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;

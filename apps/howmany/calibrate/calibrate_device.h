@@ -12,11 +12,14 @@ struct calibrate_device;
 
 struct calibrate_ops {
     /*
-     * Prepare an operation: buffers, descriptors, one warm-up run. Returns 1 if it can be run, 0 if
-     * this device or its libraries do not have it, or a negative error code.
+     * Prepare an operation: buffers, descriptors, one warm-up run. Returns 1 if the operation can
+     * be run, 0 if the device or its libraries do not support it, or a negative error code.
      */
     int (*prepare)(struct calibrate_device *device, const struct hm_timing *op, struct hm_err *err);
-    /* Run the prepared operation `times` times and set the seconds of all of them. */
+    /*
+     * Run the prepared operation `times` times; *ret_seconds is the time of all these runs
+     * together.
+     */
     int (*run)(struct calibrate_device *device, const struct hm_timing *op, size_t times,
                double *ret_seconds, struct hm_err *err);
     void (*close)(struct calibrate_device *device);
@@ -24,10 +27,10 @@ struct calibrate_ops {
 
 struct calibrate_device {
     const struct calibrate_ops *ops;
-    /* What the device says about itself; only a recorded device has rows. */
+    /* Properties that the device itself reports; only a recorded device has rows. */
     struct hm_timings facts;
     char name[128], library[160];
-    void *state; /* Owned by the device. */
+    void *state; /* State of this kind of device; owned. */
 };
 
 /* Open the CPU of this machine; if `blas` is false, the built-in loops replace OpenBLAS. */
@@ -41,21 +44,24 @@ void calibrate_device_close(struct calibrate_device *device);
 
 /* How often and how long operations are measured. */
 struct calibrate_effort {
-    size_t rounds;    /* Number of times that the whole list is measured. */
+    size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
     double sample_s;  /* Least seconds of one sample. */
-    double longest_s; /* Operations that take longer are left out. */
-    bool fastest; /* The fastest round counts instead of the median, because other programs only add
-                     time. */
-    void (*step)(void *context, size_t done, size_t total); /* Reports progress; may be NULL. */
-    bool (*stopped)(void *context); /* Returns true to end, such as after Ctrl-C; may be NULL. */
+    double longest_s; /* Operations that take longer than these seconds are left out. */
+    /* Use the fastest round instead of the median, because other programs can only add time. */
+    bool fastest;
+    /* Function that reports progress; may be NULL. */
+    void (*step)(void *context, size_t done, size_t total);
+    /* Function that returns true to end the measurement, such as after Ctrl-C; may be NULL. */
+    bool (*stopped)(void *context);
     void *context;
 };
 
 /*
- * Measure the operations in rows and keep those that the device has: sets seconds and spread, and
- * *ret_count to the number of operations that are kept. Rounds go over the whole list, so that slow
- * changes of the machine appear in the spread. Returns HM_E_CANCELLED if `stopped` returned true.
+ * Measure the operations in rows, set their seconds and spread, and remove the operations that the
+ * device does not support; *ret_count is the number of remaining operations. Rounds go over the
+ * whole list, so that slow changes of the machine appear in the spread. Returns HM_E_CANCELLED if
+ * `stopped` returned true.
  */
 int calibrate_measure(struct calibrate_device *device, const struct calibrate_effort *effort,
                       struct hm_timing *rows, size_t count, size_t *ret_count, struct hm_err *err);

@@ -21,7 +21,8 @@ enum {
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
     GRAPH_OPS = 32,     /* Largest number of operations in one graph. */
-    LAUNCHES_MAX = 512  /* Launches that the driver queues without waiting for the device. */
+    /* Number of launches that the driver queues without waiting for the device. */
+    LAUNCHES_MAX = 512
 };
 
 /* Largest number of bytes for operands; the largest operation of the list needs a little less. */
@@ -90,7 +91,7 @@ static int launch_empty(struct cuda_state *cuda)
     return cuda->driver.launch(cuda->empty, 1, 1, 1, 32, 1, 1, 0, cuda->stream, parameters, NULL);
 }
 
-/* Fills memory with random numbers of a format between 0.5 and 1 and their negatives. */
+/* Fills memory with random numbers of a format; their absolute values are between 0.5 and 1. */
 static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
 {
     uint64_t words = (uint64_t)(bytes / 4);
@@ -124,7 +125,7 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Bytes of the operands of an operation. */
+/* Returns the bytes of the operands of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
@@ -144,8 +145,10 @@ static void drop_graph(struct cuda_state *cuda)
     cuda->graph = NULL;
 }
 
-/* Captures the operation several times, for about a millisecond. A library may refuse, which is no
- * error. */
+/*
+ * Captures the operation several times in a graph that runs for about a millisecond. If a library
+ * does not allow this, it is not an error.
+ */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
     struct cuda_driver *d = &cuda->driver;
@@ -189,7 +192,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
         return cuda_fail(cuda, "cuLaunchKernel", rc, err);
     for (int i = 0; rc == 0 && i < 2; i++)
         rc = launch_op(cuda, op);
-    /* A format or a shape that the library refuses is left out. */
+    /* An operation whose format or shape the library refuses is left out. */
     bool refused = rc != 0;
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)
@@ -216,7 +219,7 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
 }
 
 /*
- * Measures the time of the host alone: of launches that the driver queues while the device works.
+ * Measures the time of the host alone, for launches that the driver queues while the device works.
  */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)

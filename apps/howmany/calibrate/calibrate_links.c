@@ -134,8 +134,10 @@ int calibrate_links_measure(struct calibrate_session *s)
 /* ---- outputs of other tools -------------------------------------------------------------------
  */
 
-/* Takes the messages and all-reduces of an import. Returns their number. A benchmark that does not
- * name its nodes is taken to have one rank on each. */
+/*
+ * Takes the messages and all-reduces of an import. Returns their number. If a benchmark does not
+ * name its nodes, one rank on each node is assumed.
+ */
 static size_t take_rows(struct calibrate_session *s, const struct hm_imported *im)
 {
     size_t taken = 0;

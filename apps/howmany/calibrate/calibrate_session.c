@@ -1,4 +1,4 @@
-/* Makes a calibration: what to measure, with how much effort, and where the results go. */
+/* Makes a calibration: chooses what to measure and with how much effort, and writes the results. */
 #include "calibrate_session.h"
 
 #include <ctype.h>
@@ -62,7 +62,8 @@ static int check_request(const struct calibrate_request *r)
 }
 
 /*
- * Opens the device that the request names; if it names none, a GPU if there is one, else the CPU.
+ * Opens the device that the request names. If it names none, opens a GPU if there is one, else the
+ * CPU.
  */
 static int open_device(struct calibrate_session *s)
 {
@@ -103,7 +104,7 @@ static bool is_stopped(void *context)
     return launch_interrupted();
 }
 
-/* Fills the list of operations of the device, after the messages that are there already. */
+/* Appends the operations of the device to the list, after the messages that it already contains. */
 static size_t list_ops(struct calibrate_session *s, struct hm_timing *rows)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -157,7 +158,10 @@ static int measure_device(struct calibrate_session *s)
     return 0;
 }
 
-/* Copies what the device says about itself, except the rows, which are those of the session. */
+/*
+ * Copies the properties that the device itself reports, except the rows, which are those of the
+ * session.
+ */
 static void take_facts(struct calibrate_session *s)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -184,8 +188,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Makes a name of the catalog from the name that the driver gives: "NVIDIA A100-SXM4-80GB" is
- * a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" is rtx-4090.
+ * Converts the name that the driver gives to the form of names in the catalog: "NVIDIA
+ * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
  */
 static void catalog_name(const char *name, char *text, size_t room)
 {
@@ -290,7 +294,7 @@ int calibrate_session_run(struct calibrate_session *s)
     rc = measure_all(s);
     launch_interrupt_end();
     if (rc || calibrate_rank() > 0)
-        return rc; /* Only rank 0 has results. */
+        return rc; /* The other ranks have no results; only rank 0 continues. */
     take_facts(s);
     rc = find_sheet(s);
     if (rc == 0 && hm__calibrate(&s->timings, s->sheet ? &s->sheet->node : NULL, &s->machine, &err))

@@ -6,18 +6,20 @@
 #include "calibration.h"
 #include "memory.h"
 
-/* What the command line asks for. All texts are borrowed. */
+/* The options of the command line. All texts are borrowed. */
 struct calibrate_request {
-    /* What to measure; if all are false, a GPU if there is one, else the CPU. */
+    /* What to measure. If all are false, a GPU is measured if there is one, else the CPU. */
     bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files for the machine and for the times; NULL: none. */
-    const char *replay;          /* File with recorded times; NULL: measure. */
-    const char *from;            /* Output of nccl-tests or OSU; NULL: none. */
-    const char *accelerator;     /* Entry of the catalog; NULL: found by the name of the GPU. */
+    /* File with recorded times, used instead of a measurement; NULL: none. */
+    const char *replay;
+    const char *from; /* Output of nccl-tests or OSU; NULL: none. */
+    /* Name of the accelerator in the catalog; NULL: the name of the GPU is looked up. */
+    const char *accelerator;
     const char *hosts, *launcher;
     double n;         /* Number of ranks; 0: not given. */
-    double gpu_index; /* The GPU to measure. */
+    double gpu_index; /* Index of the GPU to measure. */
 };
 
 /* A calibration that is being made. Zero-initialise; release with calibrate_session_release. */

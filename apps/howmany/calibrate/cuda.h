@@ -46,7 +46,7 @@ struct cuda_driver {
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
 };
 
-struct cuda_conv; /* See cuda_conv.c. */
+struct cuda_conv; /* Convolutions of cuDNN; see cuda_conv.c. */
 
 struct cuda_blas {
     void *handle;
@@ -60,14 +60,15 @@ struct cuda_blas {
 struct cuda_state {
     struct cuda_driver driver;
     int device;
-    void *context, *stream, *from, *to; /* Events before and after the timed operations. */
-    void *empty, *add, *fill;           /* Kernels that do nothing, add arrays, and fill memory. */
+    /* Context and stream, and events before and after the timed operations. */
+    void *context, *stream, *from, *to;
+    void *empty, *add, *fill; /* Kernels that do nothing, add arrays, and fill memory. */
     void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
     size_t graph_ops; /* Number of operations in the graph. */
     cuda_memory memory; /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
-    struct cuda_conv *conv; /* NULL: cuDNN is not available. Owned. */
+    struct cuda_conv *conv; /* Convolutions of cuDNN; NULL: cuDNN is not available. Owned. */
 };
 
 /* Open the first library of a list that ends with NULL; *ret_name is the one that was found. */
@@ -77,11 +78,11 @@ int cuda_library(const char *const *names, const char *what, void **ret_library,
 /* Load cuBLAS and write its name with version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
-/* Whether cuBLAS has products in a number format. */
+/* Whether cuBLAS supports the number format of a product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
 /* Start one product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);
-/* Bytes of a value in a number format. */
+/* Returns the bytes of a value in a number format. */
 double cuda_value_bytes(enum hm_math math);
 
 /* Load cuDNN, which is optional, and add its version to name[room]. */

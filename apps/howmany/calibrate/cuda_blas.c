@@ -29,7 +29,7 @@ enum {
 
 static const size_t WORKSPACE_BYTES = 32 << 20;
 
-/* What cuBLASLt proposes: an algorithm of 64 bytes, its workspace, and its state. */
+/* Proposal of cuBLASLt: an algorithm of 64 bytes, its workspace, and its state. */
 struct lt_choice {
     uint64_t algorithm[8];
     size_t workspace;

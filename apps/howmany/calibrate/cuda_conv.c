@@ -19,12 +19,12 @@ enum {
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Allows TF32. */
+    MATH_DEFAULT = 0, /* Matrix units may use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };
 
-/* What cuDNN says about an algorithm (cudnnConvolution…AlgoPerf_t). */
+/* Properties of an algorithm that cuDNN proposes (cudnnConvolution…AlgoPerf_t). */
 struct conv_choice {
     int algorithm, status;
     float time;
@@ -190,7 +190,9 @@ static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
     return rc;
 }
 
-/* The descriptors of a pass in the order of its functions: the two operands and the result. */
+/*
+ * Returns the descriptors of a pass in the order of its functions: the two operands and the result.
+ */
 static void conv_order(const struct cuda_conv *v, void *ret_desc[3], cuda_memory ret_data[3])
 {
     void *const all[] = {v->in, v->filter, v->out};

@@ -94,7 +94,7 @@ int cli_parse(const struct cli_command *command, const struct cli_options *optio
 /* Commands that answer the same kind of question, for the help and the man page of the program. */
 struct cli_group {
     const char *title;
-    const struct cli_command *commands[8]; /* The list ends with NULL. */
+    const struct cli_command *commands[8]; /* Commands of the group; the list ends with NULL. */
 };
 extern const struct cli_group cli_groups[]; /* The list ends with a title that is NULL. */
 
@@ -114,8 +114,10 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
 /* Write an error such as "howmany: file:3: field: message", and its hint, to standard error. A
  * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
-/* Write a text; names of guides and examples in it become those of the installed files where the
- * current folder has no such file. */
+/*
+ * Write a text. The names of guides and examples in the text are replaced by the paths of the
+ * installed files if the current folder has no such files.
+ */
 void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
@@ -132,7 +134,9 @@ int cli_put_text(struct hm_text *text);
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;
-    /* Times of the start and of the last output, in seconds; shown_s is 0 before the first one. */
+    /*
+     * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
+     */
     double started_s, shown_s;
 };
 

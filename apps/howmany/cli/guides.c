@@ -20,7 +20,7 @@ static bool guides_folder(char folder[PATH_MAX])
     if (length <= 0)
         return false;
     program[length] = '\0';
-    for (int i = 0; i < 2; i++) { /* Remove "/bin/howmany". */
+    for (int i = 0; i < 2; i++) { /* Remove "/bin/howmany" from the path of the program. */
         char *slash = strrchr(program, '/');
         if (!slash)
             return false;

@@ -48,7 +48,7 @@ static size_t line_length(const char *text, size_t columns)
     return end;
 }
 
-/* Print a text from column `indent` on; further lines are indented as well. */
+/* Print a text that begins at column `indent`; further lines are indented by as many columns. */
 static void print_wrapped(const char *text, size_t indent)
 {
     size_t width = (size_t)cli_style().width, columns = width > 80 || width == 0 ? 80 : width;

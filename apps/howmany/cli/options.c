@@ -15,7 +15,7 @@
 enum { FIRST_ID = 256, HELP_ID = 255 };
 
 struct getopt_tables {
-    /* An option may have two names; the help and the end of the table need one row each. */
+    /* An option may have two names; --help and the end of the table need one more row each. */
     struct option longs[2 * CLI_OPTIONS_MAX + 2];
     char shorts[2 * CLI_OPTIONS_MAX + 4];
 };

@@ -42,7 +42,10 @@ struct cli_interrupt {
 /* From here on, SIGINT makes cli_interrupted return true and, 80 ms later, ends the program. */
 void cli_interrupt_watch(struct cli_interrupt *ret_before);
 void cli_interrupt_restore(const struct cli_interrupt *before);
-/* Function for struct hm_context; the argument is not used. */
+/*
+ * The function `cancelled` of struct hm_context: returns true after SIGINT. The argument is not
+ * used.
+ */
 bool cli_interrupted(void *unused);
 
 #endif

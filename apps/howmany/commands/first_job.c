@@ -97,8 +97,10 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
     return rc;
 }
 
-/* Split "300B tokens" into the amount and the unit of the job; without a unit, that of the job
- * stays. Fails if the text is not a number above 0 and a unit that the model has. */
+/*
+ * Split a text such as "300B tokens" into the amount and the unit; if the text has no unit, the
+ * unit of the job is kept. Fails if the amount is not above 0 or the model does not have the unit.
+ */
 static int parse_work(const struct hm_catalog *catalog, const char *text, struct first_job *job,
                       struct hm_err *err)
 {
@@ -159,8 +161,10 @@ bool first_job_can_ask(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Print a question and read one line without the spaces around it; an empty line is the suggestion.
- * Returns false at the end of the input. */
+/*
+ * Print a question and read one line without the spaces around it; an empty line selects the
+ * suggestion. Returns false at the end of the input.
+ */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
 {
     char line[FIRST_TEXT_MAX];

@@ -1,6 +1,6 @@
 /*
- * A first job in three answers: the model, the machine, and how much work. `howmany plan` without a
- * job and `howmany init` ask for them on a terminal.
+ * A first job in three answers: the model, the machine, and the amount of work. `howmany plan`
+ * without a job and `howmany init` ask for these on a terminal.
  */
 #ifndef HM_FIRST_JOB_H
 #define HM_FIRST_JOB_H
@@ -18,16 +18,20 @@ struct first_job {
 
 /* Whether questions can be asked: standard input and standard error are terminals. */
 bool first_job_can_ask(void);
-/* Ask for what is still empty, on standard error, and repeat a question until its answer is valid.
- * An empty answer selects the suggestion. Returns 0, or EXIT_USAGE with a message when the input
- * ends. */
+/*
+ * Ask for the values that are still empty, on standard error, and repeat a question until its
+ * answer is valid. An empty answer selects the suggestion. Returns 0, or EXIT_USAGE with a message
+ * when the input ends.
+ */
 int first_job_ask(const struct hm_catalog *catalog, struct first_job *job);
-/* Fill in the suggestions for what is still empty, without questions. */
+/* Set the values that are still empty to the suggestions, without questions. */
 void first_job_suggest(const struct hm_catalog *catalog, struct first_job *job);
 /* Check a job with all three answers. Returns 0, or EXIT_USAGE with a message. */
 int first_job_check(const struct hm_catalog *catalog, const struct first_job *job);
-/* Returns the batch that jobs of this model need although the catalog states no usual one; NULL if
- * the catalog states one. */
+/*
+ * Returns a batch for a model for which the catalog states no usual batch, if its jobs need one;
+ * else NULL.
+ */
 const char *first_job_batch(const struct hm_catalog *catalog, const char *model);
 /* Returns the value that the catalog states as usual for a key of a model; NULL if there is none.
  */

@@ -1,6 +1,6 @@
 /*
- * The command howmany init: writes a job file with comments, which `howmany plan` answers as it is.
- * The values are those that the catalog states as usual for the model.
+ * The command howmany init: writes a job file with comments, which `howmany plan` accepts without
+ * changes. The values are those that the catalog states as usual for the model.
  */
 #include <errno.h>
 #include <stdio.h>

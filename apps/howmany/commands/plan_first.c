@@ -1,4 +1,4 @@
-/* Asks for the job of `howmany plan` when it is started on a terminal without one. */
+/* Asks for the job of `howmany plan` if the command is started on a terminal without a job. */
 #include <stdio.h>
 
 #include "first_job.h"
@@ -21,7 +21,7 @@ static int ask_plan(struct cli_verb_call *c, const struct hm_catalog *catalog)
     bool work = cli_verb_value(c, "tokens") || cli_verb_value(c, "epochs") ||
                 cli_verb_value(c, "iterations");
 
-    /* A text that is not empty suppresses the question. */
+    /* No question is asked for a value that is not empty. */
     if (machine)
         snprintf(job.machine, sizeof(job.machine), "given");
     if (work)

@@ -24,7 +24,8 @@ struct serve_state {
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
         buffer_limit;
     bool quiet;
-    bool connects; /* The store is on another machine, so connections are needed. */
+    /* The store is on another machine, so the server must be allowed to connect to it. */
+    bool connects;
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;

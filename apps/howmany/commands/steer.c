@@ -271,7 +271,9 @@ static int set_target(struct steer_command_state *s)
     return 0;
 }
 
-/* Limits that files and commands share. */
+/*
+ * Set the limits of the training from the options; they apply to a study's file and to --command.
+ */
 static int set_limits(struct steer_command_state *s)
 {
     const struct steer_options *o = &s->options;
@@ -296,7 +298,7 @@ static int set_limits(struct steer_command_state *s)
     return set_target(s);
 }
 
-/* Read the study's file, and let the options change it. */
+/* Read the study's file; values of options take precedence over those of the file. */
 static int read_file(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -435,7 +437,9 @@ static int prepare_command(struct steer_command_state *s)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* Complete the text that the pieces of a folder share: everything that decisions depend on. */
+/*
+ * Complete the text that identifies the training: it contains everything that decisions depend on.
+ */
 static int complete_identity(struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;
@@ -498,7 +502,9 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/* Print the commands of the first pieces: each algorithm on the middle number of workers. */
+/*
+ * Print the commands of the first pieces, which run each algorithm on the middle number of workers.
+ */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;

@@ -34,7 +34,8 @@ struct rule_test {
     size_t overall;             /* The best rule on all sources together. */
     struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
     double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
-    struct validate_plans plans;     /* How often plans from the smaller halves held. */
+    /* How often plans that are fitted to the smaller half of a curve held. */
+    struct validate_plans plans;
 };
 
 static void list_rules(struct rule_test *t)

@@ -21,12 +21,14 @@ struct validate_curve {
     bool weak, speedup;
     struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest n, and the largest n that is fitted. */
+    double largest, fitted_to; /* Largest number of workers n, and the largest n that is fitted. */
     double measured;           /* Median of the measured seconds at the largest n. */
     size_t sizes;              /* Number of different values of n. */
 };
 
-/* Number of runs of the smaller half of the sizes; they are the first ones. */
+/*
+ * Returns the number of runs in the smaller half of the sizes; these runs come first in the curve.
+ */
 size_t validate_small_count(const struct validate_curve *curve);
 
 /* The prediction of one method. */
@@ -62,10 +64,10 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Print the headline rule on the built-in examples and on the given job files, and, if data is
- * given, how well answers hold on sources that did not choose the rule of the fits: errors,
- * coverage and width by source, and the reliability of stated probabilities. Returns an exit code;
- * it is EXIT_NO_ANSWER if the headline rule is broken.
+ * Print the headline rule on the built-in examples and on the given job files. If data is given,
+ * also print how well answers hold on sources that were not used to choose the rule of the fits:
+ * errors, coverage and width by source, and the reliability of stated probabilities. Returns an
+ * exit code; it is EXIT_NO_ANSWER if the headline rule is broken.
  */
 int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
                      const char *const *files, size_t file_count);

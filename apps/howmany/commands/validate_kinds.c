@@ -1,11 +1,12 @@
 /*
- * Intervals of plans without runs, estimated again from the measured steps, and how often they hold
- * for sources that they were not estimated from: for each row, constants that were chosen without
- * its source predict the time, and the other sources of its kind give the interval.
+ * Estimates the intervals of plans without runs again, from the measured steps, and counts how
+ * often such intervals hold for sources that were not used: the time of each row is predicted by
+ * constants that were chosen without its source, and the interval comes from the other sources of
+ * its kind.
  *
- * Two kinds have rows of their own. Hardware that is described by rates only: the rows of
- * accelerators in data/steps.csv again, predicted as if the number of processors were unknown. Jobs
- * given by formulas: the published speedups of the examples.
+ * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
+ * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
+ * For jobs given by formulas, the rows are the published speedups of the examples.
  */
 #include "validate_kinds.h"
 
@@ -93,7 +94,7 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     return rc;
 }
 
-/* Adds the examples with measured speedups; those that need files of their own are left out. */
+/* Adds the examples with measured speedups; examples that need further files are left out. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {

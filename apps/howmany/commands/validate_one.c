@@ -1,11 +1,11 @@
 /*
- * How far one measured step corrects the predictions of the other steps: for each job of the tables
- * that was measured on several numbers of workers, a fit of the job with the run on the fewest
- * workers alone predicts the others, as `howmany plan --runs` does with a table of one row.
+ * Shows how much a single measured step improves the predictions of other steps. Each job of the
+ * tables that was measured on several numbers of workers is fitted to its run on the fewest workers
+ * alone; the fit predicts the other runs, as `howmany plan --runs` does with a table of one row.
  *
- * The constants of the model have seen all rows, so measured times are multiplied by the ratio of
- * the present prediction to the one without the row's source. The errors that the fit sees are then
- * those of a new source.
+ * The constants of the model were fitted to all rows, so each measured time is multiplied by the
+ * ratio of the present prediction to the prediction without the row's source. The fit then sees the
+ * errors of a new source.
  */
 #include "validate_one.h"
 
@@ -17,16 +17,19 @@
 #include "predict.h"
 #include "validate_kinds.h"
 
-/* A predicted row. */
+/* The prediction of one row, without and with the run. */
 struct one_row {
     const char *source;
     double before, after; /* ln(predicted / measured) without and with the run. */
-    /* High end / low end of the interval, without and with the run. */
+    /* Ratio of the high to the low end of the interval, without and with the run. */
     double before_width, after_width;
     bool covered;
 };
 
-/* Computes the measured time as it would be if the constants had been fitted without its source. */
+/*
+ * Computes the measured time as the fit would see it if the constants had been fitted without its
+ * source.
+ */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
 {

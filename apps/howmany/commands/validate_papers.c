@@ -33,14 +33,18 @@ enum { NAME = 40, CLAIMS_MAX = 256, CLAIM_TEXT = 200 };
 /* The tables from which our values are computed. */
 struct papers_sources {
     const struct hm_catalog *catalog;
-    struct hm_runs *anwar;         /* Runs of Anwar et al. */
-    struct hm_platform_rows zhang; /* Iterations of Zhang et al. */
-    struct hm_traces *traces;      /* Training runs on MNIST; NULL: skipped. */
+    struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
+    struct hm_platform_rows zhang; /* Iterations that Zhang et al. measured. */
+    /* Training runs on MNIST; NULL: statements about them are skipped. */
+    struct hm_traces *traces;
 };
 
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
-    double ours, published, tolerance; /* `ours` is NaN if the claim is skipped. */
+    /*
+     * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
+     */
+    double ours, published, tolerance;
 };
 
 static const struct hm_embedded *embedded_table(const char *name)

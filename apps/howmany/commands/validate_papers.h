@@ -1,4 +1,6 @@
-/* howmany validate --papers: figures and statements of four papers beside what this program says.
+/*
+ * howmany validate --papers: compares figures and statements of four papers with the results of
+ * this program.
  */
 #ifndef VALIDATE_PAPERS_H
 #define VALIDATE_PAPERS_H

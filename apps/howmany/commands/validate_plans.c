@@ -1,8 +1,9 @@
 /*
  * Tests whole plans. The headline rule is checked on every example by brute force over the points
- * of the answer. Plans from the smaller half of each published curve choose among the sizes of the
- * curve; the measured times say whether the choice is within 5 % of the best, and whether the time
- * at the largest size stays below the time that is stated with some probability.
+ * of the answer. For each published curve, a plan that is fitted to the smaller half of the sizes
+ * chooses among all sizes of the curve; the measured times show whether the choice is within 5 % of
+ * the best, and whether the time at the largest size is below the bound that the plan states for a
+ * given probability.
  */
 #include "validate_plans.h"
 
@@ -210,7 +211,7 @@ static double measured_at(const struct validate_curve *c, double n)
         first++;
     while (first + count < c->count && c->points[first + count].n == n)
         count++;
-    /* The runs of one n are sorted by time. */
+    /* The runs with the same n are sorted by time. */
     double median =
         (c->points[first + (count - 1) / 2].seconds + c->points[first + count / 2].seconds) / 2;
     return c->weak ? median / n : median;
@@ -227,7 +228,10 @@ static void bins_add(struct validate_bin *bins, double stated, bool held)
     bins[k].held += held;
 }
 
-/* Plans one curve among its own sizes, and adds whether the answer held. */
+/*
+ * Makes a plan for one curve that may choose only the sizes of the curve, and records whether the
+ * answer held.
+ */
 static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
                        const struct hm_fit_rule *rule, struct validate_plans *p)
 {

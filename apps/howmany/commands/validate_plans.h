@@ -26,7 +26,7 @@ struct validate_headlines {
     size_t count;
 };
 
-/* Answers that state a probability in one range, and how many of them held. */
+/* The answers whose stated probability is in one range, and how many of these answers held. */
 struct validate_bin {
     double from, to;
     double stated; /* Mean of the stated probabilities. */
@@ -35,9 +35,12 @@ struct validate_bin {
 
 /* How often answers from small runs hold on published curves. */
 struct validate_plans {
-    /* "p % sure to be within 5 % of the best", by stated probability. */
+    /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];
-    /* Share of curves whose time stays below the bound of a deadline, for each stated level. */
+    /*
+     * Probability that is stated with the bound of a time, and share of the curves whose time is
+     * below that bound.
+     */
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
 };
 
@@ -50,8 +53,8 @@ void validate_headlines_text(struct hm_text *out, const struct validate_headline
 void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
 
 /*
- * Plan from the smaller half of every curve, with the rule of its source, and compare with all its
- * sizes. `rules` has one rule for each curve.
+ * Fit the smaller half of every curve with the rule of its source, plan, and compare the plan with
+ * the measurements at all sizes. `rules` has one rule for each curve.
  */
 void validate_plans_make(const struct validate_curves *curves,
                          const struct hm_fit_rule *const *rules, struct validate_plans *ret_plans);

@@ -27,7 +27,8 @@ struct step_case {
     const char *kind, *source, *network, *machine, *precision, *software;
     double n, batch, bytes; /* batch is NaN for collectives; bytes is NaN for steps. */
     double measured_s, predicted_s, low_s, high_s;
-    double measured_bytes, predicted_bytes; /* Peak memory; NaN: not measured. */
+    /* Measured and predicted peak memory; NaN: not measured. */
+    double measured_bytes, predicted_bytes;
 };
 
 struct step_cases {

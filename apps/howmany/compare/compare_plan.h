@@ -73,6 +73,7 @@ int compare_run_command(const struct compare_request *request, const struct comp
 
 /* The cluster of the survey: the value of --simulate and the values of --set. */
 extern const char compare_cluster[];
-extern const char *const compare_cluster_sets[]; /* The list ends with NULL. */
+/* Assignments of --set; the list ends with NULL. */
+extern const char *const compare_cluster_sets[];
 
 #endif

@@ -13,7 +13,7 @@
 /* A run in progress. */
 struct compare_child {
     struct compare_run *run;
-    int rc; /* 0, or EXIT_USAGE after a failure. */
+    int rc; /* Exit code so far: 0, or EXIT_USAGE after a failure. */
 };
 
 static void read_output_line(void *context, const char *line, double seconds)

@@ -53,7 +53,7 @@ struct http_response {
     enum http_refusal refusal; /* Reason why the request was refused, for /metrics. */
 };
 
-/* What happens next to a request after `quick` was called. */
+/* How a request is processed after `quick` was called. */
 enum http_next {
     HTTP_ANSWERED,
     HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */
@@ -87,9 +87,10 @@ struct http_settings {
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
     int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    int slow;         /* Number of requests that may run besides them for more than 0.1 s. */
-    int waiters;      /* Number of threads for requests of kind HTTP_WAIT. */
-    size_t queue;     /* Number of requests that may wait for a thread of each pool. */
+    /* Number of further requests of this kind that may run if they take longer than 0.1 s. */
+    int slow;
+    int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
+    size_t queue; /* Number of requests that may wait for a thread of each pool. */
     size_t body_limit;
     size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */

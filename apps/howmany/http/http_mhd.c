@@ -27,11 +27,14 @@
 enum {
     CONNECTION_MEMORY = 32768,
     CLOSE_LATE_NS = 200000000,
-    SHORT_RESPONSE = 4096, /* Responses of at most this many bytes are not counted. */
+    /* Responses of at most this many bytes do not count towards held_bytes. */
+    SHORT_RESPONSE = 4096,
 };
 
-/* Seconds after which a request counts as long. Earlier, a client that has closed its side of the
- * connection still gets its answer. */
+/*
+ * Seconds after which a request counts as long. Before this time, a client that has closed its side
+ * of the connection still gets its answer.
+ */
 static const double LONG_S = 0.1;
 
 static struct mhd_functions mhd;
@@ -40,7 +43,10 @@ static int load_mhd(struct hm_err *err)
 {
     int rc = http_mhd_find(&mhd, err);
 
-    /* The checks of the layout of a head (is_plain_layout) were examined for this version. */
+    /*
+     * The checks of the layout of a head (is_plain_layout) are known to work only with this
+     * version.
+     */
     if (rc == 0 && strcmp(mhd.MHD_get_version(), "0.9.75") != 0) {
         rc = hm__fail(err, HM_E_UNSUPPORTED,
                       "libmicrohttpd %s was not examined: requests could pass unchecked",
@@ -92,7 +98,10 @@ struct exchange {
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Count bytes of a body or of a response; false if all of them together would exceed the limit. */
+/*
+ * Count the bytes of a body or a response. Returns false if all bodies and responses together would
+ * exceed the limit.
+ */
 static bool hold_bytes(struct exchange *x, size_t bytes)
 {
     struct http_server *s = x->server;
@@ -112,10 +121,10 @@ static const struct http_verdict no_memory = {
 
 static void release_static(void *body)
 {
-    (void)body; /* A static body is not freed. */
+    (void)body; /* This function does nothing, because a static body is not freed. */
 }
 
-/* Replace a response for which there is no memory by a short one. */
+/* Replace a response by a short error if all responses together would need too much memory. */
 static void limit_response(struct exchange *x)
 {
     struct http_response *r = &x->response;

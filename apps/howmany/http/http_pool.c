@@ -15,8 +15,8 @@ struct http_pool {
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
     /*
-     * Number of running tasks that are not declared as long, number of those that are, and the
-     * limits of both numbers.
+     * Number of running tasks that are not declared as long, number of running tasks that are, and
+     * the limits of both numbers.
      */
     int running, slow, running_max, slow_max;
     bool (*run)(void *task);
@@ -43,7 +43,7 @@ static void *worker_run(void *context)
         *(slow ? &w->slow : &w->running) -= 1;
         pthread_cond_signal(&w->more);
     }
-    /* Other threads may be waiting until this one has ended its task. */
+    /* Other threads may be waiting for the task of this thread to end. */
     pthread_cond_broadcast(&w->more);
     pthread_mutex_unlock(&w->lock);
     return NULL;

@@ -19,10 +19,15 @@ struct http_pool_size {
 /* Start a pool whose threads call run(task) for each task; run returns true if the task has called
  * http_pool_slow with success. Returns NULL if no thread can be started. */
 struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task));
-/* Called by a running task, once: declare that it takes long. Returns false if too many such tasks
- * are running; the task should then end. */
+/*
+ * Called by a running task, once, to declare that the task takes long. Returns false if too many
+ * such tasks are running; the task should then end.
+ */
 bool http_pool_slow(struct http_pool *pool);
-/* Reserve a place in the queue for a task, which must then be pushed; false if it is full. */
+/*
+ * Reserve a place in the queue for a task, which must then be pushed. Returns false if the queue is
+ * full.
+ */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
 /* Returns the number of tasks that are reserved, waiting or running. */

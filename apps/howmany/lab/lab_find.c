@@ -95,7 +95,7 @@ struct process_search {
     struct lab_found *found;
     struct stat spaces[LAB_NODES_MAX + 1];
     char folder[LAB_TEXT]; /* Path of the lab's folder with a / at its end. */
-    bool failed;           /* Memory ran out. */
+    bool failed;           /* True if memory ran out during the search. */
 };
 
 static bool is_same_inode(const struct stat *a, const struct stat *b)

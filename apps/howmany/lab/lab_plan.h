@@ -50,18 +50,23 @@ struct lab_plan {
 
 /* ---- names: each writes into text[LAB_TEXT] and returns it ---------------------------------- */
 
-/* Name of the namespace and host name of a node: "howmany-1"; nodes count from 1. */
+/*
+ * Writes the name of the namespace of a node, which is also its host name, such as "howmany-1";
+ * nodes are counted from 1.
+ */
 const char *lab_node(const char *name, size_t node, char *text);
-/* Name of the namespace that connects the nodes: "howmany-net". */
+/* Writes the name of the namespace that connects the nodes, such as "howmany-net". */
 const char *lab_net(const char *name, char *text);
-/* IP address of a node: "10.87.0.1". */
+/* Writes the IP address of a node, such as "10.87.0.1". */
 const char *lab_address(size_t node, char *text);
-/* Path of a file in the lab's folder: "/run/howmany/NAME/FILE"; if `file` is NULL, path of the
- * folder. */
+/*
+ * Writes the path of a file in the lab's folder, such as "/run/howmany/NAME/FILE"; if `file` is
+ * NULL, writes the path of the folder.
+ */
 const char *lab_path(const char *name, const char *file, char *text);
-/* Path of the hostfile with the first n nodes. */
+/* Writes the path of the hostfile with the first n nodes. */
 const char *lab_hostfile(const char *name, size_t n, char *text);
-/* Path of a namespace: "/run/netns/howmany-1". */
+/* Writes the path of a namespace, such as "/run/netns/howmany-1". */
 const char *lab_namespace(const char *space, char *text);
 const char *lab_way_name(enum lab_way way);
 

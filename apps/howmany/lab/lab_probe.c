@@ -21,11 +21,15 @@
 #include "err.h"
 #include "lab_enter.h"
 
-enum { PORT = 9, ROUNDS = 4 }; /* The port of the discard service, which is normally closed. */
+/*
+ * PORT is the port of the discard service, which is normally closed. ROUNDS is the number of
+ * rounds.
+ */
+enum { PORT = 9, ROUNDS = 4 };
 
 /* Timeout of a round in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
-/* Seconds after which no third or fourth round begins. */
+/* No third or fourth round begins after this number of seconds. */
 static const double ROUNDS_LIMIT_S = 2;
 /* Seconds between the connection attempts of a round, so that they do not delay each other. */
 static const double SPACING_S = 0.5e-3;
@@ -46,7 +50,8 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR gives the result later. */
+        /* The result of the attempt is read later with SO_ERROR. */
+        connect(fd, (struct sockaddr *)&to, sizeof(to));
     return fd;
 }
 
@@ -79,7 +84,8 @@ static void collect_answers(const struct probe *p, struct probe_round *r, double
             if (r->ends[i].fd < 0 || !r->ends[i].revents)
                 continue;
             if (probe_was_answered(r->ends[i].fd))
-                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]); /* fmin ignores NAN. */
+                /* fmin ignores NAN, the value before the first answer. */
+                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]);
             close(r->ends[i].fd);
             r->ends[i].fd = -1;
             r->left--;

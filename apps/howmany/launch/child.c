@@ -406,8 +406,9 @@ static bool read_process(long pid, struct process *process)
     return complete;
 }
 
-/* Kill a process if it is in the command's session; it may have left the command's process
- * group. */
+/*
+ * Kill a process if it is in the command's session. (It may have left the command's process group.)
+ */
 static void kill_if_in_session(void *run, long pid)
 {
     const struct child_run *r = run;
@@ -568,7 +569,8 @@ int launch_child_run(struct launch_child *child, struct hm_err *err)
         child->end = LAUNCH_CHILD_INTERRUPTED;
     else
         rc = child_start(r, &pipes, err);
-    if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) { /* The command is running. */
+    /* If the command has been started, wait for its end. */
+    if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) {
         child_watch(r);
         child_reap(r);
     }

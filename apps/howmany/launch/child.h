@@ -4,8 +4,10 @@
 
 #include "howmany.h"
 
-/* Numbers of bytes that are kept: of the end of standard error, and of one line of standard
- * output. */
+/*
+ * Maximum numbers of bytes that are kept: LAUNCH_CHILD_TAIL of the end of standard error, and
+ * LAUNCH_CHILD_LINE of each line of standard output.
+ */
 enum { LAUNCH_CHILD_TAIL = 8192, LAUNCH_CHILD_LINE = 64 * 1024 };
 
 enum launch_child_end {
@@ -44,17 +46,20 @@ struct launch_child {
     /* Wall time in seconds, from just before the start to the end of the process. */
     double seconds;
     double cpu_s; /* Processor time of the command and the children it waited for. */
-    /* The largest resident set of the command and its children, in bytes. Linux counts the forked
-     * copy of this process before exec, so it is never less than the resident set of this process
-     * at the start. */
+    /*
+     * The largest resident set of the command and its children, in bytes. Linux counts the forked
+     * copy of this process before exec, so the value is never less than the resident set of this
+     * process at the start.
+     */
     double peak_bytes;
     char tail[LAUNCH_CHILD_TAIL]; /* The end of the command's standard error, NUL-terminated. */
 };
 
 /*
- * Run the command and wait for it. Returns 0 whatever the result of the command, and a negative
+ * Run the command and wait for it. Returns 0 whatever the result of the command is, and a negative
  * code only if a pipe, a process or memory cannot be allocated. Every process of the command's
- * session is killed before this returns. When this process is killed, the command gets SIGTERM.
+ * session is killed before this function returns. When this process is killed, the command gets
+ * SIGTERM.
  */
 int launch_child_run(struct launch_child *child, struct hm_err *err);
 

@@ -29,8 +29,10 @@
 
 #define NUMBER "([0-9]+[.]?[0-9]*([eE][+-]?[0-9]+)?)"
 
-/* In `time`, the first group is the number; its unit is `unit`, or the third group if `unit` is
- * NULL. The first group of `loss` is the loss. */
+/*
+ * A form of line. The first group of `time` is the number; its unit is `unit`, or the third group
+ * if `unit` is NULL. The first group of `loss` is the loss.
+ */
 struct framework_form {
     const char *framework, *word, *time, *unit, *loss;
 };
@@ -95,7 +97,7 @@ static void copy_group(const char *line, const regmatch_t *group, char *text, si
         snprintf(text, room, "%.*s", (int)(group->rm_eo - group->rm_so), line + group->rm_so);
 }
 
-/* Read the number of a group; NaN if the group is empty or something else. */
+/* Read the number in a group; NaN if the group is empty or is not a number. */
 static double read_group(const char *line, const regmatch_t *group)
 {
     char text[64];
@@ -106,7 +108,7 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Seconds of an iteration from a number with its unit. */
+/* Returns the seconds of an iteration, given as a number with a unit. */
 static double seconds_of(double value, const char *unit)
 {
     if (strcmp(unit, "ms") == 0)

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-struct launch_frameworks; /* Opaque: the compiled expressions. */
+struct launch_frameworks; /* The compiled expressions; opaque to the caller. */
 
-/* What one line reports. */
+/* The values that one line reports. */
 struct launch_framework_line {
     const char *framework; /* Name of the framework; static. */
     double seconds;        /* Seconds of one iteration. */

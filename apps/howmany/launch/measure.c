@@ -23,7 +23,7 @@ struct report {
     double loss;
     struct launch_frameworks *frameworks; /* Owned; NULL if a regular expression is given. */
     const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
-    bool failed;           /* Memory ran out. */
+    bool failed;           /* True if memory ran out. */
 };
 
 static void note_iteration(struct report *a, double seconds)
@@ -56,8 +56,10 @@ static void replace_nan(char *line)
         }
 }
 
-/* Read a JSON line with an iteration. Such lines take the place of those of a framework, which may
- * print a summary of the same iterations. Returns whether the line is one. */
+/*
+ * Read a JSON line with an iteration. Once there is such a line, lines of a framework are ignored,
+ * because they may summarise the same iterations. Returns whether the line has an iteration.
+ */
 static bool read_json_line(struct report *a, const char *written)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -85,7 +87,8 @@ static bool read_json_line(struct report *a, const char *written)
     return found;
 }
 
-/* Read a line of a known framework. The first framework that is recognised is the one that counts.
+/*
+ * Read a line of a known framework. Only lines of the framework that was recognised first are used.
  */
 static void read_framework_line(struct report *a, const char *line)
 {

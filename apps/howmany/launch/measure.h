@@ -17,10 +17,14 @@ struct launch_measure_settings {
     bool show; /* Copy the command's output to standard error. */
 };
 
-/* Names of the ways to find the seconds of an iteration, in the column `timing` of a record. */
-#define LAUNCH_TIMING_ITERATIONS "iterations" /* The command reported its iterations. */
-#define LAUNCH_TIMING_DIFFERENCE "difference" /* Two runs had different numbers of iterations. */
-#define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE   /* The whole run counts, with its start-up. */
+/* How the seconds of an iteration were found; the values of the column `timing` of a record. */
+
+/* The command reported the times of its iterations. */
+#define LAUNCH_TIMING_ITERATIONS "iterations"
+/* The difference of two runs with different numbers of iterations was used. */
+#define LAUNCH_TIMING_DIFFERENCE "difference"
+/* The time of the whole run was used, with its start-up. */
+#define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE
 
 /* The result of one run. Unknown values are NaN. */
 struct launch_measurement {
@@ -30,7 +34,7 @@ struct launch_measurement {
     double total_s;    /* Wall time of the run in seconds. */
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
-    double startup_s;  /* Start-up that is not in `seconds`; NaN: unknown. */
+    double startup_s;  /* Seconds of the start-up that are not in `seconds`; NaN: unknown. */
     /* How `seconds` was found: one of the names above; NULL: `seconds` is unknown. */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
@@ -42,10 +46,10 @@ struct launch_measurement {
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
 /*
- * Separate the start-up from a run that reported no iterations, by a second run with fewer of them:
- * an iteration takes (T_long - T_short) / (long_count - short_count), and the start-up is the rest.
- * `m` is the long run; its status becomes "no difference" if it took no longer than the short one,
- * and that of the short run if that failed.
+ * Separate the start-up from a run that reported no iterations, with a second run of fewer
+ * iterations: an iteration takes (T_long - T_short) / (long_count - short_count), and the rest of
+ * the time is the start-up. `m` is the long run. Its status becomes "no difference" if it took no
+ * longer than the short run; if the short run failed, it becomes the status of the short run.
  */
 void launch_measurement_subtract(struct launch_measurement *m, double long_count,
                                  const struct launch_measurement *brief, double short_count);

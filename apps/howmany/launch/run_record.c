@@ -23,8 +23,10 @@ static const char *const result_columns[] = {"repeat",  "seconds", "total", "ite
                                              "loss",    "status",  "host",  "started",
                                              "startup", "timing"};
 
-/* Tables of earlier versions have the first EARLIER_RESULTS columns; they are continued as they
- * are. */
+/*
+ * Tables of earlier versions have only the first EARLIER_RESULTS columns; new rows of such a table
+ * have the same columns.
+ */
 enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]), EARLIER_RESULTS = 8 };
 
 static void add_csv_header(const struct launch_record *r, size_t results, struct hm_text *out)
@@ -118,7 +120,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* Add a text to a row, as CSV and as JSON; it must not contain a comma or a quote. */
+/* Add a text, which must not contain a comma or a quote, to a row, as CSV and as JSON. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {
@@ -174,7 +176,9 @@ static int add_row_to_store(const struct launch_record *r, const struct hm_text 
     return rc;
 }
 
-/* Appends a row to the file; a row for a table of an earlier version ends before its new columns.
+/*
+ * Appends a row to the file. For a table of an earlier version, the columns that it does not have
+ * are cut off.
  */
 static int append_row(const struct launch_record *r, const struct hm_text *csv,
                       const struct hm_text *line)

@@ -22,7 +22,7 @@ struct launch_record {
 
 /*
  * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns,
- * or those of an earlier version; its runs are read and count as made. Runs that a store already
+ * or those of an earlier version; its runs are read and not made again. Runs that a store already
  * holds are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);

@@ -60,7 +60,7 @@ static int add_word(struct launch_command *command, const char *word)
     return launch_command_add(command, word, &err) ? cli_report(&err) : 0;
 }
 
-/* The loss at which the run ends: relative to P* if it is known. */
+/* Add the loss at which the run ends, relative to the least possible loss P* if that is known. */
 static int add_target(const struct steer_task *task, struct launch_command *command)
 {
     double best = isnan(task->best) ? 0 : task->best;
@@ -81,7 +81,7 @@ static int make_train_command(const struct steer_source *source, const struct st
         rc = add_number(command, "within", piece->within_s, "s");
     rc = rc ? rc : add_target(task, command);
     rc = rc ? rc : add_text(command, "checkpoint", piece->checkpoint);
-    /* Simulated ranks do not die, and their checkpoint is needed at the end only. */
+    /* Simulated ranks do not die, so a checkpoint is needed only at the end. */
     rc = rc ? rc : add_word(command, task->virtual_time ? "--every=1000000000" : own_restarts);
     if (rc == 0 && piece->resume)
         rc = add_word(command, "--resume");
@@ -92,7 +92,10 @@ static int make_train_command(const struct steer_source *source, const struct st
 
 /* ---- a command of the user ------------------------------------------------------------------- */
 
-/* Copy the command; {resume} becomes the arguments of `resume`, or nothing. */
+/*
+ * Copy the command. {resume} becomes the arguments in source->resume if `resume` is true, else
+ * nothing.
+ */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)
 {
@@ -151,7 +154,7 @@ int steer_source_check(const struct steer_source *source, const struct steer_tas
                             "continue from the checkpoint");
     if (task->algorithm_count > 1 && !launch_command_uses(&source->program, "algorithm"))
         return cli_complain("--command: it has no {algorithm}, but --algorithms names several");
-    /* Other names in braces are reported before anything runs. */
+    /* Making a command reports unknown names in braces before anything runs. */
     const struct steer_line line = {0};
     const struct steer_piece piece = {.line = &line, .checkpoint = "", .resume = true};
     struct launch_command command = {0};

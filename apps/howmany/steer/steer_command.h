@@ -8,25 +8,31 @@
 #include "steer_types.h"
 #include "study_commands.h"
 
-/* Where the pieces come from. Either `study` is set, or `program`. */
+/* The program that the pieces run: `howmany train` if `study` is set, else `program`. */
 struct steer_source {
-    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL: a program. */
+    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL: not used. */
     double seed;                   /* Seed of all pieces. */
     struct launch_command program; /* Command of the user, with placeholders; owned. */
-    /* What replaces {resume} when a piece continues from a checkpoint; split like a command. */
+    /*
+     * Arguments that replace {resume} if a piece continues from a checkpoint, as one text that is
+     * split like a command.
+     */
     const char *resume;
-    /* Line that reports an iteration; its first group is the loss. NULL: lines of JSON. */
+    /*
+     * Pattern of the lines that report an iteration; its first group is the loss. NULL: the lines
+     * are JSON.
+     */
     const regex_t *pattern;
 };
 
-/* A piece that is to be made. */
+/* A piece to make. */
 struct steer_piece {
     const struct steer_line *line;
     const char *checkpoint; /* Path of the checkpoint. */
     bool resume;            /* The checkpoint exists, and the piece continues from it. */
-    /* Limits as the program counts them: iterations and seconds since the first start. */
+    /* Maximum iterations and seconds since the first start, as the program counts them. */
     double iterations, within_s;
-    double more; /* Limit of iterations of this piece alone. */
+    double more; /* Maximum number of iterations of this piece alone. */
 };
 
 /* Whether pieces are runs of `howmany train`. */

@@ -30,7 +30,10 @@
 #include "own_program.h"
 #include "value.h"
 
-/* RETRIES: how often a program of the user that dies is started again. */
+/*
+ * RETRIES is the number of times that a program of the user is started again after it has died.
+ * COPY_BYTES is the size of the buffer for copies of files.
+ */
 enum { RETRIES = 3, COPY_BYTES = 1 << 16 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -131,19 +134,21 @@ struct piece_run {
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
-    struct hm_text lines;        /* The file of the piece. */
-    double start_s;              /* Time at which the piece starts. */
-    double last_s;               /* Seconds since the start of the process at the last point. */
-    double raw_count, raw_s;     /* Iterations and seconds at the last point. */
-    double begin_count, begin_s; /* The same at the start of the piece. */
-    double most;                 /* Limit of iterations of this piece. */
-    double offset;               /* Iterations of the line before this piece. */
-    double earlier_s;            /* Seconds of processes of this piece that died. */
-    double shift;                /* Added to the iterations that the program reports. */
+    struct hm_text lines; /* Contents of the file of the piece. */
+    double start_s;       /* Time at which the piece starts. */
+    double last_s;        /* Run time of the processes of the piece at the last point. */
+    /* Iterations and seconds at the last point, as the program counts them. */
+    double raw_count, raw_s;
+    double begin_count, begin_s; /* Values of raw_count and raw_s at the start of the piece. */
+    double most;                 /* Maximum number of iterations of this piece. */
+    double offset;               /* Number of iterations of the line before this piece. */
+    double earlier_s;            /* Run time of earlier processes of this piece, which died. */
+    /* Number that is added to the iterations that the program reports. */
+    double shift;
     size_t points;
-    const char *ended;   /* Why the run ended; NULL: it did not say. */
+    const char *ended;   /* Why the run ended; NULL: the program did not say. */
     bool times_reported; /* The program reports the seconds of its iterations. */
-    bool failed;         /* Memory ran out. */
+    bool failed;         /* True if memory ran out. */
 };
 
 static const char *const END_REACHED = "reached";
@@ -184,7 +189,10 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
         r->failed = true;
     if (raw->loss <= r->task->target)
         r->ended = END_REACHED;
-    /* A program of the user may not know the target and its limit, so it is ended here. */
+    /*
+     * A program of the user may not know the target and the limit of iterations, so it is ended
+     * here.
+     */
     bool done = r->ended == END_REACHED || iteration - r->begin_count >= r->most;
     if (done && !steer_source_is_train(r->folder->source))
         r->child->timeout_s = 1e-9;
@@ -285,8 +293,9 @@ static void write_points(struct piece_run *r)
 }
 
 /*
- * Separate the start of a program from its first iteration, whose time it did not report: the
- * iteration takes as long as the next one. Returns the time of the start; NaN: unknown.
+ * Separate the start-up of a program from its first iteration, if the program does not report
+ * times: the first iteration is assumed to take as long as the second. Returns the seconds of the
+ * start-up; NaN: unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -315,7 +324,7 @@ static void write_end(struct piece_run *r, const char *ended, double end_s, doub
     hm__text_add(&r->lines, "\n");
 }
 
-/* How a process ended, if it can be continued: NULL if it died and may be started again. */
+/* Returns how a process ended; NULL: the process died and may be started again. */
 static const char *process_end(const struct piece_run *r, const struct launch_child *child)
 {
     bool train = steer_source_is_train(r->folder->source);
@@ -381,7 +390,7 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the processes of a piece: one, and further ones if the user's program dies. */
+/* Run the process of a piece; if the user's program dies, run it again. */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)
 {
@@ -417,7 +426,7 @@ static int run_processes(struct piece_run *r, struct steer_piece *piece, const c
     return rc;
 }
 
-/* Put the checkpoint in place from which the piece starts. */
+/* Copy the checkpoint from which the piece starts to its path. */
 static int prepare_checkpoint(const struct steer_folder *f, const struct steer_state *state,
                               const struct steer_line *line, const char *path, bool *ret_resume)
 {
@@ -427,7 +436,7 @@ static int prepare_checkpoint(const struct steer_folder *f, const struct steer_s
     char old[PATH_MAX];
 
     *ret_resume = from >= 0;
-    if (from < 0) /* A killed process may have left the file. */
+    if (from < 0) /* A killed process may have left a checkpoint of this piece. */
         return unlink(path) == 0 || errno == ENOENT
                    ? 0
                    : cli_complain("steer: %s cannot be removed: %s", path, strerror(errno));
@@ -482,7 +491,7 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last line of a piece to its line and to the state. */
+/* Apply the last record of the file of a piece to the line and to the state. */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {
@@ -496,7 +505,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
     line->raw_s = hm__value_number(end, "raw_s");
     line->piece = f->pieces;
     state->last_m = (long)line->m;
-    /* The maximum of a number and NaN is the number. */
+    /* fmax returns the other number if one is NaN. */
     f->bytes = fmax(f->bytes, hm__value_number(end, "checkpoint_bytes"));
     line->state = strcmp(why, END_FAILED) == 0     ? STEER_FAILED
                   : strcmp(why, END_FINISHED) == 0 ? STEER_FINISHED
@@ -506,7 +515,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
         state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
 }
 
-/* Read one line of a piece. Returns 0, or EXIT_USAGE with a message. */
+/* Read one record of the file of a piece. Returns 0, or EXIT_USAGE with a message. */
 static int piece_read_line(struct steer_folder *f, struct steer_state *state,
                            struct steer_line *line, const char *text, const char *path, bool points,
                            bool *ended)
@@ -531,7 +540,7 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece. With `points`, its points are added to the line. */
+/* Read the file of a piece. If `points` is true, its points are added to the line. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {
@@ -553,8 +562,7 @@ static int piece_read(struct steer_folder *f, struct steer_state *state, struct 
     return rc;
 }
 
-/* Remove the checkpoint that a line no longer needs. A new line may have started from it, and has
- * a copy. */
+/* Remove a checkpoint that its line no longer needs. A line that started from it has a copy. */
 static void drop_checkpoint(const struct steer_folder *f, long piece)
 {
     char path[PATH_MAX];

@@ -8,11 +8,12 @@
 #include "cli.h"
 #include "steer_command.h"
 
-/* Set the first three members; release `identity` never, it is borrowed. */
+/* The caller sets the first three members, all of which are borrowed. */
 struct steer_folder {
-    const char *path;                  /* Path of the folder; borrowed. */
-    const struct steer_source *source; /* Borrowed. */
-    const char *identity;              /* Text that all pieces of the folder must share. */
+    const char *path;                  /* Path of the folder. */
+    const struct steer_source *source; /* The program that the pieces run. */
+    /* Text that identifies the training; the same for all pieces of the folder. */
+    const char *identity;
 
     long pieces;  /* Number of pieces so far. */
     long made;    /* Number of pieces that this process made. */
@@ -22,21 +23,20 @@ struct steer_folder {
 
 /* Limits of a piece; INFINITY: no limit. */
 struct steer_limits {
-    double iterations; /* Iterations of this piece. */
-    double seconds;    /* Time of this piece, without its switch. */
+    double iterations; /* Maximum number of iterations of the piece. */
+    double seconds;    /* Maximum seconds of the piece, without its switch. */
 };
 
 /* Make the folder, or check that it belongs to this training. Returns 0, or EXIT_USAGE with a
  * message. */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Make the next piece, which continues line `number`, and add its points to the line; if an earlier
- * process made the piece, only read it. Line and piece start at state->now_s or, for a running
- * line, where it is. Returns 0 or an exit code.
+ * Make the next piece, which continues line `number` at the time line->clock_s, and add its points
+ * to the line. If an earlier process made the piece, it is only read. Returns 0 or an exit code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);
-/* Write a file of the folder. Returns 0, or EXIT_USAGE with a message. */
+/* Write a file into the folder. Returns 0, or EXIT_USAGE with a message. */
 int steer_folder_write(const struct steer_folder *folder, const char *name, const char *text,
                        size_t length);
 

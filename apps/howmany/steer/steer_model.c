@@ -1,14 +1,15 @@
 /*
  * Fits the lines of a steered training. A line that started anew is a trace from iteration 1 on. A
  * line that continued from another one is placed at the iteration at which a new run of the same
- * algorithm on the same m is expected to have the loss that the line started from; so its points
- * improve g(i, m) for small losses. That the progress of a run depends only on its loss is the
- * assumption of Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez 2016).
+ * algorithm on the same number of workers m is expected to have the loss that the line started
+ * from. So its points improve the fitted loss g(i, m) after i iterations, where the loss is small.
+ * Like Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez 2016), this assumes that the progress of
+ * a run depends only on its loss.
  *
  * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
  * `howmany advise` computes it. With few points the fit may extrapolate badly, so a line with fewer
  * than FIT_POINTS points is judged by its recent rate: the mean slope of ln(P - P*) over the later
- * half of its time.
+ * half of its time, where P is the loss and P* the least possible loss.
  */
 #include "steer_model.h"
 
@@ -18,14 +19,22 @@
 #include "err.h"
 #include "memory.h"
 
-/* FIT_POINTS: points that a line, or the longest line of an algorithm, needs before the fit is
- * used. */
+/*
+ * FIT_POINTS is the number of points that a line, or the longest line of an algorithm, must have
+ * before the fit is used. BISECTIONS is the maximum number of steps of a bisection.
+ */
 enum { FIT_POINTS = 5, BISECTIONS = 60 };
 
-/* A rate is used for losses that are smaller by at most this factor. */
+/*
+ * The recent rate of a line is used at another loss only if the excess loss P - P* of the line is
+ * at most NEAR times the excess loss there.
+ */
 static const double NEAR = 10;
 
-/* Largest factor by which a choice may lie outside the numbers of workers that have points. */
+/*
+ * Maximum factor by which the number of workers of a choice may lie outside the range of those that
+ * have points.
+ */
 static const double BEYOND_M = 2;
 
 /* ---- traces ---------------------------------------------------------------------------------- */
@@ -54,7 +63,7 @@ static int trace_fill(struct hm_trace *t, struct hm_arena *arena, const struct s
     return 0;
 }
 
-/* Add a line as a trace that begins after `offset` iterations. */
+/* Add a line as a trace whose iterations are counted from `offset` on. */
 static int model_add_line(struct steer_model *m, const struct steer_line *line, double offset,
                           struct hm_err *err)
 {
@@ -101,7 +110,9 @@ static const struct hm_g *model_g(const struct steer_model *m, size_t algorithm,
     return NULL;
 }
 
-/* Returns the iteration at which g(i, m) falls to an excess loss, at most `most`. */
+/*
+ * Returns the iteration at which the fitted loss g(i, m) falls to an excess loss; at most `most`.
+ */
 static double model_iteration_at(const struct steer_model *model, size_t algorithm, double m,
                                  double excess, double most)
 {
@@ -117,7 +128,10 @@ static double model_iteration_at(const struct steer_model *model, size_t algorit
     return low;
 }
 
-/* Number of iterations that a new run is expected to need for the loss a line started from. */
+/*
+ * Returns the number of iterations after which a new run is expected to have the loss that a line
+ * started from.
+ */
 static double model_offset(const struct steer_model *model, const struct steer_line *line)
 {
     const struct steer_task *task = model->state->task;
@@ -132,7 +146,10 @@ static double model_offset(const struct steer_model *model, const struct steer_l
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-/* P* for the rates of lines while there is no fit: assumed a tenth below the target. */
+/*
+ * Returns the least possible loss P* for the rates of lines while there is no fit: the given one
+ * or, if none is given, a tenth below the target.
+ */
 static double assumed_best(const struct steer_state *state)
 {
     return isnan(state->task->best) ? state->task->target - 0.1 * fabs(state->task->target)
@@ -181,8 +198,8 @@ void steer_model_release(struct steer_model *m)
 /* ---- estimates ------------------------------------------------------------------------------- */
 
 /*
- * Time of a whole run of an algorithm on m workers to an excess loss. The result is NaN if the
- * models do not know it, and INFINITY if the run is not expected to reach it.
+ * Estimates the time in which a whole run of an algorithm on m workers reaches an excess loss. The
+ * time is NaN if the models cannot tell, and INFINITY if the run is not expected to reach the loss.
  */
 static struct steer_estimate model_whole(const struct steer_model *model, size_t algorithm,
                                          size_t m, double excess)
@@ -222,7 +239,10 @@ static struct steer_estimate model_between(const struct steer_model *model, size
     return (struct steer_estimate){left, whole.high_s - part.time_s};
 }
 
-/* Seconds of active time of a line up to a point, without the time for which it was paused. */
+/*
+ * Returns the seconds that a line worked on its first `count` points, without the time for which it
+ * was paused.
+ */
 static double line_active_s(const struct steer_line *line, size_t count)
 {
     double sum = 0;
@@ -233,7 +253,10 @@ static double line_active_s(const struct steer_line *line, size_t count)
     return sum;
 }
 
-/* Rate at which ln(P - P*) falls, in 1/s, over the later half of the line's time; NaN: unknown. */
+/*
+ * Returns the rate at which ln(P - P*) falls, in 1/s, over the later half of the line's time, where
+ * P is the loss and P* the least possible loss; NaN: unknown.
+ */
 static double line_rate(const struct steer_model *model, const struct steer_line *line,
                         size_t count)
 {
@@ -241,7 +264,10 @@ static double line_rate(const struct steer_model *model, const struct steer_line
     double first = line->from_loss - model->best;
     size_t from = 0;
 
-    /* Find the last point in the first half of the time; without one, the line's start. */
+    /*
+     * Find the last point in the first half of the time, or else the first point. A line with only
+     * one point is measured from its start.
+     */
     for (size_t i = 1; i < count; i++)
         if (line_active_s(line, i) <= 0.5 * all || i == 1) {
             from = i;
@@ -255,7 +281,7 @@ static double line_rate(const struct steer_model *model, const struct steer_line
     return first > 0 && last > 0 && all > since ? log(first / last) / (all - since) : NAN;
 }
 
-/* Time from an excess loss to the target at a rate. */
+/* Returns the seconds in which an excess loss falls to the target at a constant rate. */
 static double rate_time(const struct steer_model *model, double from, double rate)
 {
     double target = model->state->task->target - model->best;
@@ -280,13 +306,16 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
         fitted = model_between(model, line->algorithm, line->m, last->loss);
     if (!isfinite(fitted.time_s))
         fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
-    /* At least one more iteration is needed. */
+    /* The line needs at least one more iteration. */
     if (isfinite(fitted.time_s))
         fitted.time_s = fmax(fitted.time_s, last->seconds);
     return fitted;
 }
 
-/* The last line of an algorithm on m workers whose loss is near a given one; NULL: none. */
+/*
+ * Returns the last line of an algorithm on m workers whose loss is near an excess loss; NULL: there
+ * is none.
+ */
 static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
                                                size_t m, double excess)
 {
@@ -305,7 +334,7 @@ bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t 
     return find_near_line(model, algorithm, m, from_loss - model->best) != NULL;
 }
 
-/* The largest number of points of a line of an algorithm. */
+/* Returns the largest number of points that a line of the algorithm has. */
 static size_t most_points(const struct steer_model *model, size_t algorithm)
 {
     size_t most = 0;

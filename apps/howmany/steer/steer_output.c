@@ -12,7 +12,10 @@ static const char *show_known_time(double seconds, char *text)
     return isfinite(seconds) ? hm__show_time(seconds, text) : "";
 }
 
-/* Show a loss: above the least possible loss if that is known. Nothing for an unknown loss. */
+/*
+ * Show a loss, relative to the least possible loss if that is known; an empty text if the loss is
+ * unknown.
+ */
 static const char *show_task_loss(const struct steer_task *task, double loss, char *text)
 {
     double base = isnan(task->best) ? 0 : task->best;
@@ -20,13 +23,15 @@ static const char *show_task_loss(const struct steer_task *task, double loss, ch
     return isfinite(loss) ? hm__show_loss(loss - base, text) : "";
 }
 
-/* What losses are relative to, for sentences. */
+/*
+ * Returns the words that say what shown losses are relative to; an empty text if they are absolute.
+ */
 static const char *loss_words(const struct steer_task *task)
 {
     return isnan(task->best) ? "" : " above the least loss";
 }
 
-/* Add "cocoa+ on 8 workers". */
+/* Add a phrase such as "cocoa+ on 8 workers". */
 static void add_choice(const struct steer_task *task, size_t algorithm, size_t m,
                        struct hm_text *out)
 {
@@ -130,7 +135,7 @@ int steer_output_log(const struct steer_folder *folder, const struct steer_state
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Number of decisions that changed the line. */
+/* Returns the number of decisions that changed the chosen line. */
 static size_t count_switches(const struct steer_state *state)
 {
     size_t count = 0;
@@ -204,7 +209,7 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     hm__text_release(&reason);
 }
 
-/* Number of lines that began as trials. */
+/* Returns the number of lines that began as trials. */
 static size_t count_trials(const struct steer_state *state)
 {
     bool tried[STEER_LINES] = {false};

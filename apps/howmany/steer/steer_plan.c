@@ -1,9 +1,9 @@
 /*
- * Decisions of a steered training. A choice costs its expected time to the target, with the switch;
- * for the goal cost, times the number of workers. The present line is kept unless another choice is
- * better by MARGIN, and a choice that no line has tried must be better even at the upper end of its
- * interval: gains of a few per cent are not reliable, since the state of a run is more than its
- * loss.
+ * Decisions of a steered training. Choices are compared by their expected time to the target,
+ * including the switch; for the goal cost, this time is multiplied by the number of workers. The
+ * present line is kept unless another choice is better by MARGIN, and a choice that no line has
+ * tried must be better even at the upper end of its interval: gains of a few per cent are not
+ * reliable, because the progress of a run depends on more than its loss.
  */
 #include "steer_plan.h"
 
@@ -11,17 +11,25 @@
 
 static const double MARGIN = 0.1;
 
-/* Largest cost of a trial as a share of the expected time to the target: of another algorithm,
- * whose iterations are mostly not lost, and of another number of workers. */
+/*
+ * Maximum time of a trial, as a share of the expected time to the target: TRIAL_SHARE for a trial
+ * of another algorithm, whose iterations are mostly not lost, and MOVE_SHARE for a trial of another
+ * number of workers.
+ */
 static const double TRIAL_SHARE = 0.5, MOVE_SHARE = 0.25;
 
-/* A trial after frame 0: its largest time as a share of the expected time to the target, and the
- * iterations of the present line that must fit into it. */
+/*
+ * Limits of a trial after frame 0: RETRY_SHARE is its maximum time, as a share of the expected time
+ * to the target, and RETRY_ITERATIONS is the number of iterations of the present line that must fit
+ * into this time.
+ */
 static const double RETRY_SHARE = 0.1;
 enum { RETRY_ITERATIONS = 3 };
 
-/* A challenger goes on while it has fewer points than this, or is expected to need at most SLOWER
- * times as long as the leader. */
+/*
+ * A challenger goes on while it has fewer than CHALLENGER_POINTS points, or while it is expected to
+ * need at most SLOWER times as long as the leader.
+ */
 enum { CHALLENGER_POINTS = 12 };
 static const double SLOWER = 3;
 
@@ -34,7 +42,10 @@ double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t 
 {
     if (isnan(state->task->switch_s))
         return state->startup_s;
-    /* In a simulation, another algorithm on the same workers finds the state in their memory. */
+    /*
+     * In a simulation, another algorithm on the same workers finds the state in their memory, so
+     * the change takes no time.
+     */
     return state->task->moves_only && from_m == (long)m ? 0 : state->task->switch_s;
 }
 
@@ -91,13 +102,18 @@ static bool trial_exists(const struct steer_state *state, size_t algorithm, size
     return false;
 }
 
-/* Time of the first trial, as a measure of what a trial costs; 0 before it. */
+/*
+ * Returns the time of the first trial, as an estimate for further trials; 0 before the first trial.
+ */
 static double trial_seconds(const struct steer_state *state)
 {
     return state->line_count > 0 ? state->lines[0].clock_s - state->lines[0].started_s : 0;
 }
 
-/* The line that is expected to reach the target first, and its time; -1: none is known. */
+/*
+ * Returns the line that is expected to reach the target first, or -1 if no such time is known.
+ * *ret_s is its expected time.
+ */
 static long find_first_line(const struct steer_state *state, const struct steer_model *model,
                             double *ret_s)
 {
@@ -114,7 +130,10 @@ static long find_first_line(const struct steer_state *state, const struct steer_
     return best;
 }
 
-/* Choose another number of workers for the best algorithm: two steps above or below the middle. */
+/*
+ * Choose another number of workers for the best algorithm: two places above or below the middle in
+ * the list. Returns false if both were tried.
+ */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
 {
@@ -154,7 +173,7 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
 {
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
-    /* The time so far is a second guess of the time that is left. */
+    /* The time so far is a second estimate of the time that is left; the larger one is used. */
     double seconds = RETRY_SHARE * fmax(leader->expected_s, state->now_s);
 
     if (task->together || ahead < 0 || !isfinite(seconds))
@@ -201,19 +220,24 @@ static double choice_score(const struct steer_state *state, double seconds, size
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
 }
 
-/* Cost of continuing a line: none if it runs at present. */
+/* Returns the seconds of a switch to a line; 0 if the line runs at present. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
     return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
 }
 
-/* Keep the best choice, and the best among the others as its rival. */
+/*
+ * Compare a choice with the best one so far. The better one is kept in *best, with the best of all
+ * other choices as its rival.
+ */
 static void choice_offer(const struct steer_state *state, struct steer_choice *best,
                          const struct steer_choice *offer, double *best_score, double *rival_score)
 {
     double score = choice_score(state, offer->expected_s, offer->m);
 
-    /* The present line is replaced only by a choice that is clearly better. */
+    /*
+     * The score of the present line is lowered, so that only a clearly better choice replaces it.
+     */
     if (offer->line >= 0 && offer->line == state->leader)
         score *= 1 - MARGIN;
     if (!isfinite(score))
@@ -233,8 +257,8 @@ static void choice_offer(const struct steer_state *state, struct steer_choice *b
 }
 
 /*
- * Offer the lines that can go on: those that run side by side, the present one, and the one with
- * the smallest loss. A line that was left behind would repeat work that another one has done.
+ * Consider the lines that can continue: those that run at the same time, the present one, and the
+ * one with the smallest loss. Any other line would repeat work that one of these has done.
  */
 static void offer_lines(const struct steer_state *state, const struct steer_model *model,
                         struct steer_choice *best, double *best_score, double *rival_score)
@@ -250,7 +274,10 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
         double cost = line_switch_s(state, line);
         size_t known = steer_line_known(line, state->now_s);
         struct steer_estimate e = steer_model_line(model, line);
-        /* A running line has worked since its last point, and goes on from its next one. */
+        /*
+         * A running line has already worked on the iteration after its last point; this time is
+         * subtracted.
+         */
         if (line->state == STEER_RUNNING && known > 0 && isfinite(e.time_s))
             e.time_s = fmax(line->clock_s - state->now_s,
                             e.time_s - (state->now_s - line->points[known - 1].clock_s));
@@ -267,7 +294,7 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
     }
 }
 
-/* Whether an algorithm on m workers was tried from this very state. */
+/* Whether an algorithm on m workers was already tried from the present state of line `parent`. */
 static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
 {
     const struct steer_line *from = &state->lines[parent];
@@ -293,7 +320,10 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
             if (was_tried(state, a, m, parent))
                 continue;
             double loss = from->points[from->count - 1].loss;
-            /* The checkpoint exists when the line has finished its present iteration. */
+            /*
+             * A new line must wait until its parent has finished its present iteration and saved a
+             * checkpoint.
+             */
             double change = steer_plan_switch_s(state, (long)from->m, m);
             double cost = change + fmax(0, from->clock_s - state->now_s);
             struct steer_estimate e = steer_model_choice(model, a, m, loss);
@@ -305,14 +335,17 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                                          .switch_s = change,
                                          .expected_s = e.time_s + cost,
                                          .rival_s = NAN};
-            /* The comparison is false for an unknown interval. */
+            /* The comparison is false if the interval is unknown (NaN). */
             bool sure = choice_score(state, e.high_s + cost, m) < *best_score;
             if (sure || isinf(*best_score))
                 choice_offer(state, best, &offer, best_score, rival_score);
         }
 }
 
-/* Without an estimate: the line with the smallest loss. */
+/*
+ * If no time can be estimated, choose the line with the smallest loss. Returns false if no line can
+ * continue.
+ */
 static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
 {
     double least = INFINITY;
@@ -351,7 +384,10 @@ bool steer_plan_choose(const struct steer_state *state, const struct steer_model
 
 /* ---- challengers ----------------------------------------------------------------------------- */
 
-/* Expected time of a line; the more it is unknown, the larger. */
+/*
+ * Returns the expected time of a line to the target. If the line is not expected to reach it, the
+ * result is very large, and even larger if nothing is known.
+ */
 static double challenger_rank(const struct steer_model *model, const struct steer_line *line)
 {
     double seconds = steer_model_line(model, line).time_s;
@@ -366,8 +402,10 @@ static bool challenger_worth(const struct steer_state *state, const struct steer
            challenger_rank(model, line) <= SLOWER * leader->expected_s;
 }
 
-/* Find the best running line that is not in the list, of an algorithm that is not in it yet if
- * `other` is set. */
+/*
+ * Find the best running line that is not in the list `lines`; if `other` is true, its algorithm
+ * must not be in the list either. Returns -1 if there is none.
+ */
 static long find_challenger(const struct steer_state *state, const struct steer_model *model,
                             const struct steer_choice *leader, const long *lines, size_t count,
                             double nodes, bool other)

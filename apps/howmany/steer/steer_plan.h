@@ -10,64 +10,74 @@
 
 enum { STEER_CHALLENGERS = 6 };
 
-/* An algorithm on a number of workers, as indices in the task's lists. */
+/* A trial: an algorithm and a number of workers, as indices in the lists of the task. */
 struct steer_trial {
     size_t algorithm, m;
 };
 
-/* The choice for a frame. */
+/* The choice of what runs in a frame. */
 struct steer_choice {
     long line;   /* Line to continue; -1: start a new line. */
     long parent; /* Line from whose checkpoint a new line starts; -1: none. */
     size_t algorithm, m;
     enum steer_why why;
-    double switch_s;   /* Time of the switch; 0: the line runs on. */
-    double expected_s; /* Expected time to the target with the switch; NaN: unknown. */
-    double rival_s;    /* The same for the best other choice; NaN: none. */
-    size_t rival;      /* Algorithm and m of the best other choice. */
+    double switch_s;   /* Seconds of the switch; 0: the line continues without a switch. */
+    double expected_s; /* Expected time to the target, including the switch; NaN: unknown. */
+    double rival_s;    /* Expected time of the best other choice; NaN: there is none. */
+    size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
 };
 
-/* Index in the task's list of the number of workers in the middle of ln m. */
+/*
+ * Returns the index of the middle number of workers m in the list of the task: the one nearest to
+ * the middle of the range of ln m.
+ */
 size_t steer_plan_middle(const struct steer_task *task);
 /*
- * Index of the number of workers on which every algorithm is tried first when trials run at the
- * same time: the middle, or a smaller one, such that the nodes suffice for it and for all smaller
- * ones.
+ * Returns the index of the number of workers on which every algorithm is tried first when trials
+ * run at the same time: the middle one, or the largest one below it such that the nodes suffice to
+ * try every algorithm on this number and on all smaller ones.
  */
 size_t steer_plan_centre(const struct steer_task *task);
 /*
- * List the trials of frame 0 for lines that run at the same time: every algorithm on the centre,
- * then on fewer and then on more workers, as long as the nodes suffice. Returns their number.
+ * List the trials of frame 0 for lines that run at the same time: every algorithm on the number of
+ * workers of steer_plan_centre, then on fewer and then on more workers, as long as the nodes
+ * suffice. Returns the number of trials.
  */
 size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
 /*
  * Choose the next trial of frame 0 for lines that run one after another: every algorithm on the
- * middle m, then the best algorithm on a larger and on a smaller m. Returns false after the last,
- * or when a trial would cost too much of the time that is left.
+ * middle number of workers, then the best algorithm on a larger and on a smaller number. Returns
+ * false after the last trial, or if a trial would take too much of the time that is left.
  */
 bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
                      struct steer_trial *ret_trial);
 /*
- * After frame 0, with lines that run one after another: choose a trial from the best state, of
- * another algorithm or another number of workers that has no line near the present loss. A trial
- * may take RETRY_SHARE of the time that is left. Returns false if there is none.
+ * After frame 0, for lines that run one after another: choose a trial that starts from the best
+ * state, with another algorithm or another number of workers that has no line near the present
+ * loss. *ret_seconds is the time that the trial may take, a small share of the time that is left.
+ * Returns false if there is no such trial.
  */
 bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
                       const struct steer_choice *leader, struct steer_trial *ret_trial,
                       double *ret_seconds);
-/* The line with the smallest loss, whose checkpoint a new line starts from; -1: none. */
+/*
+ * Returns the line with the smallest loss, from whose checkpoint a new line starts; -1: there is
+ * none.
+ */
 long steer_plan_best_state(const struct steer_state *state);
-/* Time of a switch to a line on the m with index `m`, from a state on the m with index `from_m`;
- * -1: any other one. */
+/*
+ * Returns the seconds of a switch to the number of workers with index `m`, from a state on the
+ * number of workers with index `from_m`; if from_m is -1, from any other number.
+ */
 double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m);
 
 /* Choose what runs in the next frame. Returns false if no line has a result. */
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
                        struct steer_choice *ret_choice);
 /*
- * Choose the lines that run on beside `leader` on idle nodes: of every other algorithm the best
- * line, then the best other lines. Returns their number.
+ * Choose the lines that run beside `leader` on idle nodes: the best line of every other algorithm,
+ * then the best of all other lines. Returns the number of lines.
  */
 size_t steer_plan_challengers(const struct steer_state *state, const struct steer_model *model,
                               const struct steer_choice *leader, long lines[STEER_CHALLENGERS]);

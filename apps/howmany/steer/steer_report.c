@@ -33,7 +33,9 @@ struct report_chart {
     size_t count, used;
 };
 
-/* Whether a line is drawn: the lines that were chosen come first, then trials in their order. */
+/*
+ * Whether a line was chosen in a frame. The chart draws chosen lines first, then the other lines.
+ */
 static bool line_was_chosen(const struct steer_state *state, size_t line)
 {
     for (size_t i = 0; i < state->decision_count; i++)

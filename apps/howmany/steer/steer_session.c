@@ -3,13 +3,14 @@
  *
  * Frame 0 makes trials. If lines may run at the same time on different nodes, all trials start
  * together, and the frame ends when every algorithm has made TRIAL_TOGETHER iterations on the
- * middle m; otherwise trials of TRIAL_ALONE iterations run one after another. Before each later
- * frame, all points so far are fitted, and the line runs that is expected to reach the target
- * first. A frame lasts a third of the time that is left.
+ * middle number of workers; otherwise trials of TRIAL_ALONE iterations run one after another.
+ * Before each later frame, the models are fitted to all points so far, and the line that is
+ * expected to reach the target first is chosen to run. A frame lasts a third of the time that is
+ * left.
  *
- * The clock: in a simulation, the time of the simulated iterations; a switch takes the time in
- * which the checkpoint moves to one node and from it to another. With real ranks, the wall time of
- * all processes, with their start.
+ * All times are those of one clock. In a simulation, it counts the time of the simulated
+ * iterations, and a switch takes the time to move the checkpoint to one node and from there to the
+ * new ranks. With real ranks, it counts the wall time of all processes, including their start.
  */
 #include "steer_session.h"
 
@@ -21,11 +22,13 @@
 
 enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 2, FRAME_ITERATIONS = 2, NEW_ITERATIONS = 4 };
 
-/* FRAME_SHARE: length of a frame as a share of the expected time to the target. STARTUPS: least
- * length of a frame of real ranks, as a multiple of the time that their start takes. */
+/*
+ * FRAME_SHARE is the length of a frame as a share of the expected time to the target. STARTUPS is
+ * the minimum length of a frame with real ranks, as a multiple of the time that their start takes.
+ */
 static const double FRAME_SHARE = 1.0 / 3, STARTUPS = 20;
 
-/* Largest time of a trial that runs alone, as a multiple of the time of the first one. */
+/* Maximum time of a trial that runs alone, as a multiple of the time of the first trial. */
 static const double TRIAL_LIMIT = 2;
 
 void steer_session_release(struct steer_session *s)
@@ -39,7 +42,7 @@ void steer_session_release(struct steer_session *s)
 
 /* ---- time and limits ------------------------------------------------------------------------- */
 
-/* Time of the first point of a line at or below the target; INFINITY: none. */
+/* Returns the time of the first point of a line at or below the target; INFINITY: there is none. */
 static double line_reached_s(const struct steer_state *state, const struct steer_line *line)
 {
     for (size_t i = 0; i < line->count; i++)
@@ -48,7 +51,7 @@ static double line_reached_s(const struct steer_state *state, const struct steer
     return INFINITY;
 }
 
-/* The same for the first line. */
+/* Returns the time at which the first of all lines reaches the target; INFINITY: none does. */
 static double session_reached_s(const struct steer_state *state)
 {
     double first = INFINITY;
@@ -63,7 +66,7 @@ static double money_spent(const struct steer_state *state)
     return isnan(state->task->price_per_s) ? 0 : state->worker_s * state->task->price_per_s;
 }
 
-/* Whether the training ends now; sets the reason. */
+/* Whether the training ends now; if so, sets the reason. */
 static bool session_stops(struct steer_state *state)
 {
     double reached = session_reached_s(state);
@@ -83,7 +86,9 @@ static bool session_stops(struct steer_state *state)
     return state->stopped != NULL;
 }
 
-/* Seconds that a line on m workers may still run within the limits of time and money. */
+/*
+ * Returns the seconds that a line on m workers may still run within the limits of time and money.
+ */
 static double limit_s(const struct steer_state *state, double from_s, double m)
 {
     double left = state->task->within_s - from_s;
@@ -94,7 +99,9 @@ static double limit_s(const struct steer_state *state, double from_s, double m)
     return fmax(left, 0);
 }
 
-/* Time of a switch in a simulation: the state moves to one node, and from there to the new ranks.
+/*
+ * Set the time of a switch in a simulation: the state moves to one node, and from there to the new
+ * ranks.
  */
 static void session_price_switch(struct steer_session *s)
 {
@@ -129,7 +136,7 @@ static struct steer_decision *decision_add(struct steer_state *state, size_t lin
     return d;
 }
 
-/* Run a line and complete its decision. */
+/* Run the line of a decision, and fill in the results of the decision. */
 static int session_piece(struct steer_session *s, struct steer_decision *d,
                          const struct steer_limits *limits)
 {
@@ -158,7 +165,7 @@ static int trial_piece(struct steer_session *s, size_t line, double iterations, 
     return session_piece(s, d, &limits);
 }
 
-/* Run all trials to the end of frame 0, at `end_s`. */
+/* Continue all trials until `end_s`, the end of frame 0. */
 static int session_extend_trials(struct steer_session *s, double end_s)
 {
     int rc = 0;
@@ -192,7 +199,9 @@ static int session_try_together(struct steer_session *s)
     return rc;
 }
 
-/* Add the line of a trial. It continues from the best state so far, so that its iterations count.
+/*
+ * Add the line of a trial. It continues from the best state so far, so that its iterations are not
+ * lost.
  */
 static size_t session_add_trial(struct steer_session *s, const struct steer_trial *trial)
 {
@@ -211,8 +220,8 @@ static size_t session_add_trial(struct steer_session *s, const struct steer_tria
 }
 
 /*
- * A simulated trial is ended when its time is over. If it has made no iteration by then, its state
- * is given up, and it is not continued.
+ * Discard a simulated trial whose first iteration ends only after `end_s`, the end of its time: the
+ * trial counts as failed and is not continued.
  */
 static void trial_cut(const struct steer_task *task, struct steer_line *line, double end_s)
 {
@@ -263,7 +272,9 @@ static int session_try_alone(struct steer_session *s)
 
 /* ---- later frames ---------------------------------------------------------------------------- */
 
-/* Start or continue the chosen line at its time. Returns its number. */
+/*
+ * Start or continue the chosen line, after the time of its switch. Returns the number of the line.
+ */
 static size_t session_follow(struct steer_session *s, const struct steer_choice *choice)
 {
     struct steer_state *state = s->state;
@@ -282,7 +293,10 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
     return (size_t)number;
 }
 
-/* Seconds of an iteration of a new line: those of the last line of its kind, or of its parent. */
+/*
+ * Returns the expected seconds of an iteration of a new line: those of the last line with the same
+ * algorithm and number of workers or, if there is none, those of its parent.
+ */
 static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
 {
     const struct steer_line *like = line->parent >= 0 ? &state->lines[line->parent] : line;
@@ -299,7 +313,8 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
                            const struct steer_line *line)
 {
     const struct steer_state *state = s->state;
-    /* The loss may rise in the first iterations after a switch, so a new line needs more of them.
+    /*
+     * The loss may rise in the first iterations after a switch, so a new line gets more iterations.
      */
     double least = line->count > 0 ? FRAME_ITERATIONS * line->points[line->count - 1].seconds
                                    : NEW_ITERATIONS * new_line_seconds(state, line);
@@ -309,11 +324,14 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
         return s->task.frame_s;
     if (!s->task.virtual_time)
         least = fmax(least, STARTUPS * state->startup_s);
-    /* Without an expectation, a frame is as long as everything before it. */
+    /* If the time to the target is unknown, a frame is as long as the training so far. */
     return fmax(isfinite(left) && left > 0 ? FRAME_SHARE * left : state->now_s, fmax(least, 1e-9));
 }
 
-/* Loss that is expected at a time if ln(P - P*) falls evenly to the target. */
+/*
+ * Returns the loss that is expected after `after_s` seconds if ln(P - P*) falls evenly to the
+ * target, where P is the loss and P* the least possible loss.
+ */
 static double expected_loss(const struct steer_model *model, double from_loss, double expected_s,
                             double after_s)
 {
@@ -349,7 +367,7 @@ static int session_run_leader(struct steer_session *s, const struct steer_model 
     return session_piece(s, d, &(struct steer_limits){INFINITY, length});
 }
 
-/* Let the challengers run until the time of the leader. */
+/* Let the challengers run until `until_s`, the end of the leader's piece. */
 static int session_run_challengers(struct steer_session *s, const long *lines, size_t count,
                                    double until_s)
 {

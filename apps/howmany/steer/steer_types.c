@@ -48,7 +48,7 @@ size_t steer_line_known(const struct steer_line *line, double until_s)
 {
     size_t count = line->count;
 
-    /* The bound allows for the rounding of sums of times. */
+    /* The tolerance covers the rounding of sums of times. */
     while (count > 0 && line->points[count - 1].clock_s > until_s + 1e-9 * fabs(until_s))
         count--;
     return count;

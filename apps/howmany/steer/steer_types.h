@@ -1,10 +1,10 @@
 /*
- * The state of a steered training: what may be chosen, the lines of training so far, and the
+ * The state of a steered training: the possible choices, the lines of training so far, and the
  * decisions.
  *
- * A line is training by one algorithm on one number of workers. It starts anew or from the
- * checkpoint of another line, and is made in pieces, each of which is one child process that ends
- * with a checkpoint.
+ * A line is a part of the training with one algorithm on one number of workers. It starts anew or
+ * from the checkpoint of another line, and is made in pieces. Each piece is one child process,
+ * which ends with a checkpoint.
  */
 #ifndef HM_STEER_TYPES_H
 #define HM_STEER_TYPES_H
@@ -22,56 +22,62 @@ struct steer_task {
     size_t m_count;
     double target;      /* Loss that ends the training. */
     double best;        /* Least possible loss P*; NaN: the fit estimates it. */
-    double within_s;    /* Time at which the training ends; INFINITY: no limit. */
-    double cost;        /* Money at which the training ends; INFINITY: no limit. */
+    double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
+    double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
-    enum hm_goal goal;  /* HM_GOAL_TIME or HM_GOAL_COST. */
-    double iterations;  /* Largest number of iterations of a line, with those before it. */
-    double explore_s;   /* Largest time of frame 0. */
-    double frame_s;     /* Length of the later frames; NaN: a share of the time that is left. */
-    double nodes;       /* Number of nodes that may be used at once. */
-    bool together;      /* Lines may run at the same time, on different nodes. */
-    bool virtual_time;  /* The times are those of a simulation. */
-    double switch_s;    /* Time of a change of algorithm or m; NaN: measured. */
-    bool moves_only;    /* Only a change of m takes that time. */
+    enum hm_goal goal;  /* What to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
+    /* Maximum number of iterations of a line, including those of the lines that it continues. */
+    double iterations;
+    double explore_s; /* Maximum length of frame 0 in seconds; INFINITY: no limit. */
+    /* Length of later frames in seconds; NaN: a share of the expected time to the target. */
+    double frame_s;
+    double nodes;      /* Number of nodes that may be used at once. */
+    bool together;     /* Lines may run at the same time, on different nodes. */
+    bool virtual_time; /* The times are those of a simulation. */
+    /*
+     * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured
+     * time to start a program.
+     */
+    double switch_s;
+    bool moves_only; /* Only a change of the number of workers takes switch_s. */
 };
 
-/* A point of a line. */
+/* A measured point of a line of training. */
 struct steer_point {
     double iteration; /* Number of iterations since the line started. */
     double loss;
-    double seconds; /* Seconds of the iteration. */
-    double clock_s; /* Time since the start of the training. */
+    double seconds; /* Seconds of one iteration. */
+    double clock_s; /* Time of the point, in seconds since the start of the training. */
 };
 
 enum steer_line_state {
-    STEER_RUNNING,  /* The line runs at present, or would run on in the next frame. */
+    STEER_RUNNING,  /* The line runs, or would continue in the next frame. */
     STEER_PAUSED,   /* The line can be continued from its checkpoint. */
     STEER_FINISHED, /* The algorithm finds no further improvement. */
     STEER_FAILED    /* The line diverged or its program failed. */
 };
 
 struct steer_line {
-    size_t algorithm, m;        /* Indices in the task's lists. */
+    size_t algorithm, m;        /* Indices in the lists of the task. */
     long parent;                /* Line whose checkpoint this line started from; -1: none. */
-    double started_s;           /* Time at which the line started, after the switch. */
+    double started_s;           /* Time at which the line started, after its switch. */
     double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
-    struct steer_point *points; /* Owned. */
+    struct steer_point *points; /* Points in the order of time; owned. */
     size_t count, room;
     enum steer_line_state state;
-    long piece;       /* Last piece, whose checkpoint holds the state of the line; -1: none. */
-    double clock_s;   /* Time of that checkpoint. */
-    double raw_s;     /* Time of the checkpoint as the program counts it. */
-    double raw_count; /* Iterations of the checkpoint as the program counts them. */
+    long piece;       /* Number of its last piece, whose checkpoint holds the state; -1: none. */
+    double clock_s;   /* Time of that checkpoint, in seconds since the start of the training. */
+    double raw_s;     /* Seconds up to the checkpoint, as the program itself counts them. */
+    double raw_count; /* Iterations up to the checkpoint, as the program itself counts them. */
 };
 
-/* Reason of a decision. */
+/* The reason for a decision. */
 enum steer_why {
-    STEER_WHY_TRY,       /* A trial of frame 0. */
-    STEER_WHY_STAY,      /* Continuing is expected to be the best. */
-    STEER_WHY_LEADS,     /* The line is ahead of the present one. */
-    STEER_WHY_MODEL,     /* The models expect another choice to be better. */
-    STEER_WHY_ONLY,      /* There is no other line with a result. */
+    STEER_WHY_TRY,       /* The line is a trial. */
+    STEER_WHY_STAY,      /* The present line is expected to be the best choice. */
+    STEER_WHY_LEADS,     /* Another line is ahead of the present one. */
+    STEER_WHY_MODEL,     /* The models expect a new line to be better than all lines so far. */
+    STEER_WHY_ONLY,      /* No time can be estimated, so the line with the smallest loss runs. */
     STEER_WHY_CHALLENGE, /* The line runs beside the chosen one, on idle nodes. */
     STEER_WHYS
 };
@@ -81,30 +87,31 @@ struct steer_decision {
     size_t frame;
     size_t line;
     enum steer_why why;
-    double at_s;       /* Time of the decision. */
-    double from_loss;  /* Loss at that time; NaN: none yet. */
-    double switch_s;   /* Time of the switch; 0: none. */
+    double at_s;       /* Time of the decision, in seconds since the start of the training. */
+    double from_loss;  /* Loss at the time of the decision; NaN: unknown. */
+    double switch_s;   /* Seconds of the switch; 0: there is no switch. */
     double expected_s; /* Expected time from the decision to the target; NaN: unknown. */
-    double rival_s;    /* The same for the best other choice; NaN: none. */
-    size_t rival;      /* Algorithm and m of that choice, as index algorithm * m_count + m. */
+    double rival_s;    /* Expected time of the best other choice; NaN: there is none. */
+    size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
-    double until_s;       /* Planned end of the frame. */
-    double ended_s;       /* Time at the end of the line's piece; NaN: not run. */
-    double achieved_loss; /* Loss at that time. */
+    double until_s; /* Planned end of the frame. */
+    /* Time at which the piece of this decision ended; NaN: the piece did not run. */
+    double ended_s;
+    double achieved_loss; /* Loss at the time ended_s; NaN: unknown. */
 };
 
 struct steer_state {
-    const struct steer_task *task; /* Borrowed. */
+    const struct steer_task *task; /* Description of the training; borrowed. */
     struct steer_line lines[STEER_LINES];
     size_t line_count;
     struct steer_decision decisions[STEER_DECISIONS];
     size_t decision_count;
-    size_t frame;        /* Number of the present frame; 0: trials. */
-    double now_s;        /* Time since the start, without what later frames take. */
-    double worker_s;     /* Seconds of all workers together. */
+    size_t frame;        /* Number of the present frame; 0: the frame of the trials. */
+    double now_s;        /* Present time, in seconds since the start of the training. */
+    double worker_s;     /* Worker-seconds of all pieces so far. */
     double explore_s;    /* Time at the end of frame 0. */
-    double startup_s;    /* Median time to start a program; 0 in a simulation. */
+    double startup_s;    /* Shortest measured time to start a program; 0 in a simulation. */
     long last_m;         /* Index of the number of workers that ran last; -1: none. */
     long leader;         /* Line that was chosen last; -1: none. */
     long reached;        /* Line that reached the target; -1: none. */
@@ -113,13 +120,13 @@ struct steer_state {
 
 const char *steer_why_name(enum steer_why why);
 
-/* Add a line. Returns its number; -1 when there are too many. */
+/* Add a line. Returns its number, or -1 if there are too many lines. */
 long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long parent);
 /* Add a point to a line. Returns false when memory runs out. */
 bool steer_line_point(struct steer_line *line, const struct steer_point *point);
-/* Number of points of a line whose time is at most `until_s`. */
+/* Returns the number of points of a line whose time is at most `until_s`. */
 size_t steer_line_known(const struct steer_line *line, double until_s);
-/* Loss of the last point at or before `until_s`; NaN: none. */
+/* Returns the loss of the last point at or before `until_s`; NaN: there is no such point. */
 double steer_line_loss(const struct steer_line *line, double until_s);
 double steer_line_m(const struct steer_state *state, const struct steer_line *line);
 void steer_state_release(struct steer_state *state);

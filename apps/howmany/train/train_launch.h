@@ -8,9 +8,11 @@
 /* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
  * every path. */
 struct train_launch {
-    /* Program that each real rank runs, of this project; NULL: howmany-train. Borrowed. */
+    /* Program of this project that each real rank runs; NULL: howmany-train. Borrowed. */
     const char *program;
-    /* This process is a rank itself and its only child takes its place: there is no launcher. */
+    /*
+     * This process is itself a rank, and its only child takes its place, so there is no launcher.
+     */
     bool inside;
     struct launch_ranks ranks;
     /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
@@ -30,7 +32,7 @@ struct train_launch {
 
 /* Find the programs and write the platform. Returns 0, or EXIT_USAGE with a message. */
 int train_launch_prepare(struct train_launch *launch);
-/* Pass an option on to the ranks; if value is NULL, the option is a switch. */
+/* Pass an option on to the ranks; value is NULL for an option without a value. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);
 /* Make the whole command, with --resume if `resume` is set. */
 int train_launch_command(const struct train_launch *launch, bool resume,

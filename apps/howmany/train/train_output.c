@@ -1,6 +1,7 @@
 /*
- * Handles the lines of a trace. With --json they are printed unchanged. Otherwise a table shows all
- * of the first iterations, then fewer and fewer, with a summary at the end.
+ * Handles the lines of a trace. With --json they are printed unchanged. Otherwise they are printed
+ * as a table with all of the first iterations, fewer and fewer of the later ones, and a summary at
+ * the end.
  */
 #include "train_output.h"
 #include "load.h"

@@ -14,11 +14,14 @@ enum { HM_CLIENTS_MOST = 1000000, HM_UNEVEN_MOST = 10 };
 
 /* Returns the first client of a rank; rank `size` gives the number of clients. */
 double hm__clients_on(double clients, int rank, int size);
-/* Store in ret_first[0..clients] the first row of each client, and the number of rows. */
+/*
+ * Store the first row of each client in ret_first[0..clients-1], and the number of rows in
+ * ret_first[clients].
+ */
 void hm__clients_divide(double rows, double clients, double uneven, double *ret_first);
 /*
- * Store in ret_before[0..size] the shares of comm.h with which each rank gets the rows of its
- * clients. `first` is the result of hm__clients_divide.
+ * Store in ret_before[0..size] the shares of the ranks (hm_comm.shares) with which each rank gets
+ * the rows of its clients. `first` is the result of hm__clients_divide.
  */
 void hm__clients_shares(const double *first, double clients, int size, double *ret_before);
 

@@ -23,7 +23,7 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * One round. Each rank's change of w has weight gamma in the sum and factor sigma in its
+ * Makes one round. Each rank's change of w has weight gamma in the sum and factor sigma in its
  * subproblem.
  */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)

@@ -21,14 +21,14 @@
 #include "shard.h"
 #include "vector.h"
 
-/* Number of a stream of random numbers that no client has. */
+/* Number of a stream of random numbers that is not the number of a client. */
 enum { DRAW_STREAM = (1 << 20) - 1 };
 
 struct fedavg {
     double *first;  /* [clients + 1]: first row of each client. */
-    uint32_t *list; /* [clients]: the clients in random order; the first ones are drawn. */
+    uint32_t *list; /* [clients]: the clients in random order; those at the beginning are drawn. */
     uint32_t *order;
-    double *w, *part; /* A client's w, and the gradient of a mini-batch. */
+    double *w, *part; /* The w of a client, and the gradient of a mini-batch. */
     double shard;     /* First row of this rank. */
 };
 
@@ -87,7 +87,9 @@ static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
     return drawn;
 }
 
-/* The passes of one client over rows first..first + count - 1 of this rank; the result is in s->w.
+/*
+ * Makes the passes of one client over rows first..first + count - 1 of this rank; the result is in
+ * s->w.
  */
 static void fedavg_train_client(struct hm_run *run, struct fedavg *s, uint32_t client,
                                 uint32_t first, size_t count, double size)

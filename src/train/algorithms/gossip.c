@@ -29,8 +29,8 @@
 struct gossip {
     struct hm_batches *batches;
     double *x;        /* This rank's copy of w. */
-    double *received; /* Copy of a neighbour. */
-    /* Whether x is in use; before the first iteration the copies are w. */
+    double *received; /* Copy of w that was received from a neighbour. */
+    /* Whether x is in use. Before the first iteration, w is used instead. */
     bool started;
     bool gathered; /* Whether w is the mean of the copies. */
 };

@@ -81,8 +81,8 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
 }
 
 /*
- * One pass over the chosen rows; returns the number of entries of rows that were read or added to
- * w.
+ * Makes one pass over the chosen rows; returns the number of entries of rows that were read or
+ * added to w.
  */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
                                    double sigma)

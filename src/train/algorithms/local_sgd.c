@@ -41,8 +41,8 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 }
 
 /*
- * One pass over the rows of a linear problem; returns the number of entries of rows that were read
- * or added to w.
+ * Makes one pass over the rows of a linear problem; returns the number of entries of rows that were
+ * read or added to w.
  */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
@@ -71,7 +71,7 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
     return touched;
 }
 
-/* One pass over the rows in mini-batches; returns the number of floating-point operations. */
+/* Makes one pass over the rows in mini-batches; returns the number of floating-point operations. */
 static double local_sgd_pass_batches(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     struct hm_objective *o = run->objective;

@@ -28,7 +28,10 @@ int hm__reduce_scheme_find(const char *name)
     return -1;
 }
 
-/* Maximum of a and b, with the same bits if a and b are exchanged; NAN if a or b is NAN. */
+/*
+ * Returns the maximum of a and b, with the same bits if a and b are exchanged; NAN if a or b is
+ * NAN.
+ */
 static double comm_larger(double a, double b)
 {
     if (isnan(a) || isnan(b))

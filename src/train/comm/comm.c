@@ -120,8 +120,8 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 /* ---- work ----------------------------------------------------------------------------------- */
 
 /*
- * Simulated stragglers: returns the number of operations that take as long at nominal speed as
- * `flop` operations take on this worker.
+ * Returns the number of operations that take as long at nominal speed as `flop` operations take on
+ * this worker, which may be a simulated straggler.
  */
 static double straggling_flop(struct hm_straggling *s, double flop)
 {

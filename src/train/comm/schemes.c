@@ -17,7 +17,7 @@
  */
 #include "schemes.h"
 
-/* The largest power of two that is at most n; n >= 1. */
+/* Returns the largest power of two that is at most n; n >= 1. */
 static int largest_power_of_two(int n)
 {
     int power = 1;
@@ -111,8 +111,8 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- doubling ------------------------------------------------------------------------------- */
 
 /*
- * Ranks beyond the largest power of two first send their values to a rank below it, and receive the
- * result at the end.
+ * Recursive doubling. Ranks beyond the largest power of two first send their values to a rank below
+ * it, and receive the result at the end.
  */
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine)

@@ -34,8 +34,8 @@ void hm__client_add(struct hm_client *client, size_t first, size_t count, const 
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * With backup workers: whether all servers have made the step without this worker. If so, its
- * increments can be abandoned, and the next hm__client_get returns the newest w.
+ * With backup workers: returns whether all servers have made the step without this worker. If so,
+ * its increments can be abandoned, and the next hm__client_get returns the newest w.
  */
 bool hm__client_is_late(struct hm_client *client);
 void hm__client_abandon(struct hm_client *client);
@@ -50,8 +50,8 @@ void hm__client_disconnect(struct hm_client *client);
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
 /*
- * hm__client_wait_s: seconds spent in get and push so far. hm__client_staleness: number of reads of
- * w for each staleness, [HM_STALENESS_BINS].
+ * hm__client_wait_s returns the seconds spent in get and push so far. hm__client_staleness returns
+ * the number of reads of w for each staleness, [HM_STALENESS_BINS].
  */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);

@@ -84,7 +84,10 @@ void hm__server_worker_end(struct hm_run *run);
  * function instead of hm__server_worker_begin and hm__server_worker_end.
  */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
-/* Statistics of the run. Collective over the workers; the result is complete on rank 0 only. */
+/*
+ * Returns the statistics of the run. Collective over the workers; the result is complete on rank 0
+ * only.
+ */
 const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);
 
 #endif

@@ -78,7 +78,7 @@ struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
 
-/* Total number of reads of w so far, and the sum of their staleness in clocks. */
+/* Computes the total number of reads of w so far, and the sum of their staleness in clocks. */
 static void server_worker_count_reads(const struct hm_client *client, double *reads,
                                       double *staleness)
 {

@@ -98,9 +98,12 @@ int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, stru
                         struct hm_err *err);
 void hm__mrf_free(struct hm_mrf *mrf);
 
-/* Index of the first vertex of a rank's block; for rank == size, the number of vertices. */
+/*
+ * Returns the index of the first vertex of a rank's block; for rank == size, the number of
+ * vertices.
+ */
 size_t hm__mrf_block(size_t vertices, int rank, int size);
-/* The rank that owns a vertex. */
+/* Returns the rank that owns a vertex. */
 int hm__mrf_owner(size_t vertices, size_t vertex, int size);
 
 /* ---- for the files that build fields -------------------------------------------------------- */

@@ -149,7 +149,7 @@ static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
     return x;
 }
 
-/* Pair number k is (a, b) with k = b (b-1)/2 + a and a < b. */
+/* Computes pair number k: it is (a, b) with k = b (b-1)/2 + a and a < b. */
 static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);

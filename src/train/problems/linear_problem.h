@@ -11,7 +11,8 @@
 /* Set ops, loss and unknowns of an objective that already has its rows. */
 void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss);
 /*
- * Softmax with objective->outputs classes: the loss is -ln of the probability of the correct class.
+ * Make `objective` softmax with objective->outputs classes: the loss is -ln of the probability of
+ * the correct class.
  */
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err);
 

@@ -298,7 +298,7 @@ static double perceptron_right(struct hm_objective *objective, const double *w,
                                const struct hm_rows *rows)
 {
     struct perceptron *p = objective->state;
-    /* The values of the objective's own rows have been freed, and exist only in p->x. */
+    /* The values of the objective's own rows were freed after they had been copied to p->x. */
     const bool own = rows->labels == objective->rows.labels;
     const size_t outputs = objective->outputs, features = p->layer[0].in;
     double right = 0;

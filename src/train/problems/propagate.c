@@ -501,7 +501,10 @@ static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neig
     return used;
 }
 
-/* Length in doubles of the messages that go to a neighbour's vertices over shared edges. */
+/*
+ * Returns the length in doubles of the messages that go to a neighbour's vertices over shared
+ * edges.
+ */
 static size_t propagate_count_cut(const struct hm_propagate *p, const struct neighbour *n)
 {
     size_t used = 0, length;

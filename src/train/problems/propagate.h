@@ -52,21 +52,24 @@ void hm__propagate_free(struct hm_propagate *propagate);
 double hm__propagate_step(struct hm_propagate *propagate, struct hm_comm *comm);
 
 /*
- * Beliefs of own vertices, at the offsets mrf->places; the beliefs of each vertex sum to 1. With
- * max-product they are max-marginals.
+ * Computes the beliefs of own vertices, at the offsets mrf->places; the beliefs of each vertex sum
+ * to 1. With max-product they are max-marginals.
  */
 void hm__propagate_beliefs(const struct hm_propagate *propagate, double *beliefs);
 /*
- * The state with the largest belief of each own vertex; if beliefs are equal, the first such state.
+ * Finds the state with the largest belief of each own vertex; if beliefs are equal, the first such
+ * state.
  */
 void hm__propagate_decode(const struct hm_propagate *propagate, uint32_t *states);
 /*
- * The Bethe approximation of log Z of the whole field, which is minus the Bethe free energy of the
- * beliefs; exact on trees. For sum-product only, since beliefs of max-product are not marginals.
+ * Returns the Bethe approximation of log Z of the whole field, which is minus the Bethe free energy
+ * of the beliefs; exact on trees. For sum-product only, since beliefs of max-product are not
+ * marginals.
  */
 double hm__propagate_log_z(const struct hm_propagate *propagate, struct hm_comm *comm);
 /*
- * Logarithm of the product of all phi and psi of the whole field for given states of own vertices.
+ * Returns the logarithm of the product of all phi and psi of the whole field for given states of
+ * own vertices.
  */
 double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *states,
                            struct hm_comm *comm);

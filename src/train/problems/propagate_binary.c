@@ -75,7 +75,10 @@ struct binary_kernel {
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
-/* The largest |log2| that the ratio of a message over an edge can have, in either direction. */
+/*
+ * Returns the largest |log2| that the ratio of a message over an edge can have, in either
+ * direction.
+ */
 static double binary_edge_bound(const struct hm_mrf *mrf, size_t edge)
 {
     if (mrf->weights)
@@ -230,8 +233,8 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * Product T of a vertex that is not tame, computed with a mantissa in [0.5, 1) and a separate
- * exponent, and clamped at the end.
+ * Returns the product T of a vertex that is not tame, computed with a mantissa in [0.5, 1) and a
+ * separate exponent, and clamped at the end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -449,7 +452,8 @@ static void binary_belief(const void *kernel, size_t vertex, double *belief)
 }
 
 /*
- * Belief of an edge: psi times the products of both ends, each without the message over this edge.
+ * Computes the belief of an edge: psi times the products of both ends, each without the message
+ * over this edge.
  */
 static void binary_edge_belief(const void *kernel, size_t edge, double *belief)
 {

@@ -41,10 +41,11 @@ struct general_kernel {
     double *messages; /* Messages of all edges; each sums to 1. */
     /* Current products T of own vertices and ghosts, at the offsets mrf->places. */
     struct wide *now;
-    struct wide *next;    /* Products T of the next iteration, with the same layout. */
-    double *cavity[2];    /* [largest number of states]: the products c of both ends of an edge. */
-    double *sent;         /* [largest number of states]: a new message. */
-    struct wide *rest;    /* [largest number of states]: T of a vertex without one message. */
+    struct wide *next; /* Products T of the next iteration, with the same layout. */
+    double *cavity[2]; /* [largest number of states]: the products c of both ends of an edge. */
+    double *sent;      /* [largest number of states]: a new message. */
+    /* [largest number of states]: product T of a vertex without the factor of one message. */
+    struct wide *rest;
     double flop_per_step; /* Number of operations of one step; see propagate.h. */
 };
 

@@ -36,7 +36,7 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank)
     return (struct hm_shard){first, next - first};
 }
 
-/* The rank whose block contains the position: first <= position < first + count. */
+/* Returns the rank whose block contains the position: first <= position < first + count. */
 static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;

@@ -16,7 +16,9 @@ struct hm_shard {
 };
 
 struct hm_shard hm__shard_of(double rows, int rank, int size);
-/* The block of one rank in a communicator whose ranks may have shares of different sizes. */
+/*
+ * Returns the block of one rank in a communicator whose ranks may have shares of different sizes.
+ */
 struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 
 /*

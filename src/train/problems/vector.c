@@ -1,6 +1,6 @@
 /*
- * Loops over vectors. Sums are computed in interleaved partial sums, two per vector register, whose
- * order of addition is written out here, so that it does not depend on compiler or machine.
+ * Loops over vectors. Sums are computed as interleaved partial sums, two per vector register. The
+ * order of the additions is written out, so that it does not depend on compiler or machine.
  */
 #include "vector.h"
 
