@@ -51,7 +51,7 @@ refused "a switch with a value" "howmany: wrong.yaml:1: train.shrink: is a switc
   write true or false" < <(small | sed 's/lambda: 1e-3/shrink: 3/')
 refused "a value left out" "howmany: wrong.yaml:1: train.lambda: needs a value
   strength of the regulariser (default 1e-4; perceptron 0)" < <(small | sed 's/lambda: 1e-3/lambda: true/')
-refused "another's option" "howmany: --passes: applies only to local-sgd, splash, cocoa and cocoa+; this run uses lbfgs
+refused "another's option" "howmany: --passes: applies only to local-sgd, splash, cocoa, cocoa+ and fedavg; this run uses lbfgs
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/lbfgs/{name: lbfgs, passes: 2}/')
 refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an option of a single algorithm
   write it under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')

@@ -425,7 +425,7 @@ static void networks_of_astra_sim_are_clusters(void **state)
 static void put_uint(struct hm_text *out, uint64_t value, int size)
 {
     for (int i = 0; i < size; i++) {
-        char byte = i < 8 ? (char)(value >> (8 * i) & 255) : 0;
+        char byte = (char)(i < 8 ? value >> (8 * i) & 255 : 0);
         hm__text_add_n(out, &byte, 1);
     }
 }
