@@ -153,7 +153,7 @@ fi
 suite "$work/runs.db" sqlite
 unset HOWMANY_DB
 start --record none
-problem "without a store, a list of runs gets 501" 501 '.field == "store" and (.hint | contains("--record"))' "$url/v1/runs"
+problem "without a store, a list of runs gets 501" 501 '.field == "store" and (.hint | contains("let the server keep a store of runs"))' "$url/v1/runs"
 wrong "without a store, adding runs gets 501" 501 '.field == "store"' /v1/runs '{"n":1,"seconds":1}'
 problem "without a store, a recommendation gets 501" 501 'true' "$url/v1/recommend?batch=1"
 start
