@@ -84,8 +84,9 @@ enum hm_scaled_terms {
 int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
                       enum hm_scaled_terms scaled, struct hm_err *err);
 /*
- * Uses the parts of the time that a job's specification sheet predicts as terms; width is the
- * standard deviation of the priors of their factors. The job and the cluster are borrowed.
+ * Makes a basis whose terms are the parts of the time that a job's specification sheet predicts.
+ * `width` is the standard deviation of the prior of each factor. The job and the cluster are
+ * borrowed.
  */
 int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
                     const struct hm_cluster *cluster, double width, struct hm_err *err);

@@ -96,8 +96,8 @@ int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
 /* Priors of the coefficients; NULL without a specification sheet. */
 const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
 /*
- * The prior of the noise: it has the weight of one run with a specification sheet, and the weight 0
- * without one.
+ * The prior of the noise. If the fit has a specification sheet, the prior counts as much as one
+ * measured run; otherwise its weight is 0.
  */
 struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
 /* Sets terms[] to the indices of the terms in use, and returns their number. */

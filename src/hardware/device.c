@@ -90,7 +90,8 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
         d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
     if (speed > 0)
         d->conv_speed = speed;
-    /* Simple kernels, which were measured, reach the fraction `stream` of the peak bandwidth. */
+    /* The bandwidth was measured with simple kernels, which reach the share `stream` of the peak.
+     */
     if (m->memory_bandwidth_bytes_per_s > 0)
         d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
     if (m->kernel_s > 0)

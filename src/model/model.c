@@ -752,7 +752,8 @@ const char *hm__model_note(const struct hm_model *m, size_t i)
     return i < m->note_count ? m->notes[i] : NULL;
 }
 
-/* Adds the derivative of a formula; the built-in parts do not depend on the job's quantities. */
+/* Adds the derivative of a formula with respect to a quantity of the job. The built-in parts do not
+ * depend on these quantities and add nothing. */
 static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
                      const char *quantity, double *slope, struct hm_err *err)
 {

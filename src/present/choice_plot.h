@@ -1,4 +1,4 @@
-/* Choices as gnuplot scripts: recommendations, advice and designs. */
+/* Writes recommendations, advice and designs as gnuplot scripts. */
 #ifndef HM_CHOICE_PLOT_H
 #define HM_CHOICE_PLOT_H
 

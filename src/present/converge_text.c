@@ -167,7 +167,7 @@ static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale
         hm__text_addf(line, " to %.10g", last);
 }
 
-/* Writes the interval of a cost with trailing zeros, such as "1.00 to 1.20", if the ends differ. */
+/* Writes the interval of a cost, such as "1.00 to 1.20"; an empty text if both ends are equal. */
 static const char *cost_interval(const struct hm_stale_cost *c, char *text)
 {
     char from[HM_SHOWN], to[HM_SHOWN];

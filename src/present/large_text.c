@@ -254,7 +254,8 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "scaling", &line);
 }
 
-/* Adds the alternatives, the optimum and the knee, as far as they differ. */
+/* Adds the alternatives, the optimum and the knee; those that equal the recommendation are left
+ * out. */
 static void add_others(struct hm_text *out, const struct hm_large_answer *a,
                        const struct hm_style *style)
 {

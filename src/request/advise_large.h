@@ -6,7 +6,8 @@
 
 enum { HM_ADVISE_SIZES = 64 };
 
-/* Numbers of workers on which a transformer fits, and the seconds of an iteration. */
+/* Numbers of workers whose memory suffices for a transformer, and the seconds of an iteration on
+ * each. */
 struct hm_advise_paces {
     struct hm_paces *paces; /* Owned by the caller. */
     double m[HM_ADVISE_SIZES];

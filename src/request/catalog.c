@@ -243,7 +243,7 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    /* If an entry exists although it was not found, there was no memory to parse its text. */
+    /* Nothing was found. If the catalog has the name, there was no memory to parse its entry. */
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)

@@ -12,8 +12,8 @@ struct hm_large_job {
     struct hm_transformer network;
     /* work.network points to `network`; attention may be HM_ATTENTION_AUTO. */
     struct hm_large_work work;
-    /* The given part of the layout. The plan chooses each number that is NaN, the recomputation if
-     * it is HM_RECOMPUTES, and each flag that is not given. */
+    /* The parts of the layout that the job fixes. The plan chooses the others: numbers that are
+     * NaN, the recomputation if it is HM_RECOMPUTES, and flags that are not given. */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
     /* Whether the job says what overlaps; if not, intervals include both cases. */
@@ -31,7 +31,7 @@ struct hm_large_step {
     double matmul_s, attention_s, traffic_s, host_s; /* Seconds that are parts of compute_s. */
     double head_s;                                   /* Seconds of output head and embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Seconds of fixed costs, imbalance of stages and jitter. */
+    double other_s; /* Seconds due to fixed costs, uneven pipeline stages and jitter. */
 };
 
 /* Bytes of memory on the fullest worker. */
@@ -121,7 +121,7 @@ struct hm_large_answer {
     double tokens; /* Number of tokens of the job; NaN: not given. */
     /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
     double slack;
-    struct hm_large_choice *points; /* Best layout of each n and machine; owned. */
+    struct hm_large_choice *points; /* Best layout for each n on each machine; owned. */
     size_t point_count;
     /*
      * Indices of points: the optimum, the point with the fewest workers within the slack of the

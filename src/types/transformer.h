@@ -28,8 +28,8 @@ struct hm_transformer {
     double layers;     /* Number of layers, >= 1. */
     double hidden;     /* Width of the residual stream, >= 1. */
     double ffn;        /* Width of a dense feed-forward layer, >= 1. */
-    double heads;      /* Number of heads of queries, >= 1. */
-    double kv_heads;   /* Number of heads of keys and values; divides heads. */
+    double heads;      /* Number of query heads, >= 1. */
+    double kv_heads;   /* Number of key and value heads; divides `heads`. */
     double head_dim;   /* Width of one head, >= 1. */
     double vocabulary; /* Number of rows of the embedding table, >= 1. */
     bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */

@@ -1,4 +1,4 @@
-/* Creates the folders of a file. */
+/* Creates the parent folders of a file. */
 #ifndef HM_FOLDERS_H
 #define HM_FOLDERS_H
 

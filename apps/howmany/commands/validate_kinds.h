@@ -8,7 +8,7 @@
 #include "sheet_spread.h"
 #include "text.h"
 
-/* Measured steps by kind, each with its error when its source was left out. */
+/* Measured steps by kind; each has the error of a prediction that was made without its source. */
 struct step_kinds {
     struct hm_sheet_row *rows[HM_SHEET_KIND_COUNT];
     size_t counts[HM_SHEET_KIND_COUNT];

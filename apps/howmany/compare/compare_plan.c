@@ -133,8 +133,8 @@ static double run_iterations(const struct compare_request *request, const struct
 /*
  * Returns the number of iterations between two evaluations of the objective. There are five
  * evaluations per run, except in simulated runs with ssp or async, which have one at the end: in
- * virtual time their workers start each iteration at the same time, but an evaluation would delay
- * some workers, and the iterations after it would be faster.
+ * virtual time their workers start each iteration at the same time and share the links; an
+ * evaluation would delay some of them, and later iterations would be faster.
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {

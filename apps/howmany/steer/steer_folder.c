@@ -390,7 +390,8 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the process of a piece; if the user's program dies, run it again. */
+/* Run the process that makes one piece of the training; if the user's program dies, run it again.
+ */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)
 {

@@ -31,8 +31,8 @@ struct steer_task {
     double explore_s; /* Maximum length of frame 0 in seconds; INFINITY: no limit. */
     /* Length of later frames in seconds; NaN: a share of the expected time to the target. */
     double frame_s;
-    double nodes;      /* Number of nodes that may be used at once. */
-    bool together;     /* Lines may run at the same time, on different nodes. */
+    double nodes;  /* Number of nodes that may be used at once. */
+    bool together; /* Several candidate trainings may run at the same time, on different nodes. */
     bool virtual_time; /* The times are those of a simulation. */
     /*
      * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured

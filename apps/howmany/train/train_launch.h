@@ -8,7 +8,8 @@
 /* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
  * every path. */
 struct train_launch {
-    /* Program of this project that each real rank runs; NULL: howmany-train. Borrowed. */
+    /* Name of the program that each rank runs, unless it is simulated; NULL: howmany-train.
+     * Borrowed. */
     const char *program;
     /*
      * This process is itself a rank, and its only child takes its place, so there is no launcher.

@@ -184,7 +184,7 @@ static const struct hm_known_column *find_rate(const struct name_words *w)
     const char *unit = word_unit(w->words[0]);
     if (!unit || strcmp(w->words[1], "per") != 0 || !word_in(w->words[2], "|s|sec|second|"))
         return NULL;
-    /* All workers make the same iterations, so their rate is that of the job. */
+    /* Every worker takes part in every iteration, so that its rate is that of the job. */
     each = each && strcmp(unit, "iterations") != 0;
     snprintf(name, sizeof(name), "%s_per_s%s", unit, each ? "_per_worker" : "");
     return find_known(name);

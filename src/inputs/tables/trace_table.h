@@ -74,7 +74,7 @@ struct hm_trace_file {
     bool json;
     bool has_objective, has_other, has_times;
     bool empty_ends; /* An empty loss in the last row of a trace means that the trace diverged. */
-    int line;        /* Line of the header, or of the first point in JSON lines. */
+    int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
     struct hm_text have; /* Names of columns that could be a measure, for hints. */
     bool bare_time;      /* The file has a column named `time`, which is ambiguous. */
 };

@@ -23,8 +23,8 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Makes one round. Each rank's change of w has weight gamma in the sum and factor sigma in its
- * subproblem.
+ * Performs one round. The changes of w by all ranks are summed with weight gamma; sigma is the
+ * factor of the quadratic term in each rank's own problem.
  */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {

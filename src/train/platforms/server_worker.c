@@ -182,7 +182,8 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* The limit is needed since a worker may still compute while the servers are paused. */
+        /* A worker may still compute while the servers are paused, so that its time exceeds theirs.
+         */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
         .flop = sums[1] + all.flop - s->last.flop,
