@@ -89,7 +89,7 @@ struct exchange {
     bool refused;           /* The body did not fit in the memory for all bodies and responses. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s;          /* Time at which the work began. */
-    bool slow;              /* The request has told its pool that it will take long. */
+    bool slow;              /* The request has announced to its pool that it will take long. */
     bool crowded;           /* The request takes long, but too many such requests are running. */
     char *path;             /* Decoded path; stored after the target in the same memory block. */
     uintptr_t target_end;   /* Address of the end of the target in the library's buffer. */

@@ -182,7 +182,8 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* A worker may still compute while the servers are paused, so that its time exceeds theirs.
+        /* A worker may still compute while the servers are paused, so that it may exceed their
+         * time.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
