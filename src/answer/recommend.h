@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "notes.h"
 
-enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
+enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096, HM_RECOMMEND_DRAWS = 2000 };
 
 /* A candidate and the values that are computed for it. */
 struct hm_recommend_candidate {

@@ -27,7 +27,7 @@
 
 static const double OFF_TOO_FAR = 0.25;
 
-enum { TERM_TEXT = 80, MEASURED_DRAWS = 2000 };
+enum { TERM_TEXT = 80 };
 
 /* Copies some of the rows into new runs; released with hm__arena_free(runs->memory). */
 static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
@@ -566,7 +566,7 @@ static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *err)
 {
     if (w->draw_count == 0)
-        w->draw_count = MEASURED_DRAWS;
+        w->draw_count = HM_RECOMMEND_DRAWS;
     for (size_t i = 0; i < w->count; i++) {
         struct hm_recommend_candidate *t = &w->candidates[i];
         struct hm_random random;

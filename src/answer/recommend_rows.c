@@ -370,7 +370,7 @@ static int candidate_set_spread(struct hm_recommending *w, struct hm_recommend_c
     double reach = hm__student_quantile(k - 1, (1 + w->out->level) / 2) * spread * sqrt(1 + 1 / k);
     t->r.low_s = fmax(fmin(mean - reach, t->r.time_s), 0);
     t->r.high_s = fmax(mean + reach, t->r.time_s);
-    w->draw_count = 2000;
+    w->draw_count = HM_RECOMMEND_DRAWS;
     if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
         return hm__fail_nomem(err);
     hm__random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->candidates));

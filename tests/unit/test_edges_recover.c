@@ -7,49 +7,10 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "howmany_store.h"
+#include "store_access.h"
 
-static char folder[64], path[80], copy[80], small[80];
-
-static int access_open(void *data, const char *where, struct hm_store **ret_store,
-                       struct hm_err *err)
-{
-    (void)data;
-    return hm_store_open(where ? where : path, ret_store, err);
-}
-
-static void access_close(void *data, struct hm_store *store, bool failed)
-{
-    (void)data;
-    (void)failed;
-    hm_store_close(store);
-}
-
-static int access_add(void *data, const char *where, struct hm_store_batch *batch,
-                      struct hm_err *err)
-{
-    struct hm_store *store = NULL;
-    int rc = access_open(data, where, &store, err);
-
-    if (rc == 0)
-        rc = hm_store_add_batches(store, batch, 1, err);
-    hm_store_close(store);
-    return rc;
-}
-
-static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add};
+static char copy[80], small[80];
 static struct hm_context with_store = {.store = &store_access};
-
-static void remove_files(const char *file)
-{
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    char name[100];
-
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(name, sizeof(name), "%s%s", file, endings[i]);
-        unlink(name);
-    }
-}
 
 static int make_folder(void **state)
 {

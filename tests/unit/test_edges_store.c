@@ -6,38 +6,8 @@
 
 #include <unistd.h>
 
-#include "howmany_store.h"
+#include "store_access.h"
 
-static char folder[64], path[80];
-static bool closed_after_failure;
-
-static int access_open(void *data, const char *where, struct hm_store **ret_store,
-                       struct hm_err *err)
-{
-    (void)data;
-    return hm_store_open(where ? where : path, ret_store, err);
-}
-
-static void access_close(void *data, struct hm_store *store, bool failed)
-{
-    (void)data;
-    closed_after_failure = failed;
-    hm_store_close(store);
-}
-
-static int access_add(void *data, const char *where, struct hm_store_batch *batch,
-                      struct hm_err *err)
-{
-    struct hm_store *store = NULL;
-    int rc = access_open(data, where, &store, err);
-
-    if (rc == 0)
-        rc = hm_store_add_batches(store, batch, 1, err);
-    hm_store_close(store);
-    return rc;
-}
-
-static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add};
 static const struct hm_context with_store = {.store = &store_access};
 
 static int make_store(void **state)
@@ -52,14 +22,8 @@ static int make_store(void **state)
 
 static int remove_store(void **state)
 {
-    char file[100];
-    static const char *const endings[] = {"", "-wal", "-shm"};
-
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(file, sizeof(file), "%s%s", path, endings[i]);
-        unlink(file);
-    }
+    remove_files(path);
     return rmdir(folder);
 }
 

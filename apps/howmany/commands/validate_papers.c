@@ -47,15 +47,6 @@ struct papers_claim {
     double ours, published, tolerance;
 };
 
-static const struct hm_embedded *embedded_table(const char *name)
-{
-    const struct hm_embedded *file = hm__data_files;
-
-    while (file->name && strcmp(file->name, name) != 0)
-        file++;
-    return file;
-}
-
 /* ---- our values ------------------------------------------------------------------------------ */
 
 static double workers_value(const struct papers_sources *s, const char *what, struct hm_err *err)
@@ -222,7 +213,7 @@ static const struct {
 /* Reads the tables; a missing file of training runs is not an error. */
 static int sources_open(struct papers_sources *s, const char *data, struct hm_err *err)
 {
-    const struct hm_embedded *anwar = embedded_table("anwar.csv");
+    const struct hm_embedded *anwar = hm__data_file("anwar.csv");
     int rc = hm_runs_parse(anwar->text, anwar->length, anwar->name, &s->anwar, err);
     char path[4096];
     const char *paths[] = {path};
@@ -265,7 +256,7 @@ static int claim_read(const struct papers_sources *s, char **cells, struct paper
 static int claims_read(const struct papers_sources *s, struct papers_claim *claims,
                        size_t *ret_count, struct hm_err *err)
 {
-    const struct hm_embedded *file = embedded_table("papers.csv");
+    const struct hm_embedded *file = hm__data_file("papers.csv");
     struct hm_csv *csv = NULL;
     char **cells;
     int rc = hm__csv_parse(file->text, file->length, file->name, 0, &csv, err), more = 1;

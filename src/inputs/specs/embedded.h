@@ -3,6 +3,7 @@
 #define HM_EMBEDDED_H
 
 #include <stddef.h>
+#include <string.h>
 
 struct hm_embedded {
     const char *name; /* Base name of the file. */
@@ -16,5 +17,15 @@ struct hm_embedded {
 extern const struct hm_embedded hm__catalog_files[];
 extern const struct hm_embedded hm__example_files[];
 extern const struct hm_embedded hm__data_files[];
+
+/* Finds the table of measurements with a base name; its name is NULL if there is none. */
+static inline const struct hm_embedded *hm__data_file(const char *name)
+{
+    const struct hm_embedded *file = hm__data_files;
+
+    while (file->name && strcmp(file->name, name) != 0)
+        file++;
+    return file;
+}
 
 #endif

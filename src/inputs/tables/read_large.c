@@ -258,9 +258,7 @@ int hm__large_rows_parse(const char *text, size_t length, const char *source,
 
 int hm__large_rows_built_in(struct hm_large_rows **ret_rows, struct hm_err *err)
 {
-    const struct hm_embedded *file = hm__data_files;
+    const struct hm_embedded *file = hm__data_file("large.csv");
 
-    while (file->name && strcmp(file->name, "large.csv") != 0)
-        file++;
     return hm__large_rows_parse(file->text, file->length, file->name, ret_rows, err);
 }

@@ -195,11 +195,8 @@ static int open_table(const char *text, size_t length, const char *source, const
                       const char *const *names, size_t needed, size_t count, int *columns,
                       struct hm_csv **ret_csv, struct hm_err *err)
 {
-    const struct hm_embedded *file = hm__data_files;
-
     if (!text) {
-        while (file->name && strcmp(file->name, built_in) != 0)
-            file++;
+        const struct hm_embedded *file = hm__data_file(built_in);
         text = file->text;
         length = file->length;
         source = file->name;

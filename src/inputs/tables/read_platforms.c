@@ -129,11 +129,8 @@ static int row_read(const struct hm_catalog *catalog, const struct hm_csv *csv, 
 static int table_open(const char *text, size_t length, const char *source, int *columns,
                       struct hm_csv **ret_csv, struct hm_err *err)
 {
-    const struct hm_embedded *file = hm__data_files;
-
     if (!text) {
-        while (file->name && strcmp(file->name, "platforms.csv") != 0)
-            file++;
+        const struct hm_embedded *file = hm__data_file("platforms.csv");
         text = file->text;
         length = file->length;
         source = file->name;
