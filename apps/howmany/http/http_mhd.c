@@ -7,6 +7,7 @@
  * response: it is created when the request line has arrived and freed when the response was sent.
  * While a thread of a pool works on a request, its connection is suspended.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,7 +71,7 @@ struct http_server {
     atomic_size_t held; /* Number of bytes of all bodies and responses. */
     atomic_ullong next_id;
     unsigned id_prefix;
-    int port;
+    int listening, port;
 };
 
 enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHANGE_ANSWERED };
@@ -641,6 +643,7 @@ int http_start(const struct http_settings *settings, const struct http_handler *
         rc = hm__fail(err, HM_E_IO, "cannot start threads");
     if (rc == 0 && s->connections)
         s->closing = pthread_create(&s->closer, NULL, close_late, s) == 0;
+    s->listening = listening;
     if (rc == 0 && s->closing)
         s->daemon = start_daemon(s, listening);
     if (rc == 0 && !s->daemon)
@@ -666,14 +669,30 @@ void http_count(const struct http_server *server, struct http_counts *counts)
     counts->working = http_pool_count(server->work) + http_pool_count(server->wait);
 }
 
+/*
+ * Close the listening socket; later connections are refused by the kernel.
+ *
+ * MHD_quiesce_daemon() of libmicrohttpd 0.9.75 would do this, but it aborts the process when one of
+ * its threads removes the socket from its epoll set at the same moment. Here an unconnected socket
+ * replaces the listening one under the same descriptor: the kernel removes the old socket from all
+ * epoll sets, and MHD_stop_daemon() closes the descriptor.
+ */
+static void stop_listening(struct http_server *s)
+{
+    int unconnected = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (unconnected < 0)
+        return;
+    dup3(unconnected, s->listening, O_CLOEXEC);
+    close(unconnected);
+}
+
 bool http_drain(struct http_server *s, double seconds)
 {
     double until = http_now() + seconds;
-    int listening = mhd.MHD_quiesce_daemon(s->daemon);
 
     atomic_store(&s->draining, true);
-    if (listening >= 0)
-        close(listening);
+    stop_listening(s);
     while (atomic_load(&s->open) > 0 && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     return http_pool_count(s->work) == 0 && http_pool_count(s->wait) == 0;

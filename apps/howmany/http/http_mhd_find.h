@@ -18,7 +18,6 @@
     X(MHD_get_connection_values_n)                                                                 \
     X(MHD_get_version)                                                                             \
     X(MHD_queue_response)                                                                          \
-    X(MHD_quiesce_daemon)                                                                          \
     X(MHD_resume_connection)                                                                       \
     X(MHD_start_daemon)                                                                            \
     X(MHD_stop_daemon)                                                                             \

@@ -275,10 +275,11 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
         size_t known = steer_line_known(line, state->now_s);
         struct steer_estimate e = steer_model_line(model, line);
         /*
-         * A running line has already worked on the iteration after its last point; this time is
-         * subtracted.
+         * A simulated line that runs has already worked on the iteration after its last point; this
+         * time is subtracted. A real one starts again from its checkpoint.
          */
-        if (line->state == STEER_RUNNING && known > 0 && isfinite(e.time_s))
+        if (state->task->virtual_time && line->state == STEER_RUNNING && known > 0 &&
+            isfinite(e.time_s))
             e.time_s = fmax(line->clock_s - state->now_s,
                             e.time_s - (state->now_s - line->points[known - 1].clock_s));
         struct steer_choice offer = {.line = (long)i,

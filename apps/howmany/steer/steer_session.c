@@ -20,7 +20,13 @@
 #include "child.h"
 #include "steer_output.h"
 
-enum { TRIAL_TOGETHER = 2, TRIAL_ALONE = 2, FRAME_ITERATIONS = 2, NEW_ITERATIONS = 4 };
+enum {
+    TRIAL_TOGETHER = 2,
+    TRIAL_ALONE = 2,
+    FRAME_ITERATIONS = 2,
+    NEW_ITERATIONS = 4,
+    IDLE_DOUBLINGS = 20
+};
 
 /*
  * FRAME_SHARE is the length of a frame as a share of the expected time to the target. STARTUPS is
@@ -324,6 +330,8 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
         return s->task.frame_s;
     if (!s->task.virtual_time)
         least = fmax(least, STARTUPS * state->startup_s);
+    /* A frame that was too short for an iteration is followed by one of twice the length. */
+    least = ldexp(least, line->idle < IDLE_DOUBLINGS ? line->idle : IDLE_DOUBLINGS);
     /* If the time to the target is unknown, a frame is as long as the training so far. */
     return fmax(isfinite(left) && left > 0 ? FRAME_SHARE * left : state->now_s, fmax(least, 1e-9));
 }
@@ -364,7 +372,10 @@ static int session_run_leader(struct steer_session *s, const struct steer_model 
     d->expected_loss =
         expected_loss(model, from_loss, choice->expected_s, d->until_s - state->now_s);
     state->leader = (long)number;
-    return session_piece(s, d, &(struct steer_limits){INFINITY, length});
+    size_t before = line->count;
+    int rc = session_piece(s, d, &(struct steer_limits){INFINITY, length});
+    line->idle = line->count == before ? line->idle + 1 : 0;
+    return rc;
 }
 
 /* Let the challengers run until `until_s`, the end of the leader's piece. */
@@ -397,10 +408,17 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
     }
 }
 
-/* Make a trial after frame 0. */
+/*
+ * Make a trial after frame 0, while no other line runs: the present line waits and continues from
+ * its checkpoint after the trial.
+ */
 static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)
 {
     struct steer_state *state = s->state;
+
+    for (size_t i = 0; i < state->line_count; i++)
+        if (state->lines[i].state == STEER_RUNNING)
+            state->lines[i].state = STEER_PAUSED;
     size_t number = session_add_trial(s, trial);
     struct steer_line *line = &state->lines[number];
     double end_s = line->clock_s + seconds;

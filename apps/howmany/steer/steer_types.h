@@ -64,6 +64,7 @@ struct steer_line {
     double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
     struct steer_point *points; /* Points in the order of time; owned. */
     size_t count, room;
+    int idle; /* Number of its last frames that ended before they measured a point. */
     enum steer_line_state state;
     long piece;       /* Number of its last piece, whose checkpoint holds the state; -1: none. */
     double clock_s;   /* Time of that checkpoint, in seconds since the start of the training. */
