@@ -59,6 +59,7 @@ static void trace_put_rows(struct hm_json *line, const struct trace_head *head)
     trace_put_known(line, "positive", o->positive);
     hm__json_put_text(line, "scale", train_scale_text(&o->scale, scale));
     hm__json_put_text(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
+    trace_put_positive(line, "sample", o->sample);
     hm__json_put_bool(line, "sparse", head->sparse);
     hm__json_put_number(line, "lambda", o->lambda);
     if (o->data_seed >= 0)

@@ -55,6 +55,12 @@ static int advise_question_check(const struct hm_advise_question *q, const struc
                         "loss and reach are both given: give a distance from P* or a loss");
     if (!loss && !(q->within_s > 0) && !(q->budget > 0))
         return hm__fail(err, HM_E_MISSING, "one of loss, reach, within and budget is needed");
+    if (isfinite(q->reach) && c->best_sampled)
+        return hm__fail(
+            err, HM_E_CONFLICT,
+            "reach: P* of %.10g rows is not known, so only a loss above P* can be asked "
+            "for",
+            c->rows);
     if (isfinite(q->reach) && q->reach <= c->best)
         return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the minimum is %s%.10g",
                         c->measure, q->reach, c->best_estimated ? "about " : "", c->best);

@@ -214,6 +214,7 @@ static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
         known == HM_NONE ? hm__g_spread(r->g, r->m) : r->g->spread[known] / sqrt((double)r->curves);
     double bent[HM_GRID_MAX];
 
+    spread = hypot(spread, r->g->size.spread);
     for (size_t p = 0; p < count; p++)
         bent[p] = hm__g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {

@@ -83,14 +83,16 @@ struct hm_g_data {
 };
 
 /*
- * Whether an algorithm has fresh traces (traces without staleness). If it has, the loss curve g and
- * the seconds of an iteration are fitted to the fresh traces only, because stale iterations make
- * less progress and take less time; otherwise they are fitted to all traces.
+ * Whether an algorithm has fresh traces (traces without staleness and without backup workers). If
+ * it has, the loss curve g and the seconds of an iteration are fitted to the fresh traces only,
+ * because stale iterations make less progress and take less time; otherwise they are fitted to all
+ * traces.
  */
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm);
 static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
 {
-    return strcmp(trace->algorithm, algorithm) == 0 && (!has_fresh || trace->staleness == 0);
+    return strcmp(trace->algorithm, algorithm) == 0 &&
+           (!has_fresh || (trace->staleness == 0 && trace->backups == 0));
 }
 
 /*
@@ -108,6 +110,11 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
 int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                     const char *algorithm, double best, double leave_out, struct hm_err *err);
 
+/*
+ * Returns the optimal loss P* that the traces give, or NaN if no trace gives it. Fails if two
+ * traces give different values.
+ */
+int hm__g_given_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err);
 /* Estimates the optimal loss P* and its interval from the traces and the lower bounds in them. */
 int hm__g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
                double *ret_low, double *ret_high, struct hm_err *err);
@@ -172,6 +179,8 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
  * algorithm; if there is none, the last pace without a name; otherwise NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
+/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
+double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
  * HM_G_DRAWS draws. Returns false if the pace is not known at m.

@@ -214,8 +214,7 @@ int hm__paces_from_table(const double *m, const double *seconds, size_t count,
 
 /* ---- from traces ----------------------------------------------------------------------------- */
 
-/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
-static double trace_mean_seconds(const struct hm_trace *t)
+double hm__trace_mean_seconds(const struct hm_trace *t)
 {
     double sum = 0, count = 0, last = t->elapsed_s[t->count - 1];
 
@@ -241,7 +240,7 @@ static size_t traces_list_runs(const struct hm_traces *traces, const char *algor
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        double s = hm__g_takes(t, algorithm, fresh) ? trace_mean_seconds(t) : NAN;
+        double s = hm__g_takes(t, algorithm, fresh) ? hm__trace_mean_seconds(t) : NAN;
         if (!(s > 0))
             continue;
         size_t at = count++;

@@ -11,7 +11,7 @@
 
 struct hm_converge_request {
     struct hm_trace_fields traces;
-    const char *leave_out;
+    const char *leave_out, *leave_rows;
     struct hm_quantity ahead;
     double window;
     bool json, csv;
@@ -31,6 +31,8 @@ static const struct hm_request_field fields[] = {
      .help = "a fact that files of other tools do not have, such as n=8"},
     HM_ROW_TEXT(T, leave_out, "leave_out", 0, "check", "M",
                 "how well the others predict the traces on M workers; each: every M in turn"),
+    HM_ROW_TEXT(T, leave_rows, "leave_rows", 0, "check", "R",
+                "how well fewer rows predict the traces on R rows; each: every R in turn"),
     {.name = "ahead",
      .kind = HM_REQUEST_QUANTITY,
      .offset = offsetof(T, ahead),
@@ -57,8 +59,11 @@ static const struct hm_request_field fields[] = {
 /* ---- prediction of traces that were held out ---------------------------------------------------
  */
 
-/* Reads the field leave_out: a number of workers, or the word "each", for which *ret_m is 0. */
-static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
+/*
+ * Reads the field leave_out or leave_rows: a number of workers or rows, or the word "each", for
+ * which *ret_m is 0.
+ */
+static int read_leave_out(const char *field, const char *text, double *ret_m, struct hm_err *err)
 {
     size_t used = hm__number_read(text, ret_m);
 
@@ -66,8 +71,8 @@ static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
         *ret_m = 0;
         return 0;
     }
-    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > 1e9 || *ret_m != floor(*ret_m))
-        return hm__request_fail(err, "leave_out", HM_E_RANGE,
+    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > 1e15 || *ret_m != floor(*ret_m))
+        return hm__request_fail(err, field, HM_E_RANGE,
                                 "'%.40s' is neither a whole number from 1 nor each", text);
     return 0;
 }
@@ -86,7 +91,11 @@ static int make_settings(const struct hm_converge_request *r,
                                 "it is neither iterations, such as 10, nor time, such as 5s");
     s->ahead = isnan(ahead->value) || ahead->has_unit ? 0 : ahead->value;
     s->ahead_s = !isnan(ahead->value) && ahead->has_unit ? ahead->value : 0;
-    return r->leave_out ? read_leave_out(r->leave_out, &s->converge.leave_out, err) : 0;
+    s->rows = r->leave_rows != NULL;
+    int rc = r->leave_rows ? read_leave_out("leave_rows", r->leave_rows, &s->leave_rows, err) : 0;
+    if (rc == 0 && r->leave_out)
+        rc = read_leave_out("leave_out", r->leave_out, &s->converge.leave_out, err);
+    return rc;
 }
 
 static int check_left_out(const struct hm_converge_request *r, double m,
@@ -104,7 +113,10 @@ static int check_left_out(const struct hm_converge_request *r, double m,
 static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_traces *loaded,
                     struct hm_holdout **ret_held, struct hm_err *err)
 {
-    const char *asked = r->leave_out ? "leave_out" : !isnan(r->ahead.value) ? "ahead" : NULL;
+    const char *asked = r->leave_out             ? "leave_out"
+                        : r->leave_rows          ? "leave_rows"
+                        : !isnan(r->ahead.value) ? "ahead"
+                                                 : NULL;
     struct hm_holdout_settings settings;
 
     if (!asked && !isnan(r->window))
@@ -121,6 +133,8 @@ static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_
     int rc = make_settings(r, &loaded->settings, &settings, err);
     if (rc == 0)
         rc = hm_convergence_hold_out(loaded->traces, &settings, ret_held, err);
+    if (rc && r->leave_rows && !r->leave_out && err && !err->field[0])
+        hm__err_field(err, "leave_rows");
     return rc ? rc : check_left_out(r, settings.converge.leave_out, *ret_held, err);
 }
 
