@@ -100,7 +100,14 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    const char **terms;    /* Formulas in the variable n, which is the number of workers m. */
+    double staleness;      /* The times are those of runs with this bound of the staleness; 0:
+                              synchronous, INFINITY: asynchronous. */
+    double backups;        /* The times are those of runs with this number of backup workers. */
+    double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
+                               row of the table; NaN: unknown. NULL: unknown for all rows. */
+    double *deviation;      /* Standard deviation of the seconds of single iterations, relative to
+                               their mean, for each row; NULL: unknown. */
+    const char **terms;     /* Formulas in the variable n, which is the number of workers m. */
     size_t term_count;
     double *theta; /* Coefficient of each term. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
@@ -283,9 +290,11 @@ struct hm_g {
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
-    struct hm_g_stale ssp;   /* Cost of a bounded staleness (SSP). */
-    struct hm_g_stale async; /* Cost of an unbounded staleness (asynchronous runs). */
-    struct hm_g_size size;   /* Dependence on the rows of the training data. */
+    struct hm_g_stale ssp;    /* Cost of a bounded staleness (SSP). */
+    struct hm_g_stale async;  /* Cost of an unbounded staleness (asynchronous runs). */
+    struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
+                                 late; their number takes the place of the staleness. */
+    struct hm_g_size size;    /* Dependence on the rows of the training data. */
 };
 
 /*
@@ -480,17 +489,22 @@ enum hm_advise_why {
  * their names are the ends of intervals.
  */
 struct hm_candidate {
-    const char *algorithm;
+    const char *algorithm; /* Name of the algorithm; for stale runs and runs with backup workers
+                              with an addition, such as "adam (ssp 3)" or "sgd (1 backup)". */
     double m;
-    bool measured; /* There are traces of this algorithm on m workers. */
+    double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
+    double backups;   /* Number of backup workers. */
+    bool measured;    /* There are traces of this algorithm on m workers. */
     double iterations, iterations_low, iterations_high;    /* Number of iterations until the
                                                               target loss is reached, or until
                                                               the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
-    double time_s, low_s, high_s;                          /* Expected seconds of the run. */
-    double cost, cost_low, cost_high;                      /* Money for the run. */
-    double loss, loss_low, loss_high; /* Excess loss P - P*: the target, or the value that is
-                                         reached within the time limit. */
+    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the seconds of single
+                                               iterations; NaN: unknown. */
+    double time_s, low_s, high_s;           /* Expected seconds of the run. */
+    double cost, cost_low, cost_high;       /* Money for the run. */
+    double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
+                                               reached within the time limit. */
     double reaches;     /* Probability that the candidate reaches the target loss within the time
                            limit and the budget. */
     double probability; /* Probability that this candidate is the best. */

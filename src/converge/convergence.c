@@ -320,8 +320,8 @@ static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct 
     if (rc == 0 && left_out > 0)
         rc = hm__notes_add(
             convergence_notes(c), err,
-            "%zu stale trace%s of %s %s not used: diverged, or on a number of workers without "
-            "fresh traces",
+            "%zu trace%s of %s with staleness or backups %s not used: diverged, or on a number of "
+            "workers without fresh traces",
             left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
             left_out == 1 ? "is" : "are");
     return rc;

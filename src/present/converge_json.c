@@ -148,6 +148,7 @@ static void json_algorithm(struct hm_json *json, const struct hm_g *g, bool whol
     json_alternatives(json, g);
     json_staleness(json, "ssp", &g->ssp, whole);
     json_staleness(json, "async", &g->async, whole);
+    json_staleness(json, "backup", &g->backup, whole);
     json_size(json, &g->size);
     if (whole) {
         json_curves(json, g);
@@ -163,6 +164,16 @@ static void json_pace(struct hm_json *json, const struct hm_pace *p)
     hm__json_put_text(json, "source", p->source);
     hm__json_put_numbers(json, "n", p->m, p->count);
     hm__json_put_numbers(json, "seconds", p->seconds, p->count);
+    if (isinf(p->staleness))
+        hm__json_put_text(json, "staleness", hm_consistency_name(HM_CONSISTENCY_ASYNC));
+    else
+        hm__json_put_number(json, "staleness", p->staleness);
+    hm__json_put_number(json, "backups", p->backups);
+    if (p->deviation) {
+        hm__json_put_numbers(json, "low_s", p->low_s, p->count);
+        hm__json_put_numbers(json, "high_s", p->high_s, p->count);
+        hm__json_put_numbers(json, "deviation", p->deviation, p->count);
+    }
     hm__json_put_texts(json, "terms", p->terms, p->term_count);
     hm__json_put_numbers(json, "theta", p->theta, p->term_count);
     hm__json_put_number(json, "noise", p->noise);

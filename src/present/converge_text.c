@@ -182,8 +182,8 @@ static const char *cost_interval(const struct hm_stale_cost *c, char *text)
     return text;
 }
 
-static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
-                            const struct hm_style *style)
+static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, const char *label,
+                            size_t *lines, const struct hm_style *style)
 {
     for (size_t i = 0; i < stale->cost_count; i++) {
         const struct hm_stale_cost *c = &stale->costs[i];
@@ -196,26 +196,29 @@ static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale,
                       c->m == 1 ? "" : "s", c->factor);
         if (isfinite(c->low) && isfinite(c->high))
             hm__text_addf(&line, " (%s)", cost_interval(c, interval));
-        hm__render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
+        hm__render_taken_line(out, style, (*lines)++ ? "" : label, &line);
     }
 }
 
 static void g_add_staleness(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
-    const struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
+    static const char *const names[] = {"stale traces are", "asynchronous traces are",
+                                        "traces with backup workers are"};
+    const struct hm_g_stale *const parts[] = {&g->ssp, &g->async, &g->backup};
     size_t lines = 0;
 
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         const struct hm_g_stale *stale = parts[k];
         struct hm_text line = {0};
         if (stale->traces == 0)
             continue;
-        stale_add_costs(out, stale, &lines, style);
-        hm__text_addf(&line, "%s off by %.2g with these costs, by %.2g without them",
-                      k ? "asynchronous traces are" : "stale traces are", stale->error,
-                      stale->without);
+        lines = k == 2 ? 0 : lines;
+        stale_add_costs(out, stale, k == 2 ? "backups" : "staleness", &lines, style);
+        hm__text_addf(&line, "%s off by %.2g with these costs, by %.2g without them", names[k],
+                      stale->error, stale->without);
         if (isfinite(stale->held_out))
-            hm__text_addf(&line, ", by %.2g for a staleness that is held out", stale->held_out);
+            hm__text_addf(&line, ", by %.2g for a %s that is held out", stale->held_out,
+                          k == 2 ? "number" : "staleness");
         hm__render_taken_line(out, style, "", &line);
     }
 }

@@ -453,6 +453,7 @@ static const struct hm_member algorithm[] = {
     LIST("alternatives", "form", "forms that were considered"),
     MAYBE(OBJECT, "ssp", "staleness", "cost of bounded staleness"),
     MAYBE(OBJECT, "async", "staleness", "cost of asynchronous steps"),
+    MAYBE(OBJECT, "backup", "staleness", "cost of backup workers"),
     MAYBE(OBJECT, "size", "size", "dependence on the rows of the training data"),
 };
 static const struct hm_member left_out[] = {NUMBER("n", "workers"),
@@ -512,6 +513,8 @@ static const struct hm_member candidate[] = {
     KNOWN("iteration_s", "seconds of an iteration"),
     KNOWN("iteration_low_s", "lower end"),
     KNOWN("iteration_high_s", "upper end"),
+    KNOWN("iteration_p5_s", "5th percentile of the seconds of single iterations"),
+    KNOWN("iteration_p95_s", "95th percentile"),
     KNOWN("time_s", "seconds to the loss"),
     KNOWN("low_s", "lower end"),
     KNOWN("high_s", "upper end"),
@@ -525,6 +528,8 @@ static const struct hm_member candidate[] = {
     KNOWN("probability", "probability to be the best"),
     KNOWN("beyond_n", "times outside the measured range of n"),
     KNOWN("beyond_i", "times outside the measured iterations"),
+    NUMBER("backups", "backup workers"),
+    {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "bound of the staleness, or async"},
     TEXT("why", "why it loses"),
 };
 static const struct hm_member lead[] = {TEXT("algorithm", "name"), NUMBER("n", "workers"),

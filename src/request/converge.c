@@ -15,7 +15,7 @@ struct hm_converge_request {
     struct hm_quantity ahead;
     double window;
     bool json, csv;
-    const char *save, *plot;
+    const char *save, *plot, *plot_times;
     struct hm_texts set;
 };
 
@@ -50,6 +50,13 @@ static const struct hm_request_field fields[] = {
      .choices = "@file",
      .help = "save the fit, for `howmany advise FILE.json`"},
     HM_ROW_PLOT(T, plot, "traces and fits as a picture: .svg, .png or .pdf"),
+    {.name = "plot_times",
+     .kind = HM_REQUEST_OUTPUT,
+     .offset = offsetof(T, plot_times),
+     .group = "output",
+     .argument = "FILE",
+     .choices = "@file",
+     .help = "seconds of an iteration by workers, with 5th and 95th percentiles, as a picture"},
     HM_ROW_JSON(T, json),
     HM_ROW_CSV(T, csv, "the points of the fit as comma-separated values"),
 };
@@ -196,6 +203,22 @@ static int add_plot(const struct hm_converge_request *r, const struct hm_converg
     return rc;
 }
 
+static int add_plot_times(const struct hm_converge_request *r, const struct hm_convergence *c,
+                          struct hm_call *call, struct hm_err *err)
+{
+    char *script;
+    int rc = hm__paces_plot(c->paces, r->plot_times, &script, err);
+
+    if (rc) {
+        if (err && !err->field[0])
+            hm__err_field(err, "plot_times");
+        return rc;
+    }
+    rc = hm__call_file(call, r->plot_times, "gnuplot", script, err);
+    hm_text_free(script);
+    return rc;
+}
+
 /* ---- running -----------------------------------------------------------------------------------
  */
 
@@ -226,7 +249,9 @@ static int show_convergence(const struct hm_converge_request *r, const struct hm
         rc = hm__call_answer(call, format, text, err);
     if (rc == 0 && r->save)
         rc = add_saved(r, c, call, err);
-    return rc == 0 && r->plot ? add_plot(r, c, call, err) : rc;
+    if (rc == 0 && r->plot)
+        rc = add_plot(r, c, call, err);
+    return rc == 0 && r->plot_times ? add_plot_times(r, c, call, err) : rc;
 }
 
 static int converge_run(const void *values, struct hm_call *call, struct hm_err *err)

@@ -99,6 +99,7 @@ static const struct hm_field algorithm_fields[] = {
     OTHER("draws", "a list; only a complete stored model has it"),
     {.name = "ssp", .kind = HM_FIELD_OTHER, .doc = "what a bounded staleness costs"},
     {.name = "async", .kind = HM_FIELD_OTHER, .doc = "what asynchronous runs cost"},
+    {.name = "backup", .kind = HM_FIELD_OTHER, .doc = "what backup workers cost"},
     {.name = "size", .kind = HM_FIELD_OTHER, .doc = "dependence on the rows of the data"},
     {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
     {.name = "points", .kind = HM_FIELD_OTHER, .doc = "not read"},
@@ -160,6 +161,15 @@ static const struct hm_field pace_fields[] = {
     TEXT(struct hm_pace, source, "where it is from"),
     OTHER("n", "a list of workers"),
     OTHER("seconds", "a list, one for each m"),
+    {.name = "staleness", .kind = HM_FIELD_OTHER, .doc = "a number from 0, or async"},
+    {.name = "backups",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = offsetof(struct hm_pace, backups),
+     .whole = true,
+     .doc = "backup workers"},
+    {.name = "low_s", .kind = HM_FIELD_OTHER, .doc = "a list, 5th percentiles"},
+    {.name = "high_s", .kind = HM_FIELD_OTHER, .doc = "a list, 95th percentiles"},
+    {.name = "deviation", .kind = HM_FIELD_OTHER, .doc = "a list, one for each m"},
     OTHER("terms", "a list of formulas over n"),
     OTHER("theta", "a list, one for each term"),
     OTHER("draws", "a list of lists, one number for each term"),
@@ -266,24 +276,38 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
     return 0;
 }
 
+/* Reads the staleness of runs: a number from 0, or async; 0 without the key. */
+static int read_staleness(struct hm_reader *r, const struct hm_value *map, double *ret_staleness)
+{
+    const struct hm_value *value = hm__value_get(map, "staleness");
+    int rc = 0;
+
+    if (!value)
+        return 0;
+    size_t mark = hm__reader_enter(r, "staleness");
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "async") == 0) {
+        *ret_staleness = INFINITY;
+    } else {
+        static const struct hm_field number = {.kind = HM_FIELD_REAL};
+        rc = hm__read_field(r, value, &number, ret_staleness);
+    }
+    if (rc == 0 && !(*ret_staleness >= 0))
+        rc = hm__reader_fail(r, value, HM_E_RANGE, "%g is not 0 or more", *ret_staleness);
+    if (rc == 0)
+        hm__reader_leave(r, mark);
+    return rc;
+}
+
 static int read_cost(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_stale_cost *cost = object;
-    const struct hm_value *staleness = hm__value_get(map, "staleness");
-    size_t mark = hm__reader_enter(r, "staleness");
-    int rc = 0;
+    int rc = read_staleness(r, map, &cost->staleness);
 
-    if (staleness->kind == HM_VALUE_SCALAR && strcmp(staleness->text, "async") == 0) {
-        cost->staleness = INFINITY;
-    } else {
-        static const struct hm_field number = {.kind = HM_FIELD_REAL,
-                                               .offset = offsetof(struct hm_stale_cost, staleness)};
-        rc = hm__read_field(r, staleness, &number, cost);
+    if (rc == 0 && !(cost->staleness > 0)) {
+        hm__reader_enter(r, "staleness");
+        return hm__reader_fail(r, hm__value_get(map, "staleness"), HM_E_RANGE, "%g is not above 0",
+                               cost->staleness);
     }
-    if (rc == 0 && !(cost->staleness > 0))
-        rc = hm__reader_fail(r, staleness, HM_E_RANGE, "%g is not above 0", cost->staleness);
-    if (rc == 0)
-        hm__reader_leave(r, mark);
     if (rc == 0 && !(cost->factor > 0))
         rc = hm__reader_fail(r, hm__value_get(map, "factor"), HM_E_RANGE,
                              "the factor %g is not above 0", cost->factor);
@@ -403,7 +427,21 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
     rc = rc ? rc : check_curves(r, map, g);
     rc = rc ? rc : read_stale(r, map, "ssp", false, &g->ssp);
     rc = rc ? rc : read_stale(r, map, "async", true, &g->async);
+    rc = rc ? rc : read_stale(r, map, "backup", false, &g->backup);
     return rc ? rc : read_size(r, map, &g->size);
+}
+
+/* Reads the spread of single iterations; all three lists must be there. */
+static int read_spread(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
+{
+    int rc = hm__read_numbers(r, map, "deviation", HM_LIST_NOT_BELOW_0, pace->count,
+                              &pace->deviation, NULL);
+
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "low_s", HM_LIST_UNKNOWN, pace->count, &pace->low_s, NULL);
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "high_s", HM_LIST_UNKNOWN, pace->count, &pace->high_s, NULL);
+    return rc;
 }
 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
@@ -443,6 +481,9 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
     if (rc == 0)
         rc =
             hm__read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
+    rc = rc ? rc : read_staleness(r, map, &pace->staleness);
+    if (rc == 0 && hm__value_get(map, "deviation"))
+        rc = read_spread(r, map, pace);
     if (rc == 0)
         rc = read_terms(r, map, pace);
     return rc;
