@@ -276,23 +276,20 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
     return 0;
 }
 
-/* Reads the staleness of runs: a number from 0, or async; 0 without the key. */
+/* Reads the staleness of runs: a number, or async; 0 without the key. */
 static int read_staleness(struct hm_reader *r, const struct hm_value *map, double *ret_staleness)
 {
+    static const struct hm_field number = {.kind = HM_FIELD_REAL};
     const struct hm_value *value = hm__value_get(map, "staleness");
     int rc = 0;
 
     if (!value)
         return 0;
     size_t mark = hm__reader_enter(r, "staleness");
-    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "async") == 0) {
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "async") == 0)
         *ret_staleness = INFINITY;
-    } else {
-        static const struct hm_field number = {.kind = HM_FIELD_REAL};
+    else
         rc = hm__read_field(r, value, &number, ret_staleness);
-    }
-    if (rc == 0 && !(*ret_staleness >= 0))
-        rc = hm__reader_fail(r, value, HM_E_RANGE, "%g is not 0 or more", *ret_staleness);
     if (rc == 0)
         hm__reader_leave(r, mark);
     return rc;
@@ -482,6 +479,11 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
         rc =
             hm__read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
     rc = rc ? rc : read_staleness(r, map, &pace->staleness);
+    if (rc == 0 && !(pace->staleness >= 0)) {
+        hm__reader_enter(r, "staleness");
+        return hm__reader_fail(r, hm__value_get(map, "staleness"), HM_E_RANGE,
+                               "%g is not 0 or more", pace->staleness);
+    }
     if (rc == 0 && hm__value_get(map, "deviation"))
         rc = read_spread(r, map, pace);
     if (rc == 0)
