@@ -35,7 +35,7 @@ expect "--m with a file" 2 "--m: it applies only with --command; the file has th
 expect "an option that steer sets" 2 "train.checkpoint: is set by the study" howmany steer small.yaml --set train.checkpoint=x --reach 1
 expect "a program that does not exist" 2 "no-such-program does not start" howmany steer --command 'no-such-program {n} {checkpoint} {resume}' --m 1 --reach 1 --folder none.steer
 dry() {
-  howmany steer small.yaml --reach 0.3 --dry-run >dry && test ! -e small.steer && is "$(grep -o -- '--algorithm=[^ ]*' dry | tr '\n' ' ')" "--algorithm=cocoa --algorithm=cocoa+ --algorithm=lbfgs " &&
+  howmany steer small.yaml --reach 0.3 --dry-run >dry && test ! -e small.steer && is "$(grep -o -- '--algorithm=[^ ]*' dry | tr '\n' ' ')" "--algorithm=cocoa+ --algorithm=cocoa --algorithm=lbfgs " &&
     is "$(grep -c -- --n=2 dry)" 3
 }
 check "--dry-run prints the first pieces and makes none" dry

@@ -136,7 +136,12 @@ unused --batch 5 "sgd, momentum" -p bp
 unused --labels some "IDX images" -d dense:50x3
 unused --label-column some "CSV files" -d three.svm --positive 1
 unused --order as-is "rows from files" -d dense:50x3
-unused --data-seed 3 "generated rows" -d three.svm --positive 1
+unused --data-seed 3 "generated or sampled rows" -d three.svm --positive 1
+unused --sample 0.5 "rows from files" -d dense:50x3
+unused --sample 0.5 "rows from files" -p bp
+refused "a sample of nothing" "--sample: '0' is not above 0 and at most 1" -d three.svm --positive 1 --sample 0
+refused "a sample of more than all" "--sample: '1.5' is not above 0 and at most 1" -d three.svm --positive 1 --sample 1.5
+refused "a sample without rows" "no row of 4 is in a sample of 1e-09" -d three.svm --positive 1 --sample 1e-9
 refused "a precision without --simulate" "--precision: it applies only with --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1
@@ -144,5 +149,16 @@ printf 'MARKOV\n1\n2\n1\n1 0\n\n2\n 1\n' >short.uai
 refused "a UAI file cut short" "short.uai" -p bp -d short.uai
 printf 'BAYES\n1\n2\n' >bayes.uai
 refused "a UAI file of another kind" "bayes.uai:1: " -p bp -d bayes.uai
+sampled() { # the sample depends on --data-seed and not on --seed; a smaller one is part of a larger one
+  for i in $(seq 400); do echo "$((i % 2)) 1:$i"; done >many.svm
+  rows() { howmany train -a gd -d many.svm --positive 1 -i 1 "$@" | jq -r 'select(.run) | .rows'; }
+  local half small
+  half=$(rows --sample 50%) && small=$(rows --sample 0.1)
+  test "$half" -gt 150 && test "$half" -lt 250 && test "$small" -gt 15 && test "$small" -lt 70 &&
+    test "$(rows --sample 0.5 --seed 9)" = "$half" && test "$(rows --sample 0.5 --data-seed 9)" != "$half" &&
+    test "$(rows --sample 1)" = 400 &&
+    test "$(howmany train -a gd -d many.svm --positive 1 -i 1 --sample 0.5 | jq -r 'select(.run) | .sample')" = 0.5
+}
+check "--sample takes a share of the rows" sampled
 expect "a valid run" 0 '"iterations":1' howmany train -i 1 -d three.svm --positive 3
 finish

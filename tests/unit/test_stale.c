@@ -235,7 +235,7 @@ static void unknown_factors_are_reported(void **state)
     add_run(&made, &truth, 2, 1, 0.01, &random);
     made.list[made.traces.count - 1].diverged = true;
     c = made_fit(&made, 0);
-    assert_true(has_note(c, "2 stale traces of sgd are not used"));
+    assert_true(has_note(c, "2 traces of sgd with staleness or backups are not used"));
     hm_convergence_free(c);
     made_release(&made);
 }
