@@ -568,7 +568,7 @@ struct hm_advice {
                       probabilities, it is at most 0.99. */
     double near;   /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
-                               first one. */
+                               first one, and is stale or has backup workers in the same way. */
     double certainty;       /* Probability with which limits had to be met; NaN: the question has no
                                limits, or no target loss. */
     struct hm_lead *leads;

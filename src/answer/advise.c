@@ -453,7 +453,7 @@ static void advising_count_best(struct hm_advising *a)
                                                  first->value[d] <= 1.1 * least);
         out->candidates[best].probability += 1.0 / HM_G_DRAWS;
         out->near += near ? 1.0 / HM_G_DRAWS : 0;
-        if (a->runners[a->order[best]].g == first->g)
+        if (strcmp(a->runners[a->order[best]].name, first->name) == 0)
             out->right_algorithm += 1.0 / HM_G_DRAWS;
     }
     out->right = fmin(out->candidates[0].probability, HM_CHANCE_MOST);

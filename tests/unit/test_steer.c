@@ -194,6 +194,37 @@ static void algorithms_are_tried_in_the_usual_order(void **unused)
         assert_int_equal(steer_plan_algorithm(&task, i), order[i]);
 }
 
+/*
+ * After frame 0 another choice may take a tenth of the time that is left, and half of the time so
+ * far if the present line makes no progress. A trial needs three iterations.
+ */
+static void a_line_without_progress_is_challenged(void **unused)
+{
+    struct steer_task task = a_task();
+    struct steer_choice leader = {.line = 0, .algorithm = 0, .m = 3, .expected_s = 20};
+    struct steer_trial trial = {9, 9};
+    double seconds = 0;
+
+    (void)unused;
+    task.together = false;
+    struct steer_state *state = a_state(&task);
+    add_line(state, 0, 3, 1, 0.01, 1, 10);
+    state->now_s = 10;
+    struct steer_model model = a_model(state);
+    assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    leader.expected_s = NAN;
+    assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    assert_true(seconds == 5 && trial.m == 3 && trial.algorithm == 1);
+    leader.expected_s = 40;
+    assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    assert_true(seconds == 4);
+    state->now_s = 5;
+    leader.expected_s = NAN;
+    assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    steer_model_release(&model);
+    free_state(state);
+}
+
 /* ---- estimates and choices ------------------------------------------------------------------- */
 
 static void times_follow_the_rate_of_a_line(void **unused)
@@ -374,6 +405,7 @@ int main(void)
         cmocka_unit_test(trials_end_when_little_time_is_left),
         cmocka_unit_test(the_first_trial_follows_the_sheet),
         cmocka_unit_test(algorithms_are_tried_in_the_usual_order),
+        cmocka_unit_test(a_line_without_progress_is_challenged),
         cmocka_unit_test(times_follow_the_rate_of_a_line),
         cmocka_unit_test(a_long_line_is_judged_by_the_models),
         cmocka_unit_test(the_first_at_the_target_leads),

@@ -6,6 +6,8 @@
  *   rate       samples per second of a framework:           FRAMEWORK NETWORK CONSISTENCY BATCH
  *   ratio      quotient of two rates:                        RATE / RATE
  *   iterative  speedup of n workers over n - i workers:      EXAMPLE N I
+ *   latency    seconds with a latency (ms), from those with 0 and with another latency:
+ *                                                            SECONDS MS SECONDS MS
  *   rounds     iterations to an excess loss:                 ALGORITHM M LOSS
  *   growth     quotient of two such numbers:                 ALGORITHM M M LOSS
  *   fastest    workers with the least time of an iteration:  ALGORITHM
@@ -112,6 +114,34 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
     const char *slash = strstr(what, " / ");
 
     return slash ? rate_value(s, what, err) / rate_value(s, slash + 3, err) : NAN;
+}
+
+/*
+ * The time of the recommender's paper, t = o / x + l r with the latency l: a fit of two runs on two
+ * machines, predicted for a third latency.
+ */
+static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    static const char *const terms[] = {"1", "latency"};
+    const double n[] = {2, 2}, two = 2;
+    double seconds[2], latency[2] = {0}, at_ms, found = NAN;
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+    struct hm_prediction p;
+
+    (void)s;
+    if (sscanf(what, "%lf %lf %lf %lf", &seconds[0], &latency[1], &seconds[1], &at_ms) != 4)
+        return NAN;
+    struct hm_column column = {.name = "latency", .values = latency};
+    const struct hm_at at = {"latency", at_ms};
+    const struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    if (hm_runs_new(n, seconds, 2, &column, 1, &runs, err) == 0 &&
+        hm_fit_new(runs, &settings, &fit, err) == 0 &&
+        hm_fit_predict(fit, &at, 1, &two, 1, &p, err) == 0)
+        found = p.time_s;
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    return found;
 }
 
 /* Returns the speedup of an answer on n workers. */
@@ -320,6 +350,7 @@ static const struct {
     {"rate", rate_value, PAPERS_NONE, false},
     {"ratio", ratio_value, PAPERS_NONE, false},
     {"iterative", iterative_value, PAPERS_NONE, false},
+    {"latency", latency_value, PAPERS_NONE, false},
     {"rounds", rounds_value, PAPERS_MNIST, false},
     {"growth", growth_value, PAPERS_MNIST, false},
     {"before", before_value, PAPERS_MNIST, false},

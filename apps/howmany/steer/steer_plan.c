@@ -25,6 +25,8 @@ static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
  * into this time.
  */
 static const double RETRY_SHARE = 0.1;
+/* The same as a share of the time so far, if no time to the target can be estimated. */
+static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 
 /*
@@ -219,8 +221,13 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
 {
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
-    /* The time so far is a second estimate of the time that is left; the larger one is used. */
-    double seconds = RETRY_SHARE * fmax(leader->expected_s, state->now_s);
+    /*
+     * The time so far is a second estimate of the time that is left; the larger one is used. If the
+     * present line makes no progress, another choice is worth more.
+     */
+    double seconds = isfinite(leader->expected_s)
+                         ? RETRY_SHARE * fmax(leader->expected_s, state->now_s)
+                         : LOST_SHARE * state->now_s;
 
     if (task->together || ahead < 0 || !isfinite(seconds))
         return false;
@@ -228,16 +235,18 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     const struct steer_point *last = &best->points[best->count - 1];
     if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, -1, 0) > seconds)
         return false;
-    for (size_t a = 0; a < task->algorithm_count; a++)
-        for (size_t m = 0; m < task->m_count; m++) {
-            size_t steps = m > leader->m ? m - leader->m : leader->m - m;
-            bool beside = m == leader->m || (a == leader->algorithm && steps <= 2);
-            if (beside && !steer_model_near(model, a, m, last->loss)) {
-                *ret_trial = (struct steer_trial){a, m};
-                *ret_seconds = seconds;
-                return true;
-            }
-        }
+    *ret_seconds = seconds;
+    for (size_t place = 0; place < task->algorithm_count; place++) {
+        *ret_trial = (struct steer_trial){steer_plan_algorithm(task, place), leader->m};
+        if (!steer_model_near(model, ret_trial->algorithm, ret_trial->m, last->loss))
+            return true;
+    }
+    for (size_t m = 0; m < task->m_count; m++) {
+        size_t steps = m > leader->m ? m - leader->m : leader->m - m;
+        *ret_trial = (struct steer_trial){leader->algorithm, m};
+        if (steps <= 2 && !steer_model_near(model, leader->algorithm, m, last->loss))
+            return true;
+    }
     return false;
 }
 
