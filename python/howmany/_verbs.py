@@ -822,6 +822,7 @@ class Design(Answer):
     gap: certified distance from the optimum
     rounded: criterion of the whole runs
     before: criterion of the runs already measured
+    within: half the 90 % interval of the time at the target after the runs, as a share
     cost: cost of the whole runs
     machine_s: machine time of the whole runs
     money: money of the whole runs
@@ -834,6 +835,7 @@ class Design(Answer):
     gap: Optional[float]
     rounded: Optional[float]
     before: Optional[float]
+    within: Optional[float]
     cost: float
     machine_s: Optional[float]
     money: Optional[float]

@@ -352,6 +352,7 @@ static const struct hm_member design[] = {
     KNOWN("gap", "certified distance from the optimum"),
     KNOWN("rounded", "criterion of the whole runs"),
     KNOWN("before", "criterion of the runs already measured"),
+    KNOWN("within", "half the 90 % interval of the time at the target after the runs, as a share"),
     NUMBER("cost", "cost of the whole runs"),
     KNOWN("machine_s", "machine time of the whole runs"),
     KNOWN("money", "money of the whole runs"),

@@ -960,6 +960,8 @@ export interface Design {
   rounded: number | null;
   /** criterion of the runs already measured */
   before: number | null;
+  /** half the 90 % interval of the time at the target after the runs, as a share */
+  within: number | null;
   /** cost of the whole runs */
   cost: number;
   /** machine time of the whole runs */
