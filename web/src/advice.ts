@@ -1,4 +1,4 @@
-// Traces of runs, and the request and the answer of /v1/advise (docs/advise.md) as sentences and charts. Pure functions.
+// Traces of runs, and the request and the answer of /v1/advise (docs/reference/advise.md) as sentences and charts. Pure functions.
 import { align, type Spec } from './chart_spec';
 import { money, number, percent, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';

@@ -355,7 +355,7 @@ export interface CatalogShowRequest {
 
 /** A request of import: read logs, traces, configurations and model files of other tools. */
 export interface ImportRequest {
-  /** files or folders of other tools; docs/formats.md lists the formats */
+  /** files or folders of other tools; docs/reference/formats.md lists the formats */
   files?: Rows;
   /** the format, if it is not recognised */
   as?: string;

@@ -71,7 +71,8 @@ static void put_key_type(struct hm_json *json, const struct hm_field *f)
             hm__json_put_text(json, NULL, f->choices[i]);
         hm__json_close(json);
         break;
-    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/job.md). */
+    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/reference/job.md).
+                          */
         break;
     }
 }
