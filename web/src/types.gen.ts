@@ -1576,3 +1576,7 @@ export interface Problem {
   /** line of the document */
   line?: number | null;
 }
+
+export const palette = ['#0072b2', '#c4500a', '#00795c', '#a0357c', '#8a6500', '#5f5f5f', '#6a51c7', '#b3261e'] as const;
+
+export const paletteDark = ['#5db8f0', '#ff9d57', '#35cfa0', '#f08bc8', '#e6c84a', '#bdbdbd', '#b9a7ff', '#ff8a80'] as const;
