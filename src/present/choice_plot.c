@@ -14,8 +14,8 @@
 #include "plot_style.h"
 
 /* Begins a plot: output, both axes, and the label of the vertical one. */
-static int plot_begin(struct hm_text *out, const char *file, const struct hm_span *x,
-                      const struct hm_span *y, const char *y_label, struct hm_err *err)
+static int plot_begin(struct hm_text *out, const char *file, const struct hm_plot_span *x,
+                      const struct hm_plot_span *y, const char *y_label, struct hm_err *err)
 {
     int rc = hm__gnuplot_output(out, file, 800, 500, err);
 
@@ -40,7 +40,7 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation *r,
                             const char *file, struct hm_err *err)
 {
-    struct hm_span x = {0}, y = {0};
+    struct hm_plot_span x = {0}, y = {0};
     char shown[HM_SHOWN];
 
     for (size_t i = 0; i < r->candidate_count; i++) {
@@ -152,7 +152,7 @@ static void advice_title(struct hm_text *out, const struct hm_advice *a)
 int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *file,
                     struct hm_err *err)
 {
-    struct hm_span x = {0}, y = {0};
+    struct hm_plot_span x = {0}, y = {0};
 
     for (size_t i = 0; i < a->candidate_count; i++) {
         hm__span_add(&x, a->candidates[i].m);
@@ -200,7 +200,7 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
 /* Adds the runs as rows "place label cost", and what is known after each as "place variance".
  * Returns the number of the latter; the smallest and largest are in `variance`. */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
-                          struct hm_span *variance)
+                          struct hm_plot_span *variance)
 {
     size_t known = 0;
 
@@ -226,7 +226,7 @@ static size_t design_data(struct hm_text *out, const struct hm_design *d, bool s
 int hm__plot_design(struct hm_text *out, const struct hm_design *d, const char *file,
                     struct hm_err *err)
 {
-    struct hm_span variance = {0};
+    struct hm_plot_span variance = {0};
     bool sizes = d->made_count > 0 && d->chosen[0].size > 0;
     int rc = hm__gnuplot_output(out, file, 800, 500, err);
 

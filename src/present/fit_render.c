@@ -157,7 +157,7 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)
 {
-    struct hm_span workers = {0}, values = {0};
+    struct hm_plot_span workers = {0}, values = {0};
     int rc = hm__gnuplot_output(out, file, 800, 500, err);
 
     if (rc)

@@ -154,7 +154,7 @@ static void plot_title(struct hm_text *out, const struct hm_answer *a)
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
                        struct hm_err *err)
 {
-    struct hm_span workers = {0};
+    struct hm_plot_span workers = {0};
     int rc = hm__gnuplot_output(out, file, 1000, 460, err);
 
     if (rc)

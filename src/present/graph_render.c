@@ -125,7 +125,7 @@ int hm__render_graph_plot(struct hm_text *out, const struct hm_graph *g,
                           const struct hm_split_table *tables, size_t count, const char *file,
                           struct hm_err *err)
 {
-    struct hm_span workers = {0}, edges = {0};
+    struct hm_plot_span workers = {0}, edges = {0};
     int rc = hm__gnuplot_output(out, file, 1000, 460, err);
 
     if (rc)

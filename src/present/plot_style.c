@@ -66,7 +66,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
     return 0;
 }
 
-void hm__span_add(struct hm_span *span, double value)
+void hm__span_add(struct hm_plot_span *span, double value)
 {
     if (!(value > 0) || !isfinite(value))
         return;
@@ -74,14 +74,14 @@ void hm__span_add(struct hm_span *span, double value)
     span->high = span->high > value ? span->high : value;
 }
 
-bool hm__span_is_wide(const struct hm_span *span)
+bool hm__span_is_wide(const struct hm_plot_span *span)
 {
     return span->low > 0 && span->high >= 10 * span->low;
 }
 
 /* Adds ticks at powers of two, at most nine, and at the largest number, which replaces a power that
  * is so near that the two numbers would touch. */
-static void add_powers(struct hm_text *out, const struct hm_span *span)
+static void add_powers(struct hm_text *out, const struct hm_plot_span *span)
 {
     double near = pow(span->high / span->low, 0.09);
     double step = 2, last = exp2(ceil(log2(span->low)));
@@ -96,7 +96,7 @@ static void add_powers(struct hm_text *out, const struct hm_span *span)
     hm__text_add(out, ")\n");
 }
 
-void hm__gnuplot_workers(struct hm_text *out, const struct hm_span *span)
+void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span)
 {
     double width = span->high - span->low;
 
@@ -115,7 +115,7 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_span *span)
                       span->high + 0.04 * width + (width > 0 ? 0 : 0.5));
 }
 
-void hm__gnuplot_values(struct hm_text *out, const struct hm_span *span)
+void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span)
 {
     hm__text_add(out, hm__span_is_wide(span) ? "set logscale y 10\nset format y '%g'\n"
                                              : "set yrange [0:*]\n");

@@ -35,19 +35,19 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
                        struct hm_err *err);
 
 /* The smallest and largest of the values above 0 that were added; both are 0 without values. */
-struct hm_span {
+struct hm_plot_span {
     double low, high;
 };
-void hm__span_add(struct hm_span *span, double value);
+void hm__span_add(struct hm_plot_span *span, double value);
 /* Returns whether the largest value is at least ten times the smallest. */
-bool hm__span_is_wide(const struct hm_span *span);
+bool hm__span_is_wide(const struct hm_plot_span *span);
 /*
  * Adds the commands for a horizontal axis with numbers of workers. It is logarithmic if the numbers
  * span a decade, with ticks at powers of two and at the largest number; otherwise ticks are whole
  * numbers.
  */
-void hm__gnuplot_workers(struct hm_text *out, const struct hm_span *span);
+void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
 /* Adds the commands for a vertical axis: logarithmic if the values span a decade, else from 0. */
-void hm__gnuplot_values(struct hm_text *out, const struct hm_span *span);
+void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
 
 #endif

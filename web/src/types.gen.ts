@@ -1558,6 +1558,39 @@ export interface Import {
   files: ImportFile[];
 }
 
+export interface ProgressPoint {
+  /** workers */
+  n: number | null;
+  /** measured seconds */
+  seconds: number | null;
+}
+
+export interface ProgressTask {
+  /** name of the command */
+  command: string;
+  /** what it runs */
+  title: string;
+  /** its latest message; may be empty */
+  message: string;
+  /** steps that are done */
+  done: number;
+  /** all steps */
+  total: number | null;
+  /** time since it began */
+  elapsed_s: number;
+  /** time to its end, by the share that is done */
+  left_s: number | null;
+  /** time since its latest report */
+  silent_s: number;
+  /** the latest measurements */
+  points: ProgressPoint[];
+}
+
+export interface Progress {
+  /** commands that run on the machine of the server */
+  tasks: ProgressTask[];
+}
+
 export interface Problem {
   /** kind of problem */
   type: string;

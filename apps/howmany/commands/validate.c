@@ -300,7 +300,7 @@ static void add_case_plot(struct hm_text *out, const struct hm_answer *a, const 
         hm__text_addf(out, "%.17g %.17g\n", a->measured[k].n, a->measured[k].speedup);
     hm__text_add(out, "EOD\nset title ");
     hm__gnuplot_quote(out, name);
-    struct hm_span workers = {0};
+    struct hm_plot_span workers = {0};
     for (size_t k = 0; k < a->point_count; k++)
         hm__span_add(&workers, a->points[k].n);
     hm__text_add(out, " noenhanced\nunset logscale\nset yrange [0:*]\n");

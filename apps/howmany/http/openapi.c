@@ -280,7 +280,9 @@ static void put_operation_id(struct hm_json *json, const struct api_route *r)
 
 static void put_responses(struct hm_json *json, const struct api_route *r)
 {
-    const char *schema = r->kind == API_VERB ? r->how.verb->answer : NULL;
+    const char *schema = r->kind == API_VERB       ? r->how.verb->answer
+                         : r->kind == API_PROGRESS ? "progress"
+                                                   : NULL;
     bool table = r->kind == API_VERB && !schema;
     bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
 
