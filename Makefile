@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/$(BUILD):$(PATH)
 help:
 	@echo "make demo      install missing packages, build, and answer some first questions"
 	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
-	@echo "make wheel     make a wheel of the Python package in dist/ (docs/python.md)"
+	@echo "make wheel     make a wheel of the Python package in dist/ (docs/reference/python.md)"
 	@echo "make test-python      test the Python package, its types, its wheel and its documents (uses pip)"
 	@echo "make test-frameworks  measure PyTorch, Hugging Face, Lightning, Keras and Spark (8 GB by pip)"
 	@echo "make build     build $(BUILD)/howmany"

@@ -76,7 +76,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* How workers exchange gradients; see docs/platforms.md. */
+/* How workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
@@ -131,7 +131,7 @@ struct hm_way {
 struct hm_question {
     enum hm_goal goal;
     double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
-                     docs/plan.md. */
+                     docs/reference/plan.md. */
     double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
                      chooses. */
     double deadline_s; /* Maximum seconds that the whole job may take, > 0; 0: no deadline. */

@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
+struct hm_large_job; /* A job that trains a transformer; docs/reference/large.md describes it. */
 struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
 /*
- * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in docs/formulas.md.
- * A formula does not change once it is made, so threads may share it.
+ * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in
+ * docs/reference/formulas.md. A formula does not change once it is made, so threads may share it.
  */
 struct hm_formula;
 
@@ -495,7 +495,7 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/models.md lists the assumptions about each kind. */
+/* How the framework runs a step; docs/explain/models.md lists the assumptions about each kind. */
 enum hm_software {
     HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
                              it. */
@@ -509,7 +509,7 @@ enum hm_software {
 /* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
 HM_API const char *hm_software_name(enum hm_software software);
 
-/* The framework whose costs are added to a step; docs/platforms.md lists these costs. */
+/* The framework whose costs are added to a step; docs/reference/platforms.md lists these costs. */
 enum hm_framework {
     HM_FRAMEWORK_NONE, /* No costs beyond computing and messages. */
     HM_FRAMEWORK_SPARK,
@@ -534,7 +534,7 @@ struct hm_measured {
     double n, speedup;
 };
 
-/* A figure that hm_validate must reproduce; see docs/job.md. */
+/* A figure that hm_validate must reproduce; see docs/reference/job.md. */
 struct hm_expect {
     const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
                          absolute percentage error of the speedups), mape_without_reference,

@@ -2317,10 +2317,10 @@ def import_(
     Configurations and model files become networks, logs and traces become runs and traces,
     benchmarks become clusters. The output is a table or a document; runs and traces can be recorded
     in a store. What a file does not say, such as the number of workers, is set as n=8.
-    docs/formats.md describes every format.
+    docs/reference/formats.md describes every format.
 
     Args:
-        files: files or folders of other tools; docs/formats.md lists the formats
+        files: files or folders of other tools; docs/reference/formats.md lists the formats
         as_: the format, if it is not recognised
         set: a fact that the files do not have, such as n=8
         to: what to write or to record (default: what the files give)

@@ -5,9 +5,9 @@
  * Terms differ in how fast they grow, and runs on few workers can seldom tell them apart: for n =
  * 1..8 workers, sqrt(n), n and n ln n look alike, but they differ widely at 64. If two sets have
  * similar leave-one-out errors, the one that grows more slowly is right more often
- * (docs/accuracy.md has the figures, over 75 published curves). Therefore a set with a steep term,
- * which grows faster than ln n, is chosen only if it halves the error; with few configurations, the
- * error of the other sets must also be so large that they are useless.
+ * (docs/explain/accuracy.md has the figures, over 75 published curves). Therefore a set with a
+ * steep term, which grows faster than ln n, is chosen only if it halves the error; with few
+ * configurations, the error of the other sets must also be so large that they are useless.
  *
  * Each set needs a term of the work itself, because no job takes zero time on one worker. A set
  * whose residual is much larger than the spread of repeats is dropped if another set remains.

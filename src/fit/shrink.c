@@ -3,13 +3,13 @@
  *
  * The loss at a doubling of n is ln(T(2n) / T(n)), plus ln 2 if the work is divided among the
  * workers: 0 is perfect scaling. On published curves, the loss beyond the runs differs little from
- * that in the runs, per doubling (docs/accuracy.md), but sets of terms that fit small n equally
- * well differ much in it. Each draw therefore counts with the probability of the change that it
- * predicts between the last quarter of the runs' range of n and eight times their largest n. The
- * change divided by its usual size, weak_turn or strong_turn + turn_share |loss in the runs|, has
- * Student's distribution with few degrees of freedom, so that a change of several times the usual
- * size is unlikely but possible. The draws are then selected with these weights by systematic
- * resampling (Kitagawa 1996).
+ * that in the runs, per doubling (docs/explain/accuracy.md), but sets of terms that fit small n
+ * equally well differ much in it. Each draw therefore counts with the probability of the change
+ * that it predicts between the last quarter of the runs' range of n and eight times their largest
+ * n. The change divided by its usual size, weak_turn or strong_turn + turn_share |loss in the
+ * runs|, has Student's distribution with few degrees of freedom, so that a change of several times
+ * the usual size is unlikely but possible. The draws are then selected with these weights by
+ * systematic resampling (Kitagawa 1996).
  *
  * If the loss already grows inside the runs, and most sets of terms agree that it does, the usual
  * size of the change is larger by a multiple of this growth: such curves do turn upwards.

@@ -658,6 +658,36 @@ static const struct hm_member problem[] = {
 #NAME, NAME, sizeof(NAME) / sizeof(NAME[0]), false                                         \
     }
 
+static const struct hm_member progress_point[] = {
+    {.name = "n", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "workers"},
+    {.name = "seconds", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "measured seconds"},
+};
+
+static const struct hm_member progress_task[] = {
+    {.name = "command", .kind = HM_MEMBER_TEXT, .help = "name of the command"},
+    {.name = "title", .kind = HM_MEMBER_TEXT, .help = "what it runs"},
+    {.name = "message", .kind = HM_MEMBER_TEXT, .help = "its latest message; may be empty"},
+    {.name = "done", .kind = HM_MEMBER_NUMBER, .help = "steps that are done"},
+    {.name = "total", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "all steps"},
+    {.name = "elapsed_s", .kind = HM_MEMBER_NUMBER, .help = "time since it began"},
+    {.name = "left_s",
+     .kind = HM_MEMBER_NUMBER,
+     .nullable = true,
+     .help = "time to its end, by the share that is done"},
+    {.name = "silent_s", .kind = HM_MEMBER_NUMBER, .help = "time since its latest report"},
+    {.name = "points",
+     .kind = HM_MEMBER_LIST,
+     .of = "progress_point",
+     .help = "the latest measurements"},
+};
+
+static const struct hm_member progress[] = {
+    {.name = "tasks",
+     .kind = HM_MEMBER_LIST,
+     .of = "progress_task",
+     .help = "commands that run on the machine of the server"},
+};
+
 const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(point),
     SCHEMA(range_of_n),
@@ -712,5 +742,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(import_item),
     SCHEMA(import_file),
     SCHEMA(import),
+    SCHEMA(progress_point),
+    SCHEMA(progress_task),
+    SCHEMA(progress),
     SCHEMA(problem),
     {NULL, NULL, 0, false}};

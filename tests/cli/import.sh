@@ -32,7 +32,7 @@ check "workers that are given are written" sh -c "howmany import $work/train.log
 expect "workers come from file names, with a note" 0 "n = 4 is taken from the file name" i "$work/logs/run_n4.log"
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
-expect "an unknown file gives exit 2 and the formats" 2 "docs/formats.md" i LICENSE
+expect "an unknown file gives exit 2 and the formats" 2 "docs/reference/formats.md" i LICENSE
 expect "a folder without known files gives exit 2" 2 "none of 6 files has a format" i catalog
 expect "an unknown format is suggested" 2 "did you mean nanogpt?" i "$work/train.log" --as nanogtp
 expect "a forced format that does not fit is read as far as it goes" 0 "Spark event log (spark)" i "$work/train.log" --as spark

@@ -92,7 +92,7 @@ static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool pla
     return parse(text);
 }
 
-/* These figures are in docs/recommend.md. */
+/* These figures are in docs/reference/recommend.md. */
 static void test_rows_left_out(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -437,7 +437,7 @@ static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t
     return parse(text);
 }
 
-/* These figures are in docs/recommend.md. */
+/* These figures are in docs/reference/recommend.md. */
 static void made_tables(double share, size_t *covered, size_t *intervals, size_t *near,
                         double *sure)
 {

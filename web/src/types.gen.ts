@@ -355,7 +355,7 @@ export interface CatalogShowRequest {
 
 /** A request of import: read logs, traces, configurations and model files of other tools. */
 export interface ImportRequest {
-  /** files or folders of other tools; docs/formats.md lists the formats */
+  /** files or folders of other tools; docs/reference/formats.md lists the formats */
   files?: Rows;
   /** the format, if it is not recognised */
   as?: string;
@@ -1560,6 +1560,39 @@ export interface Import {
   files: ImportFile[];
 }
 
+export interface ProgressPoint {
+  /** workers */
+  n: number | null;
+  /** measured seconds */
+  seconds: number | null;
+}
+
+export interface ProgressTask {
+  /** name of the command */
+  command: string;
+  /** what it runs */
+  title: string;
+  /** its latest message; may be empty */
+  message: string;
+  /** steps that are done */
+  done: number;
+  /** all steps */
+  total: number | null;
+  /** time since it began */
+  elapsed_s: number;
+  /** time to its end, by the share that is done */
+  left_s: number | null;
+  /** time since its latest report */
+  silent_s: number;
+  /** the latest measurements */
+  points: ProgressPoint[];
+}
+
+export interface Progress {
+  /** commands that run on the machine of the server */
+  tasks: ProgressTask[];
+}
+
 export interface Problem {
   /** kind of problem */
   type: string;
@@ -1578,3 +1611,7 @@ export interface Problem {
   /** line of the document */
   line?: number | null;
 }
+
+export const palette = ['#0072b2', '#c4500a', '#00795c', '#a0357c', '#8a6500', '#5f5f5f', '#6a51c7', '#b3261e'] as const;
+
+export const paletteDark = ['#5db8f0', '#ff9d57', '#35cfa0', '#f08bc8', '#e6c84a', '#bdbdbd', '#b9a7ff', '#ff8a80'] as const;

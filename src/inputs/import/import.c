@@ -236,7 +236,8 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     else if (names.length)
         hm__err_hint(err, "the nearest formats are %s; name one with the field `as`", names.data);
     else
-        hm__err_hint(err, "see docs/formats.md for the formats; name one with the field `as`");
+        hm__err_hint(err,
+                     "see docs/reference/formats.md for the formats; name one with the field `as`");
     hm__err_at(err, name, 0);
     hm__text_release(&names);
     return HM_E_TYPE;

@@ -1,7 +1,7 @@
 /*
  * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
  * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
- * and change some of its keys. docs/job.md describes the keys.
+ * and change some of its keys. docs/reference/job.md describes the keys.
  */
 #include <math.h>
 #include <stddef.h>
