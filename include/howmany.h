@@ -63,6 +63,27 @@
 extern "C" {
 #endif
 
+/* ---- mixed clusters ---------------------------------------------------------------------------
+ */
+
+enum { HM_KINDS_MAX = 8 }; /* Most kinds of machines in one cluster. */
+
+/*
+ * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
+ * of each kind; of a large cluster, a part of the mixes, as a note of the answer says.
+ */
+struct hm_kind {
+    const struct hm_cluster *machine; /* The machine, its price and its fabric. */
+    double count;                     /* Number of machines: whole, 1 to 1e6. */
+};
+
+/*
+ * Add a kind of machine to a cluster that hm_cluster_new made. The machine is copied. Its name must
+ * differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ */
+HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
+                               double count, struct hm_err *err);
+
 /* ---- the question ---------------------------------------------------------------------------- */
 
 /* The quantity that the answer minimises. */
@@ -214,6 +235,9 @@ struct hm_point {
                            question has neither deadline nor budget. */
     double meets;       /* Probability that the point meets deadline and budget; NaN: the question
                            has neither, or the interval is unknown. */
+    double machines[HM_KINDS_MAX]; /* Mixed clusters: number of machines of each kind, without those
+                                      of servers or a driver; 0 for other clusters. */
+    double price_per_s; /* Mixed clusters: money per second of all machines; NaN: unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -277,6 +301,8 @@ struct hm_plan_alternative {
     double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
     struct hm_way way;   /* The platform, if the question names platforms. */
     struct hm_point point;
+    const char **kinds; /* Mixed clusters: names of the kinds of machines; NULL: one kind. */
+    size_t kind_count;
 };
 
 enum hm_status {
@@ -388,7 +414,10 @@ struct hm_answer {
                                question has neither. */
     const char *unit;       /* Work that the seconds measure, if the runs state it: "sample",
                                "token" or "epoch"; NULL: one iteration. */
-    void *memory;           /* Owns all memory of this struct. */
+    const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
+                           points; NULL: one kind. */
+    size_t kind_count;
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*

@@ -444,6 +444,10 @@ enum hm_cluster_key {
     HM_CLUSTER_STRAGGLERS = 16,
 };
 
+struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
+/* The samples of a worker of a mixed cluster: in proportion to its speed, or equally many. */
+enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
+
 struct hm_cluster {
     const char *name;        /* Name of the machine; may be NULL. */
     const char *fabric_name; /* Name of the fabric; NULL: that of the machine entry, or none. */
@@ -460,7 +464,11 @@ struct hm_cluster {
                          values of enum hm_cluster_key. */
     const char *note; /* Sentence about keys that were kept from the cluster of the job or that
                          have an old name; NULL: none. */
-    void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    const struct hm_kind *kinds; /* Kinds of a mixed cluster, see howmany.h; NULL: one kind. The
+                                    other fields are then those of the first kind. */
+    size_t kind_count;
+    enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
+    void *memory;          /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */

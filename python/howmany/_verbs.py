@@ -114,6 +114,7 @@ class Point(Record):
     fits: whether it fits in memory
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
+    machines: mixed clusters: machines of each kind
     what: transformers: the change that makes the layout fit
     machine: transformers and alternatives: name of the machine
     tokens_per_s: transformers: tokens of all workers
@@ -148,6 +149,7 @@ class Point(Record):
     fits: bool
     wait_s: Optional[float]
     server_share: Optional[float]
+    machines: Optional[List[Optional[float]]]
     what: Optional[str]
     machine: Optional[str]
     tokens_per_s: Optional[float]
@@ -308,6 +310,7 @@ class Plan(Answer):
     job: name of the job
     machine: name of the machine
     fabric: name of the fabric between machines
+    kinds: mixed clusters: names of the kinds of machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
@@ -379,6 +382,7 @@ class Plan(Answer):
     job: Optional[str]
     machine: Optional[str]
     fabric: Optional[str]
+    kinds: Optional[List[str]]
     provenance: str
     goal: str
     scaling: str

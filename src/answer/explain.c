@@ -92,7 +92,7 @@ static double point_serial_s(const struct hm_search *s, const struct hm_model *m
 {
     struct hm_point half = {.n = floor(p->n / 2)};
 
-    if (s->weak || s->job->graph || half.n < 1 || hm__model_eval(model, &half, 1, NULL))
+    if (s->weak || s->job->graph || s->mixes || half.n < 1 || hm__model_eval(model, &half, 1, NULL))
         return 0;
     double now = p->compute_s - p->wait_s, then = half.compute_s - half.wait_s;
     double shrinks = (then - now) / (p->n / half.n - 1);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "err.h"
+#include "mixes.h"
 #include "notes.h"
 #include "search.h"
 #include "sheet_spread.h"
@@ -118,6 +119,30 @@ static int note_batch(struct hm_answer *a, const struct hm_search *s, struct hm_
                          batch, most);
 }
 
+/* Adds notes on the mixes of a cluster with several kinds of machines. */
+static int note_mix(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    const struct hm_cluster *c = s->cluster;
+    const bool async = s->way.consistency == HM_CONSISTENCY_ASYNC;
+
+    if (!c || c->kind_count == 0)
+        return 0;
+    const bool speed = c->shares == HM_SHARES_SPEED && !async && !s->job->graph;
+    int rc = note_if(0, true, a,
+                     speed   ? "each worker has samples in proportion to its speed; messages move "
+                               "at the slowest link of the mix"
+                     : async ? "workers do not wait for slower kinds; messages move at the slowest "
+                               "link of the mix"
+                             : "all workers have equal shares, so that the slowest kind limits a "
+                               "step; messages move at the slowest link of the mix",
+                     err);
+    rc = note_if(rc, hm__way_nodes(&s->way) > 0, a,
+                 "nodes of servers or the driver are of the first kind", err);
+    return note_if(rc, hm__mixes_partial(c), a,
+                   "there are too many mixes to try all: counts of machines are tried in steps",
+                   err);
+}
+
 /* Adds notes on the units of deadline, budget and cost. */
 static int note_question(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
@@ -199,6 +224,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
         rc = note_way(a, &s->way, err);
     if (rc == 0)
         rc = note_model(a, s, model, err);
+    if (rc == 0)
+        rc = note_mix(a, s, err);
     if (rc == 0)
         rc = note_batch(a, s, err);
     if (rc == 0)

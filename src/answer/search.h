@@ -33,6 +33,7 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
+    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; NULL for other clusters. */
 };
 
 /* Default largest n for a job with a graph; it is small because splitting takes time. */

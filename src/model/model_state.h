@@ -39,7 +39,23 @@ struct hm_model {
     double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
+    /* Mixed clusters: the mix for each n, borrowed, and the model of each kind, owned; NULL for
+     * other clusters. */
+    const struct hm_mixes *mixes;
+    struct hm_model *kinds[HM_KINDS_MAX];
 };
+
+/* Makes the model of a mixed cluster, whose variant must have its mixes. */
+int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
+                        const struct hm_variant *variant, struct hm_model **ret_model,
+                        struct hm_err *err);
+/* Same as hm__model_eval_slowed, for a model of machines of one kind. */
+int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
+                        double factor, struct hm_err *err);
+/* Sets *ret_model to a copy of the model of the first kind with the slowest links of the mix of n
+ * workers. The copy must not be freed. */
+int hm__model_mix_links(const struct hm_model *m, double n, struct hm_model *ret_model,
+                        struct hm_err *err);
 
 void hm__model_add_note(struct hm_model *m, const char *text);
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "render.h"
 #include "verbs.h"
@@ -265,7 +266,7 @@ static int check_limits(const struct hm_context *context, const struct plan_part
     for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
-        most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
+        most = fmax(most, hm__cluster_workers(c));
     }
     if (!(context->limits.max_n > 0) || !(most > context->limits.max_n))
         return check_graph(context, p->job.job, most, err);

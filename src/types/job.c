@@ -213,24 +213,9 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
         rc = hm_cluster_check(cluster, err);
     if (rc)
         return rc;
-    struct hm_cluster copy = *cluster;
-    const size_t count = cluster->slowness.speed_count;
-    double *speeds = hm__arena_alloc(job->memory, count, sizeof(*speeds));
-    const char *const from[] = {cluster->name,   cluster->fabric_name, cluster->title,
-                                cluster->source, cluster->date,        cluster->note};
-    const char **to[] = {&copy.name,   &copy.fabric_name, &copy.title,
-                         &copy.source, &copy.date,        &copy.note};
-    rc = speeds ? 0 : hm__fail_nomem(err);
-    for (size_t i = 0; rc == 0 && i < sizeof(to) / sizeof(to[0]); i++)
-        rc = set_text(job, from[i], to[i], err);
+    rc = hm__cluster_copy(job->memory, cluster, &job->cluster, err);
     if (rc)
         return rc;
-    if (count > 0)
-        memcpy(speeds, cluster->slowness.speeds, count * sizeof(*speeds));
-    copy.slowness.speeds = count > 0 ? speeds : NULL;
-    copy.slowness.per_node = copy.node.accelerators;
-    copy.memory = NULL;
-    job->cluster = copy;
     job->has_cluster = true;
     return 0;
 }

@@ -414,6 +414,8 @@ export interface Point {
   wait_s?: number | null;
   /** share of the iteration in which servers' links are busy */
   server_share?: number | null;
+  /** mixed clusters: machines of each kind */
+  machines?: (number | null)[] | null;
   /** transformers: the change that makes the layout fit */
   what?: string | null;
   /** transformers and alternatives: name of the machine */
@@ -544,6 +546,8 @@ export interface Plan {
   machine: string | null;
   /** name of the fabric between machines */
   fabric: string | null;
+  /** mixed clusters: names of the kinds of machines */
+  kinds?: string[] | null;
   /** model, fit, or model and runs */
   provenance: string;
   /** time, cost or balance */

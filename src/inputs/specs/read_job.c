@@ -623,7 +623,7 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         hm__err_at(err, source, 0);
         return HM_E_MISSING;
     }
-    if (rc == 0 && root->kind == HM_VALUE_LIST) {
+    if (rc == 0 && root->kind == HM_VALUE_LIST && !spec->is_cluster) {
         hm__fail(err, HM_E_TYPE, "a list is not allowed here");
         hm__err_hint(err, "write keys and values");
         hm__err_at(err, source, root->line);
@@ -681,6 +681,9 @@ static int read_large(struct job_reader *r, const struct hm_value *root)
     if (rc == 0 && cluster) {
         size_t mark = hm__reader_enter(&r->base, "cluster");
         rc = read_job_cluster(r, cluster);
+        if (rc == 0 && r->job->cluster.kind_count > 0)
+            rc = hm__reader_fail(&r->base, cluster, HM_E_CONFLICT,
+                                 "a transformer is planned on machines of one kind");
         hm__reader_leave(&r->base, mark);
     }
     return rc;
