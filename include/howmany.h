@@ -126,6 +126,29 @@ HM_API const char *hm_consistency_name(enum hm_consistency consistency);
 HM_API int hm_consistency_find(const char *name);
 
 /*
+ * Strategies of TensorFlow (tf.distribute), each of which is a platform with certain settings.
+ * Columns of the table: identifier; name in requests; name in TensorFlow; platform; whether it runs
+ * in one machine only.
+ */
+#define HM_STRATEGY_MAP(X)                                                                         \
+    X(MIRRORED, "mirrored", "MirroredStrategy", ALLREDUCE, true)                                   \
+    X(CENTRAL_STORAGE, "central-storage", "CentralStorageStrategy", SERVER, true)                  \
+    X(MULTI_WORKER_MIRRORED, "multi-worker-mirrored", "MultiWorkerMirroredStrategy", ALLREDUCE,    \
+      false)                                                                                       \
+    X(TPU, "tpu", "TPUStrategy", ALLREDUCE, false)                                                 \
+    X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
+
+enum hm_strategy {
+    HM_STRATEGY_NONE, /* The platform is not named as a strategy. */
+#define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
+    HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
+#undef HM_STRATEGY_ENUM
+        HM_STRATEGY_COUNT
+};
+/* Returns the name in TensorFlow, such as "MirroredStrategy"; "none" for HM_STRATEGY_NONE. */
+HM_API const char *hm_strategy_title(enum hm_strategy strategy);
+
+/*
  * A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER, except
  * `local_steps`.
  */
@@ -146,6 +169,9 @@ struct hm_way {
                            factor is stale_cost * n^stale_power, but at least 1. */
     double local_steps; /* Iterations of a worker between two averages of the models, whole, 1 to
                            1e9; 0: 1. Not used by servers and drivers. */
+    enum hm_strategy strategy; /* The strategy of TensorFlow that this is, which sets limits: one
+                                  machine, or machines with TPUs. Central storage is one server, in
+                                  the host of the machine. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */

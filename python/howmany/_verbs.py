@@ -267,6 +267,7 @@ class Rank(Record):
     cost: money of what total_of says
     why: why it loses; null for the winner
     platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -288,6 +289,7 @@ class Rank(Record):
     cost: Optional[float]
     why: Optional[str]
     platform: Optional[str]
+    strategy: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
     servers: Optional[float]
@@ -366,6 +368,7 @@ class Plan(Answer):
     changes: transformers: other batches, sequences, precisions
     room: transformers: how far the recommended layout can grow
     platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -438,6 +441,7 @@ class Plan(Answer):
     changes: Optional[List[LayoutChange]]
     room: Optional[LayoutRoom]
     platform: Optional[str]
+    strategy: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
     servers: Optional[float]
@@ -1695,8 +1699,9 @@ def plan(
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver), server (parameter servers), gossip-ring,
-            gossip-exp or federated instead of the job's communication; several are ranked, 'all'
-            ranks the first three
+            gossip-exp or federated instead of the job's communication; or a strategy of TensorFlow:
+            mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu,
+            parameter-server (async); several are ranked, 'all' ranks the first three
         consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
             or all (default bsp; with platform all, all)
         staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)

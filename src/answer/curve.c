@@ -14,15 +14,27 @@
 #include "checks.h"
 #include "err.h"
 #include "mixes.h"
+#include "names.h"
 #include "search.h"
 #include "way_time.h"
 #include "ways.h"
+
+/* Largest number of workers in one machine of a cluster. */
+static double per_node_most(const struct hm_cluster *c)
+{
+    double most = c->kind_count > 0 ? 1 : c->node.accelerators;
+
+    for (size_t k = 0; k < c->kind_count; k++)
+        most = fmax(most, c->kinds[k].machine->node.accelerators);
+    return most;
+}
 
 double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 {
     const struct hm_cluster *c = s->cluster;
     double per_node = c ? c->node.accelerators : 1;
     bool mixed = c && c->kind_count > 0, few = mixed || (c && c->max_nodes > 0);
+    const bool inside = c && hm__strategy_inside(s->way.strategy);
     double nodes = mixed ? fmin(hm__cluster_workers(c), HM_MIX_WORKERS)
                    : few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node
                          : 0;
@@ -33,6 +45,10 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     if (q->n_count > 0)
         asked = asked > 0 ? fmin(asked, q->n[q->n_count - 1]) : q->n[q->n_count - 1];
 
+    if (inside) {
+        nodes = fmin(few ? nodes : INFINITY, per_node_most(c));
+        few = true;
+    }
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
     /* A fit is not trusted far beyond the largest n of its runs, so the default limit is lower. */
@@ -213,7 +229,10 @@ static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err 
 {
     hm__fail(err, HM_E_RANGE, "n: %g workers are more than the largest number allowed, %g",
              s->question->n[0], max_n);
-    hm__err_hint(err, "max_n and cluster.max_nodes limit n");
+    hm__err_hint(err,
+                 hm__strategy_inside(s->way.strategy) ? "%s uses one machine"
+                                                      : "max_n and cluster.max_nodes limit n",
+                 hm_strategy_title(s->way.strategy));
     hm__err_field(err, "n");
     return HM_E_RANGE;
 }

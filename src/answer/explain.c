@@ -10,6 +10,7 @@
 #include "collective.h"
 #include "err.h"
 #include "memory.h"
+#include "names.h"
 #include "search.h"
 
 static int check_allocated(const void *pointer, struct hm_err *err)
@@ -355,7 +356,7 @@ static int help_ways(struct hm_answer *a, const struct hm_search *s, const struc
     struct hm_variant v = hm__search_variant(s);
     int rc = 0;
 
-    if (s->way.platform == HM_PLATFORM_SERVER) {
+    if (s->way.platform == HM_PLATFORM_SERVER && !hm__strategy_inside(s->way.strategy)) {
         v.way.servers *= 2;
         rc = add_help(a, s, c, &v, "2x servers", err);
     }
@@ -434,7 +435,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
     /* The splits of a graph are not known for n above the ceiling. */
-    if (!ceiling || max_n > 25000 || s->parts)
+    if (!ceiling || max_n > 25000 || s->parts || hm__strategy_inside(s->way.strategy))
         return 0;
     int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)

@@ -18,6 +18,7 @@
 #include "checks.h"
 #include "err.h"
 #include "model_step.h"
+#include "names.h"
 
 enum { MIXES_MAX = 1024 };
 
@@ -88,7 +89,7 @@ static bool mix_connected(const struct hm_search *s, const struct hm_mix *mix)
         fabric = fabric && (mix->machines[k] == 0 ||
                             s->cluster->kinds[k].machine->fabric.bandwidth_bytes_per_s > 0);
     }
-    return machines <= 1 || !sends || fabric;
+    return machines <= 1 || (!hm__strategy_inside(s->way.strategy) && (!sends || fabric));
 }
 
 /* All mixes that were evaluated, as points with their machines. */

@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "mixes.h"
+#include "names.h"
 #include "notes.h"
 #include "search.h"
 #include "sheet_spread.h"
@@ -59,6 +60,15 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
     int rc = note_if(0, way->platform == HM_PLATFORM_DRIVER, a,
                      "the driver is an additional node, which is included", err);
 
+    if (rc == 0 && hm__strategy_inside(way->strategy))
+        rc = hm__notes_add(answer_notes(a), err,
+                           "%s uses the workers of one machine; MultiWorkerMirroredStrategy uses "
+                           "several",
+                           hm_strategy_title(way->strategy));
+    rc = note_if(rc, way->strategy == HM_STRATEGY_CENTRAL_STORAGE, a,
+                 "the host of the machine keeps the variables, and its link is that of one "
+                 "accelerator",
+                 err);
     if (rc == 0 && hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER)
         rc = hm__notes_add(answer_notes(a), err, "%g additional node%s for servers %s included",
                            way->servers, one ? "" : "s", one ? "is" : "are");

@@ -134,9 +134,10 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
                                  .outside = hm__way_nodes(&m->variant.way) > 0};
+    int rc = hm__model_set_strategy(m, err);
     m->wires.fabric.bandwidth_bytes_per_s *= m->variant.bandwidth;
     m->wires.fabric.latency_s *= m->variant.latency;
-    return 0;
+    return rc;
 }
 
 static int set_network(struct hm_model *m, struct hm_err *err)

@@ -149,6 +149,8 @@ static void json_way(struct hm_json *json, const struct hm_way *way, double samp
     if (way->platform == HM_PLATFORM_JOB)
         return;
     hm__json_put_text(json, "platform", hm_platform_name(way->platform));
+    if (way->strategy)
+        hm__json_put_text(json, "strategy", hm_strategy_title(way->strategy));
     hm__json_put_text(json, "consistency", hm_consistency_name(way->consistency));
     hm__json_put_known(json, "staleness",
                        way->consistency == HM_CONSISTENCY_SSP ? way->staleness : NAN);

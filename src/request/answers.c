@@ -189,6 +189,7 @@ static const struct hm_member help[] = {
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
+        MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
