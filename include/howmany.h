@@ -84,6 +84,36 @@ struct hm_kind {
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);
 
+/* ---- dataflow platforms ------------------------------------------------------------------------
+ */
+
+/* How a dataflow platform such as Spark recovers from a lost worker. */
+enum hm_recovery {
+    HM_RECOVERY_AUTO,       /* The cheaper one of both. */
+    HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
+    HM_RECOVERY_CHECKPOINT, /* All workers go back to the last checkpoint. */
+};
+
+/*
+ * Partitions and tasks of a job with a driver; see docs/platforms.md. It applies to the
+ * communication of the job and to HM_PLATFORM_DRIVER. 0 or NaN: the default.
+ */
+struct hm_dataflow {
+    double
+        partitions; /* Partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
+    double slots;   /* Tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
+    double task_s;  /* Seconds of the driver to start one task; default: that of the framework. */
+    double skew;    /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
+    double speculation;  /* A copy of a task starts after this many times the usual time, 1 to 100;
+                            default: there are no copies. */
+    bool distributed;    /* The model is a distributed data set, not a variable at the driver. */
+    double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
+    double restart_s;    /* Seconds to replace a lost worker, >= 0. */
+    double lineage;      /* Iterations to repeat for a lost partition, > 0; default: 1. */
+    double checkpoint_s; /* Seconds to write one checkpoint, >= 0. */
+    enum hm_recovery recovery;
+};
+
 /* ---- the question ---------------------------------------------------------------------------- */
 
 /* The quantity that the answer minimises. */

@@ -14,6 +14,7 @@
 extern "C" {
 #endif
 
+struct hm_dataflow;  /* Partitions and tasks of a dataflow platform; see howmany.h. */
 struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
 struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
@@ -621,7 +622,9 @@ struct hm_job {
     size_t expect_count;
     double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
                            as fit in memory. */
-    void *memory;       /* Owns all memory that the library allocated for the job. */
+    const struct hm_dataflow *dataflow; /* Partitions and tasks of a platform with a driver, see
+                                           howmany.h; NULL: none. */
+    void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
 /*

@@ -148,6 +148,10 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                      : "numbers of workers that would be faster do not fit in memory";
         return 0;
     }
+    bool limits;
+    int rc = hm__answer_explain_dataflow(a, model, p, &limits, err);
+    if (rc || limits)
+        return rc;
     if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {
         a->limit = HM_LIMIT_IMBALANCE;
         a->limit_share = (1 - exposed / p->time_s) * (1 - 1 / p->imbalance);

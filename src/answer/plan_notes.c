@@ -236,6 +236,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
         rc = note_model(a, s, model, err);
     if (rc == 0)
         rc = note_mix(a, s, err);
+    if (rc == 0 && !fit)
+        rc = hm__answer_note_dataflow(a, model, err);
     if (rc == 0)
         rc = note_batch(a, s, err);
     if (rc == 0)

@@ -19,6 +19,7 @@
 
 #include "budget.h"
 #include "collective.h"
+#include "dataflow_time.h"
 #include "err.h"
 #include "framework_time.h"
 #include "memory.h"
@@ -589,6 +590,8 @@ static int eval_workers(const struct hm_model *m, const struct eval_space *space
     int rc = eval_compute(m, &shares, points, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         points[i].compute_s += hm__model_framework_work(m, space->batch[i] * space->passes[i]);
+    if (rc == 0)
+        hm__model_dataflow_work(m, points, space->count);
     if (rc == 0 && m->stragglers && !hm__way_stale(&m->variant.way))
         rc = hm__stragglers_wait(m->stragglers, &m->variant.way, points, space->count, err);
     return rc;
@@ -640,6 +643,8 @@ int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (hm__model_dataflow(m))
+            points[i].latency_s += hm__model_dataflow_parts(m, points[i].n).schedule_s;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }
@@ -649,6 +654,8 @@ int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_
         eval_bucket_overlap(&space, points);
     if (rc == 0)
         rc = eval_servers(m, &space, points, err);
+    if (rc == 0)
+        hm__model_dataflow_losses(m, points, count);
     for (size_t i = 0; !split && i < count; i++)
         points[i].latency_s = points[i].bandwidth_s = NAN;
     hm__free(space.n);

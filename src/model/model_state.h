@@ -30,6 +30,7 @@ struct hm_model {
     /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
      * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
+    struct hm_slowness capped; /* Slowness with speculative copies, if the job has a dataflow. */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, multiplied by the work factor. */

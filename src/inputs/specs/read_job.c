@@ -38,6 +38,9 @@ static const struct hm_field job_fields[] = {
     {.name = "micro_batch",
      .kind = HM_FIELD_OTHER,
      .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
+    {.name = "dataflow",
+     .kind = HM_FIELD_OTHER,
+     .doc = "partitions and tasks of a platform with a driver"},
     {.name = "scaling",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(scaling),
@@ -453,6 +456,11 @@ static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
     return hm__read_cluster(&r->base, value, &r->job->cluster);
 }
 
+static int read_job_dataflow(struct job_reader *r, const struct hm_value *value)
+{
+    return hm__read_dataflow(&r->base, value, r->job);
+}
+
 static int read_job_precision(struct job_reader *r, const struct hm_value *value)
 {
     return hm__read_precision(&r->base, value, r->job);
@@ -509,6 +517,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"measured", read_measured},
                  {"expect", read_expect},
                  {"micro_batch", read_micro_batch},
+                 {"dataflow", read_job_dataflow},
                  {"precision", read_job_precision},
                  {"weights", read_job_weights}};
     int rc = 0;

@@ -59,6 +59,8 @@ int hm__read_kinds(struct hm_reader *reader, const struct hm_value *value,
 /* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster);
+/* Reads `dataflow`: partitions and tasks of a platform with a driver. */
+int hm__read_dataflow(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads `epochs`: a number, or a map of batches to the epochs that they need. */
 int hm__read_epochs(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads a link: a map {bandwidth, latency}. */
