@@ -80,6 +80,7 @@ static const struct hm_member point[] = {
     BOOL("fits", "whether it fits in memory"),
     MAYBE(NUMBER, "wait_s", NULL, "part of compute_s that waits for slower workers"),
     MAYBE(NUMBER, "server_share", NULL, "share of the iteration in which servers' links are busy"),
+    MAYBE(NUMBERS, "machines", NULL, "mixed clusters: machines of each kind"),
     MAYBE(TEXT, "what", NULL, "transformers: the change that makes the layout fit"),
     MAYBE(TEXT, "machine", NULL, "transformers and alternatives: name of the machine"),
     MAYBE(NUMBER, "tokens_per_s", NULL, "transformers: tokens of all workers"),
@@ -188,6 +189,7 @@ static const struct hm_member help[] = {
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
+        MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
@@ -218,6 +220,7 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
     KNOWN_TEXT("fabric", "name of the fabric between machines"),
+    MAYBE(TEXTS, "kinds", NULL, "mixed clusters: names of the kinds of machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),
     TEXT("scaling", "strong or weak"),
