@@ -432,6 +432,16 @@ static const struct hm_member staleness[] = {
     KNOWN("held_out", "error on held-out traces"),
     LIST("costs", "stale_cost", "factors"),
 };
+static const struct hm_member size[] = {
+    NUMBER("count", "numbers of rows"),
+    NUMBER("least", "smallest number of rows of a trace"),
+    NUMBER("most", "largest number of rows of a trace"),
+    BOOL("known", "whether power and scale could be found"),
+    NUMBER("power", "iterations are proportional to rows^power"),
+    NUMBER("scale", "the loss above P* is proportional to rows^scale"),
+    KNOWN("held_out", "error for the largest number of rows from smaller ones"),
+    NUMBER("spread", "spread of ln(P - P*) that the conversion adds"),
+};
 static const struct hm_member algorithm[] = {
     TEXT("algorithm", "name"),
     TEXT("form", "form of g"),
@@ -447,6 +457,8 @@ static const struct hm_member algorithm[] = {
     LIST("alternatives", "form", "forms that were considered"),
     MAYBE(OBJECT, "ssp", "staleness", "cost of bounded staleness"),
     MAYBE(OBJECT, "async", "staleness", "cost of asynchronous steps"),
+    MAYBE(OBJECT, "backup", "staleness", "cost of backup workers"),
+    MAYBE(OBJECT, "size", "size", "dependence on the rows of the training data"),
 };
 static const struct hm_member left_out[] = {NUMBER("n", "workers"),
                                             NUMBER("points", "points"),
@@ -457,6 +469,13 @@ static const struct hm_member left_out[] = {NUMBER("n", "workers"),
 static const struct hm_member ahead[] = {NUMBER("n", "workers"), NUMBER("points", "points"),
                                          KNOWN("median", "median error"),
                                          KNOWN("rms", "root mean square error")};
+static const struct hm_member rows_error[] = {NUMBER("rows", "rows that were predicted"),
+                                              NUMBER("from", "smallest number of rows used"),
+                                              NUMBER("to", "largest number of rows used"),
+                                              NUMBER("points", "points"),
+                                              KNOWN("median", "median error"),
+                                              KNOWN("rms", "root mean square error"),
+                                              KNOWN("covered", "share inside the intervals")};
 static const struct hm_member holdout_algorithm[] = {
     TEXT("algorithm", "name"),
     KNOWN("inside", "median error between measured numbers"),
@@ -464,6 +483,7 @@ static const struct hm_member holdout_algorithm[] = {
     KNOWN("ahead_median", "median error ahead"),
     LIST("left_out", "left_out", "each number of workers that was left out"),
     LIST("ahead", "ahead", "each number of workers, ahead"),
+    LIST("rows", "rows_error", "each number of rows, from smaller ones"),
 };
 static const struct hm_member holdout[] = {
     KNOWN("ahead", "iterations ahead"), KNOWN("ahead_s", "seconds ahead"),
@@ -479,6 +499,8 @@ static const struct hm_member converge[] = {
     KNOWN("best_loss_low", "lower end of its interval"),
     KNOWN("best_loss_high", "upper end of its interval"),
     BOOL("best_loss_estimated", "whether it was estimated"),
+    BOOL("best_loss_sampled", "whether it is that of the largest sample of the rows"),
+    KNOWN("rows", "rows of the training data, if traces differ in them"),
     NUMBER("level", "probability of the intervals"),
     LIST("algorithms", "algorithm", "each algorithm"),
     MAYBE(OBJECT, "holdout", "holdout", "errors on traces that were left out"),
@@ -495,6 +517,8 @@ static const struct hm_member candidate[] = {
     KNOWN("iteration_s", "seconds of an iteration"),
     KNOWN("iteration_low_s", "lower end"),
     KNOWN("iteration_high_s", "upper end"),
+    KNOWN("iteration_p5_s", "5th percentile of the seconds of single iterations"),
+    KNOWN("iteration_p95_s", "95th percentile"),
     KNOWN("time_s", "seconds to the loss"),
     KNOWN("low_s", "lower end"),
     KNOWN("high_s", "upper end"),
@@ -508,6 +532,8 @@ static const struct hm_member candidate[] = {
     KNOWN("probability", "probability to be the best"),
     KNOWN("beyond_n", "times outside the measured range of n"),
     KNOWN("beyond_i", "times outside the measured iterations"),
+    NUMBER("backups", "backup workers"),
+    {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "bound of the staleness, or async"},
     TEXT("why", "why it loses"),
 };
 static const struct hm_member lead[] = {TEXT("algorithm", "name"), NUMBER("n", "workers"),
@@ -722,9 +748,11 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(form),
     SCHEMA(stale_cost),
     SCHEMA(staleness),
+    SCHEMA(size),
     SCHEMA(algorithm),
     SCHEMA(left_out),
     SCHEMA(ahead),
+    SCHEMA(rows_error),
     SCHEMA(holdout_algorithm),
     SCHEMA(holdout),
     SCHEMA(converge),
