@@ -36,7 +36,7 @@ EXCEPTIONS = {
     "python/howmany/py.typed": "says that the package has type hints",
     "web/.npmrc": "settings of npm",
 }
-FREE_FOLDERS = ("tests/fuzz/corpus/", "tests/data/answers/", "tools/", ".ci/", ".github/")
+FREE_FOLDERS = ("tests/fuzz/corpus/", "tests/data/answers/", "tests/data/torch/", "tools/", ".ci/", ".github/")
 NEVER = re.compile(r"\$|\.(db|db-wal|db-shm|log|o|a|so|gcda|gcno|pyc)$|~$")
 # Files of one algorithm that may include each other.
 CYCLES_ALLOWED = {

@@ -15,7 +15,12 @@
 #include "memory.h"
 #include "unpack.h"
 
+/* Size of the buffer of bytes that are not decoded yet; small in builds for fuzzing. */
+#ifdef HM_SMALL_BUFFERS
+enum { RAW_ROOM = 1024 };
+#else
 enum { RAW_ROOM = 256 * 1024 };
+#endif
 
 /* A stream that decodes to more than this many bytes and to more than this many times its size is
  * refused, because files of that kind are made to exhaust a reader. */
