@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "examples/c/serve.http": "HTTP requests for an example",
     "examples/howmany.service": "an example of a systemd unit",
     "tests/data/data-small.libsvm": "rows in the format of LIBSVM",
+    "tests/unit/wire.proto": "messages of a test of protocol buffers",
     "python/howmany/py.typed": "says that the package has type hints",
     "web/.npmrc": "settings of npm",
 }
