@@ -588,6 +588,28 @@ static void cut_files_do_no_harm(void **state)
     free(names);
 }
 
+static void whole_compressed_files_are_not_partial(void **state)
+{
+    static const char *const names[] = {"spark", "spark_zstd", "spark_lzf"};
+    const char *root = getenv("HM_SOURCE");
+    char path[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct hm_imported *im = NULL;
+        struct hm_err err = {0};
+        size_t length;
+        snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/import/%s", root ? root : ".", names[i]);
+        char *bytes = read_bytes(path, &length);
+        struct hm_import_from from = {.name = "file", .data = bytes + 1, .length = length - 1};
+        int rc = hm__import_new(&from, &im, &err);
+        if (rc != HM_E_UNSUPPORTED && (rc || im->partial))
+            fail_msg("%s: %s", names[i], rc ? err.message : "partial");
+        hm__import_free(im);
+        free(bytes);
+    }
+}
+
 /* ---- bombs ------------------------------------------------------------------------------------
  */
 
@@ -663,6 +685,7 @@ int main(void)
         cmocka_unit_test(archives_are_read),
         cmocka_unit_test(archives_with_huge_sizes_are_refused),
         cmocka_unit_test(cut_files_do_no_harm),
+        cmocka_unit_test(whole_compressed_files_are_not_partial),
         cmocka_unit_test(zstd_bombs_are_refused),
         cmocka_unit_test(records_of_tensorboard_with_huge_lengths_end),
     };
