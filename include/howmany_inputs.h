@@ -352,6 +352,7 @@ struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */

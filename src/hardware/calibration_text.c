@@ -70,7 +70,8 @@ static void put_link(struct hm_text *out, const char *key, const struct hm_link 
     put_quantity(out, link->bandwidth_bytes_per_s, "B/s");
     hm__text_add(out, ", latency: ");
     put_quantity(out, link->latency_s, "s");
-    hm__text_addf(out, "%s}\n", link->reduces ? ", reduces: true" : "");
+    hm__text_addf(out, "%s%s}\n", link->reduces ? ", reduces: true" : "",
+                  link->mesh ? ", mesh: true" : "");
 }
 
 /* Writes the data sheet of a worker that is not in the catalog. */
