@@ -383,6 +383,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
