@@ -353,6 +353,7 @@ struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -383,6 +384,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
