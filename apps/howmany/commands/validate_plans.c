@@ -262,7 +262,7 @@ static size_t add_bounds(const struct validate_curve *c, const struct hm_fit_rul
                          struct validate_plans *p)
 {
     struct validate_result r = validate_curve_predict(c, rule, 0.9);
-    const struct hm_plot_span span = {r.low, r.predicted, r.high, 0.9};
+    const struct hm_span span = {r.low, r.predicted, r.high, 0.9};
 
     if (!r.interval)
         return 0;
