@@ -8,6 +8,7 @@
 #include "converge_render.h"
 #include "err.h"
 #include "palette.h"
+#include "plot_style.h"
 
 /* Writes the name of a pace: its algorithm, and the staleness or the backups of its runs. */
 static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
@@ -19,6 +20,20 @@ static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
         hm__text_add(out, " (async)");
     else if (p->staleness > 0)
         hm__text_addf(out, " (ssp %g)", p->staleness);
+}
+
+/* Adds the workers and the seconds of a pace, with their percentiles, to the spans of the axes. */
+static void pace_widen(const struct hm_pace *p, struct hm_plot_span *workers,
+                       struct hm_plot_span *seconds)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hm__span_add(workers, p->m[i]);
+        hm__span_add(seconds, p->seconds[i]);
+        if (p->low_s && isfinite(p->low_s[i]) && isfinite(p->high_s[i])) {
+            hm__span_add(seconds, p->low_s[i]);
+            hm__span_add(seconds, p->high_s[i]);
+        }
+    }
 }
 
 static void pace_add_data(struct hm_text *out, const struct hm_pace *p, size_t k)
@@ -50,6 +65,7 @@ static void pace_add_line(struct hm_text *out, const struct hm_pace *p, size_t k
 int hm__paces_plot(const struct hm_paces *paces, const char *file, char **ret_script,
                    struct hm_err *err)
 {
+    struct hm_plot_span workers = {0}, seconds = {0};
     struct hm_text out = {0};
     size_t shown = 0;
 
@@ -61,9 +77,11 @@ int hm__paces_plot(const struct hm_paces *paces, const char *file, char **ret_sc
         hm__text_release(&out);
         return rc;
     }
-    hm__text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                       "set key outside right top samplen 1.5\nset logscale x 2\nset logscale y\n"
-                       "set xlabel 'workers'\n"
+    for (size_t k = 0; k < paces->count; k++)
+        pace_widen(&paces->paces[k], &workers, &seconds);
+    hm__gnuplot_workers(&out, &workers);
+    hm__gnuplot_values(&out, &seconds);
+    hm__text_add(&out, "set xlabel 'workers'\n"
                        "set ylabel 'seconds of an iteration, 5th to 95th percentile'\n");
     for (size_t k = 0; k < paces->count; k++)
         if (paces->paces[k].count > 0)

@@ -321,7 +321,7 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
     int rc = hm__load_machine(call, &r->job, &r->job.on.items[0], &cluster, err);
     if (rc)
         return rc;
-    if (cluster->node.price_per_s > 0)
+    if (cluster->node.price_per_s > 0 && cluster->kind_count == 0)
         p->price_per_s = cluster->node.price_per_s / fmax(cluster->node.accelerators, 1);
     hm_cluster_free(cluster);
     return 0;

@@ -80,6 +80,7 @@ static const struct hm_member point[] = {
     BOOL("fits", "whether it fits in memory"),
     MAYBE(NUMBER, "wait_s", NULL, "part of compute_s that waits for slower workers"),
     MAYBE(NUMBER, "server_share", NULL, "share of the iteration in which servers' links are busy"),
+    MAYBE(NUMBERS, "machines", NULL, "mixed clusters: machines of each kind"),
     MAYBE(TEXT, "what", NULL, "transformers: the change that makes the layout fit"),
     MAYBE(TEXT, "machine", NULL, "transformers and alternatives: name of the machine"),
     MAYBE(NUMBER, "tokens_per_s", NULL, "transformers: tokens of all workers"),
@@ -188,6 +189,7 @@ static const struct hm_member help[] = {
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
+        MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
@@ -218,6 +220,7 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
     KNOWN_TEXT("fabric", "name of the fabric between machines"),
+    MAYBE(TEXTS, "kinds", NULL, "mixed clusters: names of the kinds of machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),
     TEXT("scaling", "strong or weak"),
@@ -352,6 +355,7 @@ static const struct hm_member design[] = {
     KNOWN("gap", "certified distance from the optimum"),
     KNOWN("rounded", "criterion of the whole runs"),
     KNOWN("before", "criterion of the runs already measured"),
+    KNOWN("within", "half the 90 % interval of the time at the target after the runs, as a share"),
     NUMBER("cost", "cost of the whole runs"),
     KNOWN("machine_s", "machine time of the whole runs"),
     KNOWN("money", "money of the whole runs"),
@@ -683,6 +687,36 @@ static const struct hm_member problem[] = {
 #NAME, NAME, sizeof(NAME) / sizeof(NAME[0]), false                                         \
     }
 
+static const struct hm_member progress_point[] = {
+    {.name = "n", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "workers"},
+    {.name = "seconds", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "measured seconds"},
+};
+
+static const struct hm_member progress_task[] = {
+    {.name = "command", .kind = HM_MEMBER_TEXT, .help = "name of the command"},
+    {.name = "title", .kind = HM_MEMBER_TEXT, .help = "what it runs"},
+    {.name = "message", .kind = HM_MEMBER_TEXT, .help = "its latest message; may be empty"},
+    {.name = "done", .kind = HM_MEMBER_NUMBER, .help = "steps that are done"},
+    {.name = "total", .kind = HM_MEMBER_NUMBER, .nullable = true, .help = "all steps"},
+    {.name = "elapsed_s", .kind = HM_MEMBER_NUMBER, .help = "time since it began"},
+    {.name = "left_s",
+     .kind = HM_MEMBER_NUMBER,
+     .nullable = true,
+     .help = "time to its end, by the share that is done"},
+    {.name = "silent_s", .kind = HM_MEMBER_NUMBER, .help = "time since its latest report"},
+    {.name = "points",
+     .kind = HM_MEMBER_LIST,
+     .of = "progress_point",
+     .help = "the latest measurements"},
+};
+
+static const struct hm_member progress[] = {
+    {.name = "tasks",
+     .kind = HM_MEMBER_LIST,
+     .of = "progress_task",
+     .help = "commands that run on the machine of the server"},
+};
+
 const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(point),
     SCHEMA(range_of_n),
@@ -739,5 +773,8 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(import_item),
     SCHEMA(import_file),
     SCHEMA(import),
+    SCHEMA(progress_point),
+    SCHEMA(progress_task),
+    SCHEMA(progress),
     SCHEMA(problem),
     {NULL, NULL, 0, false}};

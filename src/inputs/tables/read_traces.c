@@ -1,6 +1,6 @@
 /*
- * Reads traces of training runs from CSV (csv.h) or JSON lines; docs/converge.md describes the
- * columns.
+ * Reads traces of training runs from CSV (csv.h) or JSON lines; docs/reference/converge.md
+ * describes the columns.
  *
  * In CSV each row contains the labels of its trace. In JSON lines a head line (with "run") gives
  * the labels of the points that follow, up to a summary or another head line; a label in a point
