@@ -327,18 +327,28 @@ static struct hm_stored_sample *samples_new(const struct hm_trace *t)
     return samples;
 }
 
-/* Writes the object `like` with the staleness added to its members. Staleness has no column, so it
- * is stored in `more`. */
-static void add_staleness(struct hm_text *more, const char *like, double staleness)
+/* Whether a trace has values that are stored in `more`, because they have no column. */
+static bool trace_has_more(const struct hm_trace *t)
+{
+    return t->staleness > 0 || t->backups > 0 || t->rows > 0;
+}
+
+/* Writes the object `like` with the staleness, backups and rows of a trace added to its members. */
+static void add_trace_members(struct hm_text *more, const char *like, const struct hm_trace *t)
 {
     struct hm_text members = {0};
     struct hm_json json = {.out = &members};
     size_t length = like ? strlen(like) : 0;
 
     hm__json_open(&json, NULL, HM_JSON_OBJECT);
-    hm__json_put_text(&json, "consistency", isinf(staleness) ? "async" : "ssp");
-    if (!isinf(staleness))
-        hm__json_put_number(&json, "staleness", staleness);
+    if (t->staleness > 0)
+        hm__json_put_text(&json, "consistency", isinf(t->staleness) ? "async" : "ssp");
+    if (t->staleness > 0 && !isinf(t->staleness))
+        hm__json_put_number(&json, "staleness", t->staleness);
+    if (t->backups > 0)
+        hm__json_put_number(&json, "backups", t->backups);
+    if (t->rows > 0)
+        hm__json_put_number(&json, "rows", t->rows);
     hm__json_close(&json);
     if (length > 2) { /* Join both objects: drop the } of the first and the { of the second. */
         hm__text_add_n(more, like, length - 1);
@@ -359,8 +369,8 @@ static int send_trace(const struct hm_run_sink *sink, const struct hm_trace *t, 
     struct hm_text more = {0};
     char key[KEY_BYTES];
 
-    if (t->staleness > 0)
-        add_staleness(&more, like->more, t->staleness);
+    if (trace_has_more(t))
+        add_trace_members(&more, like->more, t);
     if (!samples || more.failed) {
         hm__text_release(&more);
         hm__free(samples);

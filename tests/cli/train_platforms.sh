@@ -241,19 +241,26 @@ expect "more nodes than the cluster has" 2 "6 ranks need 6 nodes, and there are 
 sizes="-n 2 -p logistic -d digits:50 -i 2 --look-every 1 --simulate $study"
 recorded() {
   for way in "-a sgd" "$server --consistency ssp --staleness 3" "$server --consistency async"; do howmany train $sizes $way --record s.csv >/dev/null || return 1; done
-  is "$(head -1 s.csv | sed 's/.*,//')" staleness && is "$(tail -n +2 s.csv | sed 's/.*,//' | tr '\n' ' ')" "0 0 3 3 async async "
+  is "$(head -1 s.csv | grep -o 'staleness.*')" staleness,backups,rows && is "$(tail -n +2 s.csv | sed 's/.*,\([^,]*,[^,]*,[^,]*\)$/\1/' | tr '\n' ' ')" "0,0,50 0,0,50 3,0,50 3,0,50 async,0,50 async,0,50 "
 }
 check "a table has the staleness of each run" recorded
 earlier() { # a table of an earlier version: synchronous runs are appended
-  head -2 s.csv | sed 's/,[^,]*$//' >early.csv && howmany train $sizes --record early.csv >/dev/null &&
+  head -2 s.csv | sed 's/,[^,]*,[^,]*,[^,]*$//' >early.csv && howmany train $sizes --record early.csv >/dev/null &&
     awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }' early.csv && is "$(wc -l <early.csv)" 4
 }
 check "a table without the column staleness keeps its columns" earlier
 expect "a run that may be stale is refused for such a table" 2 "has no column staleness, and this run may be stale; give another file" howmany train $sizes $server --consistency async --record early.csv
+backed() { # a table with staleness and without backups keeps its columns too
+  howmany train $sizes -n 3 $server --backups 1 --record s.csv >/dev/null && is "$(tail -1 s.csv | sed 's/.*,\([^,]*,[^,]*\)$/\1/')" 1,50 &&
+    head -2 s.csv | sed 's/,[^,]*,[^,]*$//' >middle.csv && howmany train $sizes $server --consistency async --record middle.csv >/dev/null &&
+    is "$(sed 's/.*,//' middle.csv | tr '\n' ' ')" "staleness 0 async async "
+}
+check "a table has the backups of each run" backed
+expect "a run with backups is refused for a table without them" 2 "has no column backups, and this run has backup workers; give another file" howmany train $sizes -n 3 $server --backups 1 --record middle.csv
 stored() {
   for way in "" "$server --consistency ssp --staleness 3" "$server --consistency async"; do howmany train $sizes $way -a sgd --record s.db >/dev/null || return 1; done
   howmany runs export --traces --record s.db s.jsonl && is "$(jq -r 'select(.run) | .staleness' s.jsonl | tr '\n' ' ')" "null 3 async " &&
-    howmany runs export --traces --csv --record s.db again.csv && is "$(tail -n +2 again.csv | sed 's/.*,//' | sort -u | tr '\n' ' ')" " 3 async " &&
+    howmany runs export --traces --csv --record s.db again.csv && is "$(tail -n +2 again.csv | sed 's/.*,\([^,]*,[^,]*,[^,]*\)$/\1/' | sort -u | tr '\n' ' ')" ",,50 3,,50 async,,50 " &&
     howmany runs import --record again.db again.csv >/dev/null && is "$(howmany runs list --record again.db --json | jq -c '[.runs[] | [.consistency, .staleness]] | sort')" '[[null,null],["async",null],["ssp",3]]'
 }
 [ "$HM_SQLITE" = 1 ] && check "a store keeps the staleness of each run" stored
