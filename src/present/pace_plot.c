@@ -8,6 +8,7 @@
 #include "converge_render.h"
 #include "err.h"
 #include "palette.h"
+#include "plot_style.h"
 
 /* Writes the name of a pace: its algorithm, and the staleness or the backups of its runs. */
 static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
@@ -61,10 +62,15 @@ int hm__paces_plot(const struct hm_paces *paces, const char *file, char **ret_sc
         hm__text_release(&out);
         return rc;
     }
-    hm__text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                       "set key outside right top samplen 1.5\nset logscale x 2\nset logscale y\n"
-                       "set xlabel 'workers'\n"
-                       "set ylabel 'seconds of an iteration, 5th to 95th percentile'\n");
+    struct hm_plot_span workers = {0}, seconds = {0};
+    for (size_t k = 0; k < paces->count; k++)
+        for (size_t i = 0; i < paces->paces[k].count; i++) {
+            hm__span_add(&workers, paces->paces[k].m[i]);
+            hm__span_add(&seconds, paces->paces[k].seconds[i]);
+        }
+    hm__gnuplot_workers(&out, &workers);
+    hm__gnuplot_values(&out, &seconds);
+    hm__text_add(&out, "set ylabel 'seconds of an iteration, 5th to 95th percentile'\n");
     for (size_t k = 0; k < paces->count; k++)
         if (paces->paces[k].count > 0)
             pace_add_data(&out, &paces->paces[k], k);
