@@ -11,10 +11,18 @@
 #include <math.h>
 
 #include "chance.h"
+#include "device.h"
 #include "err.h"
 #include "search.h"
 #include "way_time.h"
 #include "ways.h"
+
+double hm__search_memory(const struct hm_search *s)
+{
+    const double bytes = s->cluster ? s->cluster->node.memory_bytes : NAN;
+
+    return !(bytes > 0) ? NAN : s->table ? hm__usable_memory(bytes) : bytes;
+}
 
 double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 {

@@ -536,13 +536,12 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
 
     if (rc)
         return rc;
-    *ret = (struct hm_plan_alternative){
-        .machine = answer_copy_text(a, cluster->name),
-        .accelerators = cluster->node.accelerators,
-        .gpus = hm__cluster_has_gpus(cluster),
-        .memory_bytes = cluster->node.memory_bytes > 0 ? cluster->node.memory_bytes : NAN,
-        .way = hm__way_at(&c->search.way, &c->curve.points[index]),
-        .point = c->curve.points[index]};
+    *ret = (struct hm_plan_alternative){.machine = answer_copy_text(a, cluster->name),
+                                        .accelerators = cluster->node.accelerators,
+                                        .gpus = hm__cluster_has_gpus(cluster),
+                                        .memory_bytes = hm__search_memory(&c->search),
+                                        .way = hm__way_at(&c->search.way, &c->curve.points[index]),
+                                        .point = c->curve.points[index]};
     if (!c->search.question->fit) {
         double level = hm__sheet_intervals(&c->search, &ret->point, 1);
         ret->point.meets = hm__point_chance(&c->search, &ret->point, level);
@@ -621,8 +620,7 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->price_per_s = s->cluster ? s->cluster->node.price_per_s : NAN;
     a->priced = a->price_per_s >= 0;
     a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
-    a->memory_bytes =
-        s->cluster && s->cluster->node.memory_bytes > 0 ? s->cluster->node.memory_bytes : NAN;
+    a->memory_bytes = hm__search_memory(s);
     a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);

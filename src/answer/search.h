@@ -35,6 +35,9 @@ struct hm_search {
     size_t part_count;
 };
 
+/* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */
+double hm__search_memory(const struct hm_search *search);
+
 /* Default largest n for a job with a graph; it is small because splitting takes time. */
 enum { HM_DEFAULT_PARTS = 64 };
 
