@@ -117,9 +117,10 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
 {
     const char *name = m->timed && t->name ? t->name : "links between ranks";
 
-    hm__text_addf(out,
-                  "# Measured by howmany %s calibrate; docs/calibrate.md describes the keys.\n",
-                  hm_version());
+    hm__text_addf(
+        out,
+        "# Measured by howmany %s calibrate; docs/reference/calibrate.md describes the keys.\n",
+        hm_version());
     put_text(out, "title", name);
     if (m->timed && accelerator) {
         put_text(out, "accelerator", accelerator);

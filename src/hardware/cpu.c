@@ -13,7 +13,7 @@
  * products of all vertices fit in the cache.
  *
  * Limits: all cores are equal, hyperthreads add nothing, and memory of several sockets is one
- * memory. Sources: docs/accuracy.md.
+ * memory. Sources: docs/explain/accuracy.md.
  */
 #include "cpu.h"
 

@@ -5,8 +5,8 @@
 #include "howmany.h"
 
 /* Columns: name, value, smallest and largest sensible value, meaning. The values were chosen by
- * cross-validation over data/platforms.csv with tools/fit_platform.c; docs/accuracy.md has the
- * errors. Times are in microseconds. */
+ * cross-validation over data/platforms.csv with tools/fit_platform.c; docs/explain/accuracy.md has
+ * the errors. Times are in microseconds. */
 /* clang-format off */
 #define HM_CPU_CONSTANT_MAP(X)                                                                     \
     X(reach, 0.8, 0.5, 0.98, "of the peak, largest matrix products")                              \

@@ -6,7 +6,7 @@
  * predictions are those of constants that were chosen without the source of the row, or without its
  * network for CPUs and frameworks (column held_out_s), so the spread is that of a source that the
  * model has not seen. `howmany validate --steps` computes the figures
- * again from the tables, and docs/accuracy.md reports how the intervals hold.
+ * again from the tables, and docs/explain/accuracy.md reports how the intervals hold.
  *
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
  * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -

@@ -190,6 +190,7 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
     };
     rc = check_numbers(numbers, sizeof(numbers) / sizeof(numbers[0]), prefix, err);
     rc = rc ? rc : check_measured(&n->measured, prefix, err);
+    rc = rc ? rc : hm__cluster_check_kinds(c, prefix, err);
     return rc ? rc : check_slowness(&c->slowness, prefix, err);
 }
 

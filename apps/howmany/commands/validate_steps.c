@@ -14,6 +14,7 @@
 
 #include "format.h"
 #include "json.h"
+#include "plot_style.h"
 #include "predict.h"
 #include "read_measured.h"
 #include "readers.h"
@@ -302,11 +303,12 @@ static int write_plot(const struct step_cases *all, const char *plot)
     hm__text_add(&out, "$rows << EOD\n");
     for (size_t i = 0; i < all->count; i++)
         hm__text_addf(&out, "%.6g %.6g\n", all->rows[i].measured_s, all->rows[i].predicted_s);
-    hm__text_add(&out,
-                 "EOD\nset logscale xy\nset grid lc rgb '#dddddd' lt 1\nset key left top\n"
-                 "set xlabel 'measured s'\nset ylabel 'predicted s'\n"
-                 "plot $rows using 1:2 with points pt 7 ps 0.5 lc rgb '#1f6fb4' title 'rows', "
-                 "x with lines lc rgb '#444444' title 'equal'\nunset output\n");
+    hm__text_addf(&out,
+                  "EOD\nset logscale xy\nset format '%%g'\n"
+                  "set xlabel 'measured s'\nset ylabel 'predicted s'\n"
+                  "plot $rows using 1:2 with points pt 7 ps 0.5 lt %d title 'rows', "
+                  "x with lines lw 1 lt %d title 'equal'\nunset output\n",
+                  HM_PLOT_MODEL, HM_PLOT_GREY);
     int rc = out.failed ? cli_complain("out of memory") : cli_gnuplot(out.data, plot);
     hm__text_release(&out);
     return rc;

@@ -1,6 +1,6 @@
 /*
  * Reads `measured` of a machine: figures that were measured on it, which the model uses instead of
- * those of the data sheet. docs/calibrate.md describes the keys.
+ * those of the data sheet. docs/reference/calibrate.md describes the keys.
  */
 #include <stddef.h>
 
