@@ -354,7 +354,7 @@ struct hm_plan_alternative {
     const char *machine; /* Name of the machine; NULL if the cluster has no name. */
     double accelerators; /* Number of workers in one machine. */
     bool gpus;           /* The workers of a machine are GPUs. */
-    double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
+    double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
     struct hm_way way;   /* The platform, if the question names platforms. */
     struct hm_point point;
     const char **kinds; /* Mixed clusters: names of the kinds of machines; NULL: one kind. */
@@ -384,7 +384,7 @@ struct hm_answer {
                             not given. */
     double price_per_s;  /* Money per second of one machine; NaN: unknown. */
     double accelerators; /* Number of workers in one machine. */
-    double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
+    double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
                                 order. */
     size_t point_count;

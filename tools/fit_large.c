@@ -15,6 +15,7 @@
 
 #include "large_rows_eval.h"
 #include "read_large.h"
+#include "sheet_spread.h"
 
 enum { SOURCES = 32, ROUNDS = 60 };
 
@@ -55,7 +56,7 @@ static const double PENALTY = 8e-3;
 static const char opening[] = "/*\n"
                               " * Made by tools/fit_large.c from data/large.csv; do not edit. "
                               "Constants fitted to all sources and\n"
-                              " * without each source, and 5 % and 95 % quantiles of "
+                              " * without each source, and 90 % intervals of "
                               "log(predicted/measured) by group, each row\n"
                               " * predicted by constants that were fitted without its source.\n"
                               " */\n"
@@ -172,54 +173,29 @@ static void put_set(const char *name, const struct hm_large_constants *c)
     printf("}},\n");
 }
 
-/* A residual and its weight; all sources of a group have the same total weight. */
-struct residual {
-    double value, weight;
-};
-
-static int compare_residuals(const void *a, const void *b)
-{
-    return compare_numbers(&((const struct residual *)a)->value,
-                           &((const struct residual *)b)->value);
-}
-
-/* Returns the value below which the given share of the total weight lies. */
-static double quantile(const struct residual *r, size_t count, double share)
-{
-    double total = 0, sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        total += r[i].weight;
-    for (size_t i = 0; i < count; i++)
-        if ((sum += r[i].weight) >= share * total)
-            return r[i].value;
-    return count ? r[count - 1].value : 0;
-}
-
-/* Prints the 5 % and 95 % quantiles of the cross-validated residuals of each group. */
+/*
+ * Prints the 90 % interval of log(predicted/measured) of each group for a source that was not
+ * measured: the mean over the sources, and the spread that plans of other networks use too
+ * (src/model/sheet_spread.c).
+ */
 static void put_groups(const struct fit_data *d, const struct hm_large_constants *const *sets)
 {
-    struct residual *r = calloc(d->rows->count, sizeof(*r));
+    struct hm_sheet_row *r = calloc(d->rows->count, sizeof(*r));
 
     for (int g = 0; g < HM_LARGE_GROUPS; g++) {
-        double counts[SOURCES] = {0};
+        struct hm_sheet_error error;
         size_t count = 0;
-        for (int pass = 0; pass < 2; pass++)
-            for (size_t i = 0; i < d->rows->count; i++) {
-                const struct hm_large_row *row = &d->rows->rows[i];
-                if (!d->healthy[i] || (int)hm__large_group(&d->devices[i], &row->work) != g)
-                    continue;
-                if (pass == 0)
-                    counts[d->source[i]]++;
-                else
-                    r[count++] = (struct residual){row_error(d, i, sets[d->source[i]]),
-                                                   1 / sqrt(counts[d->source[i]])};
-            }
-        qsort(r, count, sizeof(*r), compare_residuals);
-        /* The interval includes the rows at its ends. */
-        printf("    {%.3f, %.3f}, /* From %zu rows. */\n",
-               floor(1000 * quantile(r, count, .05)) / 1000,
-               ceil(1000 * quantile(r, count, .95)) / 1000, count);
+        for (size_t i = 0; i < d->rows->count; i++) {
+            const struct hm_large_row *row = &d->rows->rows[i];
+            if (d->healthy[i] && (int)hm__large_group(&d->devices[i], &row->work) == g)
+                r[count++] =
+                    (struct hm_sheet_row){row->source, -row_error(d, i, sets[d->source[i]])};
+        }
+        size_t sources = hm__sheet_estimate(r, count, NULL, &error);
+        struct hm_interval interval = hm__sheet_interval(&error);
+        printf("    {%.3f, %.3f}, /* From %zu rows of %zu source%s. */\n",
+               floor(-1000 * log(interval.high)) / 1000, ceil(-1000 * log(interval.low)) / 1000,
+               count, sources, sources == 1 ? "" : "s");
     }
     free(r);
 }

@@ -58,7 +58,8 @@ static char groups[GROUPS][128];
 static int group_count;
 /* Which constants are chosen on which rows: all on all, those of messages on all-reduces, or those
  * of overlap and large clusters on steps of several workers. */
-static enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP } choosing;
+enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP };
+static int choosing;
 
 static bool constant_chosen(size_t i)
 {

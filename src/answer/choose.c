@@ -290,8 +290,8 @@ static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
     if (near == HM_NONE) {
         a->nearest = curve_least_index(s, c, point_memory, point_is_sampled);
         a->missed = "memory";
-        if (s->cluster && s->cluster->node.memory_bytes > 0)
-            a->nearest_gap = c->points[a->nearest].memory_bytes / s->cluster->node.memory_bytes;
+        if (hm__search_memory(s) > 0)
+            a->nearest_gap = c->points[a->nearest].memory_bytes / hm__search_memory(s);
         return;
     }
     a->nearest = near;

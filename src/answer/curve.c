@@ -12,12 +12,20 @@
 
 #include "chance.h"
 #include "checks.h"
+#include "device.h"
 #include "err.h"
 #include "mixes.h"
 #include "names.h"
 #include "search.h"
 #include "way_time.h"
 #include "ways.h"
+
+double hm__search_memory(const struct hm_search *s)
+{
+    const double bytes = s->cluster ? hm__cluster_memory(s->cluster) : NAN;
+
+    return !(bytes > 0) ? NAN : s->table ? hm__usable_memory(bytes) : bytes;
+}
 
 /* Largest number of workers in one machine of a cluster. */
 static double per_node_most(const struct hm_cluster *c)

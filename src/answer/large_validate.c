@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "sheet_spread.h"
 
 static void predict_row(const struct hm_large_row *row, const struct hm_large_device *device,
                         const struct hm_large_constants *constants, struct hm_large_prediction *p)
@@ -27,6 +28,37 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     p->fits = memory.total <= HM_LARGE_MEMORY_SHARE * device->memory_bytes;
 }
 
+/*
+ * Sets the intervals of the rows of one group: each source gets the interval that the other sources
+ * of the group give. A group with a single source keeps the interval of plans.
+ */
+static void set_intervals(struct hm_large_prediction *p, size_t count, int group,
+                          struct hm_sheet_row *others)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (p[i].healthy && p[i].row->time_s > 0 && (int)p[i].group == group)
+            others[used++] =
+                (struct hm_sheet_row){p[i].row->source, log(p[i].row->time_s / p[i].time_s)};
+    for (size_t i = 0; i < count; i++) {
+        struct hm_sheet_error error;
+        if ((int)p[i].group != group)
+            continue;
+        /* Rows of a source follow one another, so the interval is often that of the row before. */
+        bool same = i > 0 && (int)p[i - 1].group == group &&
+                    strcmp(p[i - 1].row->source, p[i].row->source) == 0;
+        if (same) {
+            p[i].low_s = p[i].time_s * p[i - 1].low_s / p[i - 1].time_s;
+            p[i].high_s = p[i].time_s * p[i - 1].high_s / p[i - 1].time_s;
+        } else if (hm__sheet_estimate(others, used, p[i].row->source, &error) > 0) {
+            struct hm_interval interval = hm__sheet_interval(&error);
+            p[i].low_s = p[i].time_s * interval.low;
+            p[i].high_s = p[i].time_s * interval.high;
+        }
+    }
+}
+
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err)
 {
@@ -45,6 +77,12 @@ int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *pr
                     &predictions[i]);
         predictions[i].healthy = healthy[i];
     }
+    struct hm_sheet_row *others = rc == 0 ? hm__calloc(rows->count + 1, sizeof(*others)) : NULL;
+    if (rc == 0 && !others)
+        rc = hm__fail_nomem(err);
+    for (int group = 0; rc == 0 && group < HM_LARGE_GROUPS; group++)
+        set_intervals(predictions, rows->count, group, others);
+    hm__free(others);
     hm__free(healthy);
     return rc;
 }

@@ -579,7 +579,7 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
         .machine = answer_copy_text(a, cluster->name),
         .accelerators = cluster->kind_count > 0 ? 1 : cluster->node.accelerators,
         .gpus = hm__cluster_has_gpus(cluster),
-        .memory_bytes = hm__cluster_memory(cluster),
+        .memory_bytes = hm__search_memory(&c->search),
         .way = hm__way_at(&c->search.way, &c->curve.points[index]),
         .point = c->curve.points[index]};
     if (!c->search.question->fit) {
@@ -662,7 +662,7 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->price_per_s = s->cluster && !mixed ? s->cluster->node.price_per_s : NAN;
     a->priced = s->cluster && hm__cluster_priced(s->cluster);
     a->accelerators = s->cluster && !mixed ? s->cluster->node.accelerators : 1;
-    a->memory_bytes = s->cluster ? hm__cluster_memory(s->cluster) : NAN;
+    a->memory_bytes = hm__search_memory(s);
     a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);

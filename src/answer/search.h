@@ -36,6 +36,9 @@ struct hm_search {
     const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; NULL for other clusters. */
 };
 
+/* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */
+double hm__search_memory(const struct hm_search *search);
+
 /* Default largest n for a job with a graph; it is small because splitting takes time. */
 enum { HM_DEFAULT_PARTS = 64 };
 

@@ -1,7 +1,10 @@
 /*
  * Traces that follow published scaling laws, so that `advise` can treat a language model without
- * measured traces like any other job: for each number of workers one trace per law. The laws differ
- * like traces with different seeds, so their spread becomes the uncertainty of the loss curve g.
+ * measured traces like any other job. For each number of workers there are three traces: the median
+ * loss over the laws, which is also what a plan with a loss uses, and the same curve with the
+ * tokens divided and multiplied by a factor. The factor is half the distance between the laws, on a
+ * logarithmic scale, in the tokens of a usual training run, so that the spread of the traces
+ * becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
 
@@ -14,17 +17,36 @@ enum { POINTS = 40 };
 /* The traces begin after this many tokens and end after this many tokens per parameter. */
 static const double FIRST_TOKENS = 2e9, LAST_PER_PARAMETER = 500;
 
-/* Returns the loss after `tokens` with a batch of `batch` tokens, by one law. */
-static double law_loss(const struct hm_scaling_law *law, double parameters, double batch,
-                       double tokens)
-{
-    double loss = hm__scaling_loss(law, parameters, tokens);
+/* Tokens per parameter of a usual training run (Hoffmann et al. 2022). */
+static const double USUAL_PER_PARAMETER = 20;
+/* Largest factor between the traces, where a law never reaches the loss. */
+static const double LARGEST_FACTOR = 10;
 
-    return hm__scaling_loss(law, parameters,
-                            tokens / hm__batch_factor(batch, hm__critical_batch(loss)));
+/* Returns the median loss after `tokens` with a batch of `batch` tokens. */
+static double median_loss(double parameters, double batch, double tokens)
+{
+    double loss = hm__scaling_loss_range(parameters, tokens).middle;
+    double useful = tokens / hm__batch_factor(batch, hm__critical_batch(loss));
+
+    return hm__scaling_loss_range(parameters, useful).middle;
 }
 
-static int fill_trace(struct hm_trace *t, struct hm_arena *arena, size_t law, double parameters,
+/* Returns the factor on the tokens by which the laws differ from their median. */
+static double law_factor(double parameters)
+{
+    double loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;
+    struct hm_scaling_range tokens = hm__scaling_tokens_range(parameters, loss);
+
+    return fmin(sqrt(tokens.high / tokens.low), LARGEST_FACTOR);
+}
+
+/* Returns the median over the laws of the loss after infinitely many tokens. */
+static double least_loss(double parameters)
+{
+    return hm__scaling_loss_range(parameters, INFINITY).middle;
+}
+
+static int fill_trace(struct hm_trace *t, struct hm_arena *arena, double factor, double parameters,
                       double batch)
 {
     double first = fmax(1, FIRST_TOKENS / batch);
@@ -41,7 +63,7 @@ static int fill_trace(struct hm_trace *t, struct hm_arena *arena, size_t law, do
         if (t->count > 0 && i <= t->iteration[t->count - 1])
             continue;
         t->iteration[t->count] = i;
-        t->loss[t->count] = law_loss(&hm__scaling_laws[law], parameters, batch, i * batch);
+        t->loss[t->count] = median_loss(parameters, batch, i * batch * factor);
         t->seconds[t->count] = t->elapsed_s[t->count] = NAN;
         t->count++;
     }
@@ -53,6 +75,8 @@ int hm__scaling_traces(double parameters, double batch, const double *m, size_t 
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_traces *all = arena ? hm__arena_alloc(arena, 1, sizeof(*all)) : NULL;
+    const double apart = law_factor(parameters);
+    const double factors[HM_SCALING_LAWS] = {1 / apart, 1, apart};
     size_t count = m_count * HM_SCALING_LAWS;
     bool failed = !all || !(all->traces = hm__arena_alloc(arena, count, sizeof(*all->traces)));
 
@@ -62,9 +86,9 @@ int hm__scaling_traces(double parameters, double batch, const double *m, size_t 
         t->source = "published scaling laws";
         t->m = m[k / HM_SCALING_LAWS];
         t->seed = (double)(k % HM_SCALING_LAWS);
-        t->best = NAN;
+        t->best = least_loss(parameters);
         t->bound = 0;
-        failed = fill_trace(t, arena, k % HM_SCALING_LAWS, parameters, batch) != 0;
+        failed = fill_trace(t, arena, factors[k % HM_SCALING_LAWS], parameters, batch) != 0;
     }
     if (failed) {
         hm__arena_free(arena);

@@ -131,6 +131,13 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
     return !cpu || hm__cpu_init(&d->cpu, node, rate, d->value_bytes, k->cpu);
 }
 
+double hm__usable_memory(double memory_bytes)
+{
+    static const double DRIVER_SHARE = 0.012, CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
+
+    return fmax(0, (1 - DRIVER_SHARE) * memory_bytes - CONTEXT_BYTES) / FRAGMENTED;
+}
+
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction)
 {
     if (d->cpu.k)

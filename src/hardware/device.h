@@ -70,4 +70,10 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
 /* Returns the share of the element-wise memory traffic that remains after fusion of kernels. */
 double hm__device_kept_traffic(const struct hm_device *d);
 
+/*
+ * Returns the bytes of a worker's memory that tensors of a job can take: the driver keeps 1.2 % of
+ * the memory, the context of the framework 0.7 GB, and fragments between tensors 3 %.
+ */
+double hm__usable_memory(double memory_bytes);
+
 #endif

@@ -174,7 +174,10 @@ enum hm_large_group {
 };
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                     const struct hm_large_work *work);
-/* 5 % and 95 % quantiles of log(predicted/measured) of a group. */
+/*
+ * Ends of the 90 % interval of log(predicted/measured) of a group, for a source that was not
+ * measured: all sources have the same weight, and with few sources the interval is wider.
+ */
 struct hm_large_quantiles {
     double low, high;
 };

@@ -20,15 +20,16 @@ static const double HOST_SPREAD = .5;
 /*
  * Shares of the variance of ln(measured/predicted) by group of jobs: between layouts of one job,
  * and between runs of one layout with other numbers of workers and batches. The rest is common to
- * all layouts of a job. The shares follow from the correlations between the errors of rows of
- * data/large.csv that have the same network and device, with the same layout or with different
- * ones.
+ * all layouts of a job, including what is not known about a source that was not measured. The
+ * shares follow from the correlations between the errors of rows of data/large.csv that have the
+ * same network and device, with the same layout or with different ones.
  */
 static const struct {
     double layout, run;
 } shares[HM_LARGE_GROUPS] = {
-    [HM_GROUP_OLD] = {.1, .35},  [HM_GROUP_HOPPER] = {.42, .28},  [HM_GROUP_BLACKWELL] = {.1, .2},
-    [HM_GROUP_PLAIN] = {.4, .2}, [HM_GROUP_EXPERTS] = {.33, .41},
+    [HM_GROUP_OLD] = {.074, .257},       [HM_GROUP_HOPPER] = {.36, .24},
+    [HM_GROUP_BLACKWELL] = {.043, .086}, [HM_GROUP_PLAIN] = {.158, .079},
+    [HM_GROUP_EXPERTS] = {.159, .198},
 };
 
 void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device *device,

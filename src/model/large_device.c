@@ -190,9 +190,10 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     device.flops_16 = node.flops_16;
     if (hm__is_given(node.memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node.memory_bandwidth_bytes_per_s;
-    if (hm__is_given(node.memory_bytes)) /* The driver keeps about 1 % of the memory. */
-        device.memory_bytes =
-            fmin(node.memory_bytes, fmax(device.memory_bytes, .988 * node.memory_bytes));
+    /* The share that a job may use of this memory is then the same as in plans of other networks.
+     */
+    if (hm__is_given(node.memory_bytes))
+        device.memory_bytes = hm__usable_memory(node.memory_bytes) / HM_LARGE_MEMORY_SHARE;
     if (hm__is_given(node.link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node.link.bandwidth_bytes_per_s;
     set_measured(&node, &device);

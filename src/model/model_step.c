@@ -12,9 +12,6 @@
 #include "model_state.h"
 
 static const double BUCKET_BYTES = 25e6;
-/* Bytes of memory that the driver and the libraries of an accelerator keep, and the share by which
- * fragmentation increases the memory of a step. */
-static const double CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
 
 /* Describes the accelerator; returns false if steps are not modelled by their operations. */
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
@@ -123,7 +120,7 @@ double hm__model_memory_limit(const struct hm_model *m)
 {
     double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
 
-    return m->table ? (have - CONTEXT_BYTES) / FRAGMENTED : have;
+    return m->table && have > 0 ? hm__usable_memory(have) : have;
 }
 
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,

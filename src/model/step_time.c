@@ -259,12 +259,26 @@ int hm__step_table_eval(struct hm_step_table *t, double b, struct hm_step_parts 
     return 0;
 }
 
+/*
+ * Prepares an all-reduce. CPUs use MPI or similar libraries, which have no pipeline of large chunks
+ * between nodes and no second protocol inside a node.
+ */
+static struct hm_allreduce table_allreduce(const struct hm_step_table *t, enum hm_scheme scheme,
+                                           double n, const struct hm_wires *wires)
+{
+    if (!t->device.cpu.k)
+        return hm__allreduce_init(scheme, n, wires, t->device.k);
+    struct hm_constants plain = *t->device.k;
+    plain.coll_chunk = plain.coll_net = plain.coll_simple = 0;
+    return hm__allreduce_init(scheme, n, wires, &plain);
+}
+
 struct hm_step_sent hm__step_table_send(const struct hm_step_table *t,
                                         const struct hm_step_parts *parts, double n, double speed,
                                         double factor, enum hm_scheme scheme,
                                         const struct hm_wires *wires)
 {
-    const struct hm_allreduce allreduce = hm__allreduce_init(scheme, n, wires, t->device.k);
+    const struct hm_allreduce allreduce = table_allreduce(t, scheme, n, wires);
     struct hm_step_sent sent = {.scheme = allreduce.scheme};
 
     for (size_t k = 0; k < t->bucket_count; k++) {

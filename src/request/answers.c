@@ -73,7 +73,7 @@ static const struct hm_member point[] = {
     KNOWN("cost", "money of what total_of says"),
     KNOWN("meets", "probability of meeting deadline and budget"),
     KNOWN("memory_bytes", "memory that one worker needs"),
-    KNOWN("memory_limit_bytes", "memory that one worker has"),
+    KNOWN("memory_limit_bytes", "memory that a job may use on one worker"),
     KNOWN("micro_batch", "samples of one forward pass of a worker"),
     KNOWN("imbalance", "edges of the fullest worker over the mean, of a graph"),
     KNOWN_TEXT("scheme", "the all-reduce that was chosen"),

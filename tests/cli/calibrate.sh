@@ -18,6 +18,25 @@ check "built-in loops instead of OpenBLAS" jq -e '.library == "built-in loops" a
 check "times repeat from their recording" bash -c \
   "howmany calibrate --replay cpu.json 2>/dev/null | diff - cpu.yaml"
 
+# A recorded CPU of 16 cores: its rate, its bandwidth and their uncertainty reach the plan.
+cat >xeon.json <<'END'
+{"device": "cpu", "name": "recorded CPU", "date": "2026-11-16", "processors": 16, "memory": 1e11, "timings": [
+  {"what": "stream", "shape": [50331648], "workers": 1, "nodes": 1, "seconds": 0.005, "spread": 0.02},
+  {"what": "stream", "shape": [805306368], "workers": 16, "nodes": 1, "seconds": 0.008, "spread": 0.02},
+  {"what": "gemm", "precision": "fp32", "shape": [1024, 1024, 1024], "workers": 16, "nodes": 1, "seconds": 0.002, "spread": 0.02},
+  {"what": "gemm", "precision": "fp32", "shape": [2048, 2048, 2048], "workers": 16, "nodes": 1, "seconds": 0.016, "spread": 0.02},
+  {"what": "gemm", "precision": "fp64", "shape": [1024, 1024, 1024], "workers": 16, "nodes": 1, "seconds": 0.004, "spread": 0.02}]}
+END
+howmany calibrate --replay xeon.json 2>/dev/null >xeon.yaml
+check "a recorded CPU has cores and measured figures" bash -c "grep -q '^cores: 16' xeon.yaml && grep -q '  memory_bandwidth: 100.7 GB/s' xeon.yaml && grep -q '  core_bandwidth: 10.07 GB/s' xeon.yaml"
+printf 'network: mnist-ann\nbatch: 5000\nprecision: fp32\ncluster: {machine: xeon-16-vcpu}\n' >ann.yaml
+cpu_step() { howmany plan ann.yaml --on "$1" --max-n 1 --json | jq "$2"; }
+sed 's/^  flops: .*/  flops: {fp64: 50 Gflop\/s, fp32: 100 Gflop\/s}/; s/uncertainty: .*/uncertainty: 30%/' xeon.yaml >slow.yaml
+check "a slower measured rate makes the step slower" jq -en "$(cpu_step slow.yaml .best.compute_s) > 5 * $(cpu_step xeon.yaml .best.compute_s)"
+sed '/core_bandwidth/d; s/^  memory_bandwidth: .*/  memory_bandwidth: 1 GB\/s/' xeon.yaml >narrow.yaml
+check "a smaller measured bandwidth makes the step slower" jq -en "$(cpu_step narrow.yaml .best.compute_s) > 1.05 * $(cpu_step xeon.yaml .best.compute_s)"
+check "a less certain calibration has a wider interval" jq -en "$(cpu_step slow.yaml '.best.high_s / .best.low_s') > 1.2 * $(cpu_step xeon.yaml '.best.high_s / .best.low_s')"
+
 # A recorded GPU.
 check "-o - is standard output" sh -c "howmany calibrate --replay cpu.json -o - 2>/dev/null | diff - cpu.yaml && test ! -e ./-"
 howmany calibrate --replay "$h200" -o h200.yaml --json >h200.json

@@ -163,6 +163,15 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_near(m.node.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
     assert_near(m.node.kernel_overhead_s, 2e-7, 1e-12);
     assert_false(m.node.processors > 0);
+    assert_near(m.node.cores, 4, 0);
+    assert_near(m.node.measured.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
+    /* The rate of the largest products is that with which the model of CPUs is right in the median
+     * of the three products on all cores: the second of their errors is 0. */
+    double errors[3];
+    for (size_t i = 0; i < 3; i++)
+        errors[i] = log(hm__calibrated_time(&m, &rows[i]) / rows[i].seconds);
+    assert_true(fabs(hm__values_median(errors, 3)) < 1e-9);
+    assert_true(m.node.measured.flops.fp32 > 0 && m.node.measured.flops.fp64 > 0);
 }
 
 /* Times and their fit by tools/oracle/calibration.py. */

@@ -159,10 +159,66 @@ static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
     assert_near(allreduce_seconds(4, 1e9, &sharp), allreduce_seconds(4, 1e9, &a100), 1e-12);
 }
 
+/* Latency and transfer time by the formulas at the top of allreduce.c, computed in Python. */
+static void allreduces_agree_with_worked_examples(void **state)
+{
+    static const struct {
+        double n;
+        struct hm_link link, fabric;
+        double bytes, latency, transfer;
+    } cases[] = {
+        {8,
+         {300e9, 3e-6, false, false},
+         {200e9, 3e-6, false, false},
+         1e6,
+         7.1501548e-05,
+         7.29166667e-06},
+        {16,
+         {300e9, 3e-6, false, false},
+         {50e9, 16e-6, false, false},
+         1e8,
+         0.00163727715,
+         0.00222222222},
+        {64,
+         {300e9, 3e-6, false, false},
+         {200e9, 3e-6, false, false},
+         1e8,
+         0.00071212263,
+         0.00108024691},
+        {2,
+         {448e9, 3e-6, false, true},
+         {400e9, 3e-6, false, false},
+         1e9,
+         0.000112808746,
+         0.01953125},
+        {8,
+         {450e9, 3e-6, true, false},
+         {400e9, 3e-6, false, false},
+         1e6,
+         4.45199464e-05,
+         3.73931624e-06},
+    };
+    struct hm_constants k = hm__constants;
+
+    (void)state;
+    k.coll_start = 20, k.coll_hop = 0.5, k.coll_simple = 30, k.coll_net = 6, k.coll_half = 250;
+    k.coll_fill = 60, k.coll_chunk = 150, k.coll_link = 0.8, k.coll_port = 0.9;
+    k.coll_switch = 1.3, k.coll_nodes = 0.05;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct hm_wires wires = {
+            .fabric = cases[i].fabric, .link = cases[i].link, .per_node = 8, .servers = 1};
+        struct hm_allreduce a = hm__allreduce_init(HM_SCHEME_BEST, cases[i].n, &wires, &k);
+        struct hm_wire_time t = hm__allreduce_time(&a, cases[i].bytes);
+        assert_near(t.latency_s, cases[i].latency, 1e-8);
+        assert_near(t.bandwidth_s, cases[i].transfer, 1e-8);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_worked_examples),
+        cmocka_unit_test(allreduces_agree_with_worked_examples),
         cmocka_unit_test(sides_that_are_not_aligned_are_slower),
         cmocka_unit_test(precisions_fall_back_to_what_a_card_has),
         cmocka_unit_test(the_default_is_mixed_precision),

@@ -402,7 +402,7 @@ export interface Point {
   meets: number | null;
   /** memory that one worker needs */
   memory_bytes: number | null;
-  /** memory that one worker has */
+  /** memory that a job may use on one worker */
   memory_limit_bytes: number | null;
   /** samples of one forward pass of a worker */
   micro_batch: number | null;
