@@ -312,6 +312,8 @@ class Plan(Answer):
     job: name of the job
     machine: name of the machine
     fabric: name of the fabric between machines
+    processes: processes on a machine, if the plan chose them
+    threads: threads of each process
     kinds: mixed clusters: names of the kinds of machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
@@ -385,6 +387,8 @@ class Plan(Answer):
     job: Optional[str]
     machine: Optional[str]
     fabric: Optional[str]
+    processes: Optional[float]
+    threads: Optional[float]
     kinds: Optional[List[str]]
     provenance: str
     goal: str

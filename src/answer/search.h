@@ -124,6 +124,11 @@ double hm__search_slack(const struct hm_search *search);
 size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
                              size_t best);
 
+/* Checks the clusters and schemes of a plan, and that they agree with the question. */
+int hm__plan_check(const struct hm_job *job, const struct hm_cluster *const *clusters,
+                   size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
+                   const struct hm_question *question, struct hm_err *err);
+
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);

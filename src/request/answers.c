@@ -220,6 +220,8 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
     KNOWN_TEXT("fabric", "name of the fabric between machines"),
+    MAYBE(NUMBER, "processes", NULL, "processes on a machine, if the plan chose them"),
+    MAYBE(NUMBER, "threads", NULL, "threads of each process"),
     MAYBE(TEXTS, "kinds", NULL, "mixed clusters: names of the kinds of machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),

@@ -548,6 +548,10 @@ export interface Plan {
   machine: string | null;
   /** name of the fabric between machines */
   fabric: string | null;
+  /** processes on a machine, if the plan chose them */
+  processes?: number | null;
+  /** threads of each process */
+  threads?: number | null;
   /** mixed clusters: names of the kinds of machines */
   kinds?: string[] | null;
   /** model, fit, or model and runs */
