@@ -139,6 +139,8 @@ enum hm_platform {
     HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
                                 exponential graph. */
     HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
+    HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
+                                micro-batches on. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */

@@ -150,6 +150,12 @@ int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *searc
  */
 int hm__answer_explain_dataflow(struct hm_answer *answer, const struct hm_model *model,
                                 const struct hm_point *point, bool *ret_limits, struct hm_err *err);
+/* Explains idle stages of a pipeline, as hm__answer_explain_dataflow does for tasks, and adds notes
+ * on the placement of layers (explain_pipeline.c). */
+int hm__answer_explain_pipeline(struct hm_answer *answer, const struct hm_model *model,
+                                const struct hm_point *point, bool *ret_limits, struct hm_err *err);
+int hm__answer_note_pipeline(struct hm_answer *answer, const struct hm_search *search,
+                             const struct hm_model *model, struct hm_err *err);
 /* Adds notes on the tasks of a dataflow platform and on lost workers (explain_dataflow.c). */
 int hm__answer_note_dataflow(struct hm_answer *answer, const struct hm_model *model,
                              struct hm_err *err);
