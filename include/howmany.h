@@ -95,7 +95,7 @@ enum hm_recovery {
 };
 
 /*
- * Partitions and tasks of a job with a driver; see docs/platforms.md. It applies to the
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. It applies to the
  * communication of the job and to HM_PLATFORM_DRIVER. 0 or NaN: the default.
  */
 struct hm_dataflow {
@@ -127,7 +127,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* How workers exchange gradients; see docs/platforms.md. */
+/* How workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
@@ -210,7 +210,7 @@ struct hm_way {
 struct hm_question {
     enum hm_goal goal;
     double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
-                     docs/plan.md. */
+                     docs/reference/plan.md. */
     double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
                      chooses. */
     double deadline_s; /* Maximum seconds that the whole job may take, > 0; 0: no deadline. */

@@ -15,14 +15,14 @@ extern "C" {
 #endif
 
 struct hm_dataflow;  /* Partitions and tasks of a dataflow platform; see howmany.h. */
-struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
+struct hm_large_job; /* A job that trains a transformer; docs/reference/large.md describes it. */
 struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
 /*
- * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in docs/formulas.md.
- * A formula does not change once it is made, so threads may share it.
+ * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in
+ * docs/reference/formulas.md. A formula does not change once it is made, so threads may share it.
  */
 struct hm_formula;
 
@@ -353,6 +353,7 @@ struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -383,6 +384,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
@@ -505,7 +507,7 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/models.md lists the assumptions about each kind. */
+/* How the framework runs a step; docs/explain/models.md lists the assumptions about each kind. */
 enum hm_software {
     HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
                              it. */
@@ -519,7 +521,7 @@ enum hm_software {
 /* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
 HM_API const char *hm_software_name(enum hm_software software);
 
-/* The framework whose costs are added to a step; docs/platforms.md lists these costs. */
+/* The framework whose costs are added to a step; docs/reference/platforms.md lists these costs. */
 enum hm_framework {
     HM_FRAMEWORK_NONE, /* No costs beyond computing and messages. */
     HM_FRAMEWORK_SPARK,
@@ -544,7 +546,7 @@ struct hm_measured {
     double n, speedup;
 };
 
-/* A figure that hm_validate must reproduce; see docs/job.md. */
+/* A figure that hm_validate must reproduce; see docs/reference/job.md. */
 struct hm_expect {
     const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
                          absolute percentage error of the speedups), mape_without_reference,

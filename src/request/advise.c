@@ -454,6 +454,10 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
+    if (rc == 0 && chosen && p.loaded.convergence && !isnan(p.loaded.convergence->rows))
+        rc = hm__request_fail(err, "loss", HM_E_MISSING,
+                              "no aim is given; traces on samples need a loss above P*, such as "
+                              "1e-4, or a time");
     if (rc == 0 && chosen)
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)

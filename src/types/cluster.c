@@ -145,6 +145,8 @@ static int check_measured(const struct hm_calibration *m, const char *prefix, st
         {"node.measured.convolutions.fp8", v->fp8, 0, MOST, false, true, false},
         {"node.measured.memory_bandwidth_bytes_per_s", m->memory_bandwidth_bytes_per_s, 0, MOST,
          false, true, false},
+        {"node.measured.core_bandwidth_bytes_per_s", m->core_bandwidth_bytes_per_s, 0, MOST, false,
+         true, false},
         {"node.measured.kernel_s", m->kernel_s, 0, MOST, false, true, false},
     };
 

@@ -185,6 +185,8 @@ export interface AdviseRequest {
   measure?: string;
   /** count epochs instead of iterations, for asynchronous runs */
   epochs?: boolean;
+  /** rows of the training data to predict, from traces on samples of them (default: the largest number of rows of a trace) */
+  rows?: Quantity;
   /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of them, and the forms of theory) */
   terms?: string | string[];
   /** probability of the intervals (default 90%) */
@@ -355,7 +357,7 @@ export interface CatalogShowRequest {
 
 /** A request of import: read logs, traces, configurations and model files of other tools. */
 export interface ImportRequest {
-  /** files or folders of other tools; docs/formats.md lists the formats */
+  /** files or folders of other tools; docs/reference/formats.md lists the formats */
   files?: Rows;
   /** the format, if it is not recognised */
   as?: string;
@@ -972,6 +974,8 @@ export interface Design {
   rounded: number | null;
   /** criterion of the runs already measured */
   before: number | null;
+  /** half the 90 % interval of the time at the target after the runs, as a share */
+  within: number | null;
   /** cost of the whole runs */
   cost: number;
   /** machine time of the whole runs */
@@ -1114,6 +1118,25 @@ export interface Staleness {
   costs: StaleCost[];
 }
 
+export interface Size {
+  /** numbers of rows */
+  count: number;
+  /** smallest number of rows of a trace */
+  least: number;
+  /** largest number of rows of a trace */
+  most: number;
+  /** whether power and scale could be found */
+  known: boolean;
+  /** iterations are proportional to rows^power */
+  power: number;
+  /** the loss above P* is proportional to rows^scale */
+  scale: number;
+  /** error for the largest number of rows from smaller ones */
+  held_out: number | null;
+  /** spread of ln(P - P*) that the conversion adds */
+  spread: number;
+}
+
 export interface Algorithm {
   /** name */
   algorithm: string;
@@ -1143,6 +1166,10 @@ export interface Algorithm {
   ssp?: Staleness | null;
   /** cost of asynchronous steps */
   async?: Staleness | null;
+  /** cost of backup workers */
+  backup?: Staleness | null;
+  /** dependence on the rows of the training data */
+  size?: Size | null;
 }
 
 export interface LeftOut {
@@ -1171,6 +1198,23 @@ export interface Ahead {
   rms: number | null;
 }
 
+export interface RowsError {
+  /** rows that were predicted */
+  rows: number;
+  /** smallest number of rows used */
+  from: number;
+  /** largest number of rows used */
+  to: number;
+  /** points */
+  points: number;
+  /** median error */
+  median: number | null;
+  /** root mean square error */
+  rms: number | null;
+  /** share inside the intervals */
+  covered: number | null;
+}
+
 export interface HoldoutAlgorithm {
   /** name */
   algorithm: string;
@@ -1184,6 +1228,8 @@ export interface HoldoutAlgorithm {
   left_out: LeftOut[];
   /** each number of workers, ahead */
   ahead: Ahead[];
+  /** each number of rows, from smaller ones */
+  rows: RowsError[];
 }
 
 export interface Holdout {
@@ -1218,6 +1264,10 @@ export interface Converge {
   best_loss_high: number | null;
   /** whether it was estimated */
   best_loss_estimated: boolean;
+  /** whether it is that of the largest sample of the rows */
+  best_loss_sampled: boolean;
+  /** rows of the training data, if traces differ in them */
+  rows: number | null;
   /** probability of the intervals */
   level: number;
   /** each algorithm */
@@ -1247,6 +1297,10 @@ export interface Candidate {
   iteration_low_s: number | null;
   /** upper end */
   iteration_high_s: number | null;
+  /** 5th percentile of the seconds of single iterations */
+  iteration_p5_s: number | null;
+  /** 95th percentile */
+  iteration_p95_s: number | null;
   /** seconds to the loss */
   time_s: number | null;
   /** lower end */
@@ -1273,6 +1327,10 @@ export interface Candidate {
   beyond_n: number | null;
   /** times outside the measured iterations */
   beyond_i: number | null;
+  /** backup workers */
+  backups: number;
+  /** bound of the staleness, or async */
+  staleness: unknown;
   /** why it loses */
   why: string;
 }
@@ -1570,6 +1628,39 @@ export interface Import {
   files: ImportFile[];
 }
 
+export interface ProgressPoint {
+  /** workers */
+  n: number | null;
+  /** measured seconds */
+  seconds: number | null;
+}
+
+export interface ProgressTask {
+  /** name of the command */
+  command: string;
+  /** what it runs */
+  title: string;
+  /** its latest message; may be empty */
+  message: string;
+  /** steps that are done */
+  done: number;
+  /** all steps */
+  total: number | null;
+  /** time since it began */
+  elapsed_s: number;
+  /** time to its end, by the share that is done */
+  left_s: number | null;
+  /** time since its latest report */
+  silent_s: number;
+  /** the latest measurements */
+  points: ProgressPoint[];
+}
+
+export interface Progress {
+  /** commands that run on the machine of the server */
+  tasks: ProgressTask[];
+}
+
 export interface Problem {
   /** kind of problem */
   type: string;
@@ -1588,3 +1679,7 @@ export interface Problem {
   /** line of the document */
   line?: number | null;
 }
+
+export const palette = ['#0072b2', '#c4500a', '#00795c', '#a0357c', '#8a6500', '#5f5f5f', '#6a51c7', '#b3261e'] as const;
+
+export const paletteDark = ['#5db8f0', '#ff9d57', '#35cfa0', '#f08bc8', '#e6c84a', '#bdbdbd', '#b9a7ff', '#ff8a80'] as const;

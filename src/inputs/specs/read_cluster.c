@@ -2,7 +2,7 @@
  * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
  * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
  * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
- * docs/job.md describes the keys.
+ * docs/reference/job.md describes the keys.
  */
 #include <math.h>
 #include <stddef.h>
@@ -158,6 +158,10 @@ static const struct hm_field link_fields[] = {
      .kind = HM_FIELD_BOOL,
      .offset = offsetof(struct hm_link, reduces),
      .doc = "whether the switch adds up the messages of an all-reduce"},
+    {.name = "mesh",
+     .kind = HM_FIELD_BOOL,
+     .offset = offsetof(struct hm_link, mesh),
+     .doc = "whether each pair of workers has its own share of the bandwidth, without a switch"},
     {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},

@@ -1,6 +1,6 @@
 /*
  * Reads `dataflow` of a job: the partitions and tasks of a platform with a driver, such as Spark,
- * and its failures. docs/platforms.md describes the keys.
+ * and its failures. docs/reference/platforms.md describes the keys.
  */
 #include <math.h>
 #include <stddef.h>

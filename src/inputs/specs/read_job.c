@@ -1,6 +1,6 @@
 /*
  * Reads a job: the work of one iteration (formulas, a network, a graph or a mixture), how it
- * scales, the number of iterations, and the cluster. docs/job.md describes the keys.
+ * scales, the number of iterations, and the cluster. docs/reference/job.md describes the keys.
  */
 #include <stddef.h>
 #include <string.h>
