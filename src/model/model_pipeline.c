@@ -155,13 +155,13 @@ static double case_send(const struct hm_model *m, const struct pipeline_case *c,
 }
 
 static void case_units(const struct hm_model *m, const struct pipeline_case *c,
-                       const struct row_times *rows, struct hm_unit *units)
+                       const struct row_times *rows, struct hm_place_unit *units)
 {
     const struct hm_layer_graph *g = &m->pipeline->graph;
     double per = hm__need_parameter_bytes(m->job->optimizer, m->job->precision);
 
     for (size_t u = 0, row = 0; u < g->unit_count; u++) {
-        units[u] = (struct hm_unit){0};
+        units[u] = (struct hm_place_unit){0};
         for (; row < g->ends[u]; row++) {
             units[u].time_s += rows->time_s[row];
             units[u].kept_bytes += rows->kept_bytes[row];
@@ -175,7 +175,8 @@ static void case_units(const struct hm_model *m, const struct pipeline_case *c,
 }
 
 /* Returns a time that no placement of the units undercuts. */
-static double units_least(const struct hm_unit *units, size_t count, const struct pipeline_case *c)
+static double units_least(const struct hm_place_unit *units, size_t count,
+                          const struct pipeline_case *c)
 {
     double total = 0, most = 0;
 
@@ -224,7 +225,7 @@ static void choice_set(const struct hm_model *m, const struct pipeline_case *c, 
 
 /* Places the units of the chain, without the limit of memory if nothing fits. */
 static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
-                      const struct hm_unit *units, struct hm_pipeline_choice *choice,
+                      const struct hm_place_unit *units, struct hm_pipeline_choice *choice,
                       struct hm_err *err)
 {
     const struct hm_layer_graph *g = &m->pipeline->graph;
@@ -378,7 +379,7 @@ static int pipeline_choose(const struct hm_model *m, double n, double factor,
                            struct hm_pipeline_choice *best, struct hm_err *err)
 {
     const size_t unit_count = m->pipeline->graph.unit_count;
-    struct hm_unit *units = hm__calloc(unit_count, sizeof(*units));
+    struct hm_place_unit *units = hm__calloc(unit_count, sizeof(*units));
     struct pipeline_case chosen = {0}, c;
     int rc = units ? 0 : hm__fail_nomem(err);
 

@@ -20,20 +20,20 @@
 #include "memory.h"
 
 /* Sums over the first units of the chain, so that those of a stage are differences. */
-struct sums {
+struct place_sums {
     double *time_s, *fixed, *kept;
 };
 
-struct search {
-    const struct hm_unit *units;
+struct place_search {
+    const struct hm_place_unit *units;
     size_t count, stages;
     double micro_batches, memory;
-    struct sums sums;
+    struct place_sums sums;
     double *least;  /* least[s * (count + 1) + j]: least sum of links of j units in s stages. */
     size_t *before; /* The number of units before the last stage of that placement. */
 };
 
-static bool stage_fits(const struct search *s, size_t from, size_t to, size_t stage)
+static bool stage_fits(const struct place_search *s, size_t from, size_t to, size_t stage)
 {
     double kept = fmin(s->micro_batches, (double)(s->stages - stage));
     double bytes =
@@ -43,7 +43,7 @@ static bool stage_fits(const struct search *s, size_t from, size_t to, size_t st
 }
 
 /* Fills the table for stages and links of at most `most` seconds; returns the least sum. */
-static double search_fill(struct search *s, double most)
+static double search_fill(struct place_search *s, double most)
 {
     const size_t width = s->count + 1;
     const double limit = most * (1 + 1e-12);
@@ -71,7 +71,7 @@ static double search_fill(struct search *s, double most)
     return s->least[s->stages * width + s->count];
 }
 
-static void search_ends(const struct search *s, size_t *ends)
+static void search_ends(const struct place_search *s, size_t *ends)
 {
     size_t at = s->count;
 
@@ -81,7 +81,7 @@ static void search_ends(const struct search *s, size_t *ends)
     }
 }
 
-double hm__place_time(const struct hm_unit *units, const size_t *ends, size_t stages,
+double hm__place_time(const struct hm_place_unit *units, const size_t *ends, size_t stages,
                       double micro_batches, double memory)
 {
     double sum = 0, most = 0;
@@ -112,7 +112,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* Lists all times that the slowest stage or link can have, in ascending order. */
-static size_t list_times(const struct search *s, double *times)
+static size_t list_times(const struct place_search *s, double *times)
 {
     size_t count = 0;
 
@@ -126,7 +126,7 @@ static size_t list_times(const struct search *s, double *times)
 }
 
 /* Takes the placement that search_fill has found if it is faster than the best one so far. */
-static void search_take(struct search *s, struct hm_placement *best)
+static void search_take(struct place_search *s, struct hm_placement *best)
 {
     struct hm_placement found = {0};
 
@@ -136,7 +136,7 @@ static void search_take(struct search *s, struct hm_placement *best)
         *best = found;
 }
 
-static void search_run(struct search *s, const double *times, size_t count,
+static void search_run(struct place_search *s, const double *times, size_t count,
                        struct hm_placement *best)
 {
     const double total = s->sums.time_s[s->count];
@@ -165,12 +165,13 @@ static void search_run(struct search *s, const double *times, size_t count,
     }
 }
 
-int hm__place_chain(const struct hm_unit *units, size_t count, size_t stages, double micro_batches,
-                    double memory, struct hm_placement *ret_placement, struct hm_err *err)
+int hm__place_chain(const struct hm_place_unit *units, size_t count, size_t stages,
+                    double micro_batches, double memory, struct hm_placement *ret_placement,
+                    struct hm_err *err)
 {
     const size_t cells = (stages + 1) * (count + 1);
-    struct search s = {units, count, stages, micro_batches, memory > 0 ? memory : NAN,
-                       {0},   NULL,  NULL};
+    struct place_search s = {units, count, stages, micro_batches, memory > 0 ? memory : NAN,
+                             {0},   NULL,  NULL};
     struct hm_placement best = {.time_s = INFINITY};
     double *values = NULL;
     int rc = 0;
@@ -186,7 +187,7 @@ int hm__place_chain(const struct hm_unit *units, size_t count, size_t stages, do
         rc = hm__fail_nomem(err);
         goto out;
     }
-    s.sums = (struct sums){values, values + count + 1, values + 2 * (count + 1)};
+    s.sums = (struct place_sums){values, values + count + 1, values + 2 * (count + 1)};
     s.least = values + 3 * (count + 1);
     for (size_t i = 0; i < count; i++) {
         s.sums.time_s[i + 1] = s.sums.time_s[i] + units[i].time_s;

@@ -7,7 +7,7 @@
 enum { HM_STAGES_MAX = 16 }; /* Most stages of a pipeline. */
 
 /* One unit of a chain: a layer, or a block of layers that only one tensor enters and leaves. */
-struct hm_unit {
+struct hm_place_unit {
     double time_s;      /* Seconds of the forward and the backward pass of one micro-batch. */
     double send_s;      /* Seconds to send its outputs forward and their gradients back. */
     double fixed_bytes; /* Memory of its parameters, gradients and optimizer states. */
@@ -24,13 +24,14 @@ struct hm_placement {
  * slowest of them. This is the makespan of a flow shop with equal jobs. Infinite if a stage needs
  * more than `memory` bytes; NaN: no limit. Stage s of k keeps at most k - s micro-batches.
  */
-double hm__place_time(const struct hm_unit *units, const size_t *ends, size_t stages,
+double hm__place_time(const struct hm_place_unit *units, const size_t *ends, size_t stages,
                       double micro_batches, double memory);
 /*
  * Finds the placement of the units on `stages` devices, at least one unit on each, with the least
  * time, by dynamic programming for each possible time of the slowest stage. Exact for a chain.
  */
-int hm__place_chain(const struct hm_unit *units, size_t count, size_t stages, double micro_batches,
-                    double memory, struct hm_placement *ret_placement, struct hm_err *err);
+int hm__place_chain(const struct hm_place_unit *units, size_t count, size_t stages,
+                    double micro_batches, double memory, struct hm_placement *ret_placement,
+                    struct hm_err *err);
 
 #endif

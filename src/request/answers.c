@@ -188,7 +188,7 @@ static const struct hm_member help[] = {
 /* Members that an answer has if the request names platforms. */
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
-          "allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline"),                   \
+          "allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline"),            \
         MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \

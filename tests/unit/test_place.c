@@ -14,7 +14,7 @@ static double uniform(struct hm_random *random)
 }
 
 /* Tries all placements of the units from `from` on; returns the least time. */
-static double try_all(const struct hm_unit *units, size_t count, size_t stages, size_t stage,
+static double try_all(const struct hm_place_unit *units, size_t count, size_t stages, size_t stage,
                       size_t *ends, double micro_batches, double memory)
 {
     double least = INFINITY;
@@ -32,15 +32,16 @@ static double try_all(const struct hm_unit *units, size_t count, size_t stages, 
 static void test_all_placements(void **state)
 {
     struct hm_random random;
-    struct hm_unit units[UNITS];
+    struct hm_place_unit units[UNITS];
     int infeasible = 0;
 
     (void)state;
     hm__random_init(&random, 1, 2);
     for (int trial = 0; trial < TRIALS; trial++) {
         for (size_t i = 0; i < UNITS; i++)
-            units[i] = (struct hm_unit){uniform(&random), 2 * uniform(&random) * uniform(&random),
-                                        uniform(&random), uniform(&random)};
+            units[i] =
+                (struct hm_place_unit){uniform(&random), 2 * uniform(&random) * uniform(&random),
+                                       uniform(&random), uniform(&random)};
         size_t stages = 1 + (size_t)(trial % 5), ends[HM_STAGES_MAX];
         double micro = 1 + trial % 7, memory = trial % 3 ? NAN : 2 + 4 * uniform(&random);
         struct hm_placement placed;
@@ -77,11 +78,12 @@ static void test_pipeline(void **state)
     (void)state;
     hm__random_init(&random, 3, 4);
     for (int trial = 0; trial < 50; trial++) {
-        struct hm_unit units[4];
+        struct hm_place_unit units[4];
         double lengths[7];
         size_t ends[4] = {1, 2, 3, 4};
         for (size_t i = 0; i < 4; i++) {
-            units[i] = (struct hm_unit){.time_s = uniform(&random), .send_s = uniform(&random)};
+            units[i] =
+                (struct hm_place_unit){.time_s = uniform(&random), .send_s = uniform(&random)};
             lengths[2 * i] = units[i].time_s;
             if (i < 3)
                 lengths[2 * i + 1] = units[i].send_s;
@@ -124,9 +126,9 @@ static double dense_time(double n, double flops, double bandwidth, double latenc
         if (fmod(n, k) != 0)
             continue;
         for (double b = 1; b <= samples; b *= 2) {
-            struct hm_unit units[5];
+            struct hm_place_unit units[5];
             for (size_t i = 0; i < 5; i++)
-                units[i] = (struct hm_unit){
+                units[i] = (struct hm_place_unit){
                     .time_s = (i < 4 ? 6e6 : 6e4) * b / flops,
                     .send_s = k > 1 ? 2 * (latency + 4 * 1000 * b / bandwidth) : 0};
             double time_s = try_all(units, 5, (size_t)k, 0, ends, ceil(samples / b), NAN);
