@@ -4,6 +4,7 @@
  * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
  * docs/reference/job.md describes the keys.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -248,10 +249,13 @@ static int read_threads(struct hm_reader *reader, const struct hm_value *value,
     cluster->node.threads = NAN;
     if (cluster->threads_auto)
         return 0;
-    int rc = hm__read_field(reader, value, &field, cluster);
-    if (rc)
-        hm__err_hint(reader->err, "write a whole number of threads, at least 1, or auto");
-    return rc;
+    if (value->kind == HM_VALUE_SCALAR && isalpha((unsigned char)value->text[0])) {
+        hm__reader_fail(reader, value, HM_E_TYPE, "'%.60s' is not a number of threads",
+                        value->text);
+        hm__err_hint(reader->err, "write a whole number, or auto: plan then chooses");
+        return HM_E_TYPE;
+    }
+    return hm__read_field(reader, value, &field, cluster);
 }
 
 /* Reads the keys whose values are not single quantities. */
