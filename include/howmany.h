@@ -139,6 +139,8 @@ enum hm_platform {
     HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
                                 exponential graph. */
     HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
+    HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
+                                micro-batches on. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
@@ -460,18 +462,20 @@ struct hm_answer {
     bool gpus;    /* The workers of a machine are GPUs, as far as its title says. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
                      with weak scaling; NaN: not given. */
-    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
-                               is taken from; NULL with runs. */
-    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
-                               interval most. */
-    size_t advised_count;   /* Number of advised runs; 0: none. */
-    double advised_run_s;   /* Seconds of each advised run. */
-    double advised_within;  /* Half the width of the interval after these runs, relative to the
-                               time; NaN: unknown. */
-    double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
-                               question has neither. */
-    const char *unit;       /* Work that the seconds measure, if the runs state it: "sample",
-                               "token" or "epoch"; NULL: one iteration. */
+    const char *sheet_kind;    /* Without runs: the kind of published measurements that the interval
+                                  is taken from; NULL with runs. */
+    double advised_n[3];       /* Without runs: numbers of workers of the runs that would narrow the
+                                  interval most. */
+    size_t advised_count;      /* Number of advised runs; 0: none. */
+    double advised_run_s;      /* Seconds of each advised run. */
+    double advised_within;     /* Half the width of the interval after these runs, relative to the
+                                  time; NaN: unknown. */
+    double certainty;          /* Probability with which deadline and budget had to be met; NaN: the
+                                  question has neither. */
+    const char *unit;          /* Work that the seconds measure, if the runs state it: "sample",
+                                  "token" or "epoch"; NULL: one iteration. */
+    double processes, threads; /* Processes on a machine and threads of each, if the plan chose
+                                  them; NaN otherwise. */
     const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
                            points; NULL: one kind. */
     size_t kind_count;

@@ -471,6 +471,7 @@ struct hm_cluster {
                                     other fields are then those of the first kind. */
     size_t kind_count;
     enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
+    bool threads_auto;     /* hm_plan chooses processes and threads on a machine with cores. */
     void *memory;          /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 

@@ -266,7 +266,7 @@ class Rank(Record):
     total_s: seconds of what total_of says
     cost: money of what total_of says
     why: why it loses; null for the winner
-    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    platform: allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline
     strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
@@ -312,6 +312,8 @@ class Plan(Answer):
     job: name of the job
     machine: name of the machine
     fabric: name of the fabric between machines
+    processes: processes on a machine, if the plan chose them
+    threads: threads of each process
     kinds: mixed clusters: names of the kinds of machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
@@ -367,7 +369,7 @@ class Plan(Answer):
     sizes: with params auto: numbers of parameters
     changes: transformers: other batches, sequences, precisions
     room: transformers: how far the recommended layout can grow
-    platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    platform: allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline
     strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
@@ -385,6 +387,8 @@ class Plan(Answer):
     job: Optional[str]
     machine: Optional[str]
     fabric: Optional[str]
+    processes: Optional[float]
+    threads: Optional[float]
     kinds: Optional[List[str]]
     provenance: str
     goal: str
@@ -1818,9 +1822,10 @@ def plan(
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver), server (parameter servers), gossip-ring,
-            gossip-exp or federated instead of the job's communication; or a strategy of TensorFlow:
-            mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu,
-            parameter-server (async); several are ranked, 'all' ranks the first three
+            gossip-exp, federated or pipeline (layers placed on several workers) instead of the
+            job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one
+            machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked,
+            'all' ranks the first three
         consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
             or all (default bsp; with platform all, all)
         staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)

@@ -58,7 +58,8 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
         few = true;
     }
     *ret_ceiling = asked > 0 || few;
-    double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
+    double open =
+        graph || s->way.platform == HM_PLATFORM_PIPELINE ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
     /* A fit is not trusted far beyond the largest n of its runs, so the default limit is lower. */
     if (hm__search_by_runs(s))
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);

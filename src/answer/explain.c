@@ -151,6 +151,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     }
     bool limits;
     int rc = hm__answer_explain_dataflow(a, model, p, &limits, err);
+    if (rc == 0 && !limits)
+        rc = hm__answer_explain_pipeline(a, model, p, &limits, err);
     if (rc || limits)
         return rc;
     if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {

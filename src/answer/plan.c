@@ -15,6 +15,7 @@
 #include "err.h"
 #include "mixes.h"
 #include "model_step.h"
+#include "processes.h"
 #include "search.h"
 #include "sheet_error.h"
 #include "slowness.h"
@@ -239,21 +240,6 @@ static int check_question(const struct plan_work *p, const struct hm_search *s, 
         return HM_E_RANGE;
     }
     return 0;
-}
-
-/* Checks that the job has an all-reduce step if the question names all-reduce schemes. */
-static int check_schemes(const struct hm_job *job, size_t scheme_count, struct hm_err *err)
-{
-    for (size_t i = 0; i < job->communicate_count; i++)
-        if (!job->communicate[i].time && hm_scheme_is_allreduce(job->communicate[i].scheme))
-            return 0;
-    if (scheme_count == 0)
-        return 0;
-    hm__fail(err, HM_E_CONFLICT, "a scheme is chosen, but the job has no all-reduce step");
-    hm__err_hint(err, "give it one: communicate: [{what: gradients, scheme: best}]");
-    hm__err_field(err, "scheme");
-    hm__err_at(err, job->source, 0);
-    return HM_E_CONFLICT;
 }
 
 static enum hm_goal question_goal(const struct hm_question *q)
@@ -555,7 +541,11 @@ static int fill_ranking(struct plan_work *p, struct hm_err *err)
         if (rc)
             return rc;
         const char *name = c->search.cluster ? c->search.cluster->name : NULL;
-        r->machine = answer_copy_text(a, name);
+        r->machine = hm__processes_chosen(c->search.cluster)
+                         ? hm__arena_printf(a->memory, "%s, %.0f x %.0f threads", name ? name : "",
+                                            c->search.cluster->node.accelerators,
+                                            c->search.cluster->node.threads)
+                         : answer_copy_text(a, name);
         r->scheme = c->search.scheme >= 0 ? hm_scheme_name((enum hm_scheme)c->search.scheme) : NULL;
         if (i > 0 || !c->feasible)
             r->why = candidate_loss_text(a, &p->candidates[0], c);
@@ -702,6 +692,22 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
     return rc;
 }
 
+/* Returns the seconds of the best point of one process on all cores of the best machine; NaN if
+ * there is no choice of processes. */
+static double plan_single_s(const struct plan_work *p)
+{
+    const struct hm_search *best = &p->candidates[0].search;
+
+    for (size_t i = 0; hm__processes_chosen(best->cluster) && i < p->count; i++) {
+        const struct hm_search *s = &p->candidates[i].search;
+        if (p->candidates[i].feasible && hm__processes_chosen(s->cluster) &&
+            s->cluster->name == best->cluster->name && s->cluster->node.accelerators == 1 &&
+            s->scheme == best->scheme && s->way.platform == best->way.platform)
+            return p->candidates[i].best.total_s;
+    }
+    return NAN;
+}
+
 int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
             size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
             const struct hm_question *question, struct hm_answer **ret_answer, struct hm_err *err)
@@ -719,37 +725,20 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     struct hm_arena *arena = NULL;
     int rc = hm_question_check(question, err);
 
-    for (size_t i = 0; rc == 0 && i < cluster_count; i++)
-        rc = hm_cluster_check(clusters[i], err);
-    if (rc == 0 && question->fit)
-        rc = hm__cluster_one_kind(cluster_count      ? clusters[0]
-                                  : job->has_cluster ? &job->cluster
-                                                     : NULL,
-                                  err);
-    for (size_t i = 0; rc == 0 && i < scheme_count; i++)
-        rc = hm__check_enum("schemes", (int)schemes[i], HM_SCHEME_BEST + 1, err);
+    if (rc == 0)
+        rc = hm__plan_check(job, clusters, cluster_count, schemes, scheme_count, question, err);
     if (rc == 0 && !(arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0 && !(p.answer = hm__arena_alloc(arena, 1, sizeof(*p.answer))))
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         p.answer->memory = arena;
-        rc = check_schemes(job, scheme_count, err);
+        if (!question->fit)
+            rc = hm__processes_expand(job, clusters, cluster_count, arena, &clusters,
+                                      &cluster_count, err);
     }
-    if (rc == 0 && question->way_count > 0 && (question->fit || scheme_count > 0))
-        rc =
-            hm__fail(err, HM_E_CONFLICT,
-                     question->fit ? "the runs were made on one platform: they cannot compare "
-                                     "platforms"
-                                   : "a platform has its own schemes: give platform or scheme, not "
-                                     "both");
-    if (rc == 0 && question->fit && (cluster_count > 1 || scheme_count > 1))
-        rc = hm__fail(err, HM_E_CONFLICT,
-                      "the runs were made on one machine with one scheme: they cannot compare "
-                      "several");
-    if (rc == 0) {
+    if (rc == 0)
         rc = plan_make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
-    }
     if (rc == 0)
         rc = plan_make_stragglers(&p, err);
     if (rc == 0)
@@ -762,6 +751,8 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = plan_rank_candidates(&p, err);
     if (rc == 0)
         rc = plan_answer(&p, err);
+    if (rc == 0)
+        rc = hm__answer_processes(p.answer, &p.candidates[0].search, plan_single_s(&p), err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
     if (rc == 0)

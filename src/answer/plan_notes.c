@@ -79,7 +79,10 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
                  "the server is an additional node, which is included; n counts the clients of a "
                  "round",
                  err);
-    rc = note_if(rc, way->platform > HM_PLATFORM_SERVER || way->local_steps > 1, a,
+    rc = note_if(rc,
+                 (way->platform > HM_PLATFORM_SERVER && way->platform != HM_PLATFORM_PIPELINE) ||
+                     way->local_steps > 1,
+                 a,
                  "workers with different models are assumed to need as many iterations as others: "
                  "measure it with `howmany train` and `howmany converge`",
                  err);
@@ -238,6 +241,8 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
         rc = note_mix(a, s, err);
     if (rc == 0 && !fit)
         rc = hm__answer_note_dataflow(a, model, err);
+    if (rc == 0)
+        rc = hm__answer_note_pipeline(a, s, model, err);
     if (rc == 0)
         rc = note_batch(a, s, err);
     if (rc == 0)

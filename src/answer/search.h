@@ -127,6 +127,11 @@ double hm__search_slack(const struct hm_search *search);
 size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
                              size_t best);
 
+/* Checks the clusters and schemes of a plan, and that they agree with the question. */
+int hm__plan_check(const struct hm_job *job, const struct hm_cluster *const *clusters,
+                   size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
+                   const struct hm_question *question, struct hm_err *err);
+
 /* Each of the following functions fills in one part of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
@@ -148,6 +153,12 @@ int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *searc
  */
 int hm__answer_explain_dataflow(struct hm_answer *answer, const struct hm_model *model,
                                 const struct hm_point *point, bool *ret_limits, struct hm_err *err);
+/* Explains idle stages of a pipeline, as hm__answer_explain_dataflow does for tasks, and adds notes
+ * on the placement of layers (explain_pipeline.c). */
+int hm__answer_explain_pipeline(struct hm_answer *answer, const struct hm_model *model,
+                                const struct hm_point *point, bool *ret_limits, struct hm_err *err);
+int hm__answer_note_pipeline(struct hm_answer *answer, const struct hm_search *search,
+                             const struct hm_model *model, struct hm_err *err);
 /* Adds notes on the tasks of a dataflow platform and on lost workers (explain_dataflow.c). */
 int hm__answer_note_dataflow(struct hm_answer *answer, const struct hm_model *model,
                              struct hm_err *err);

@@ -91,7 +91,86 @@ int hm__metis(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n
     hm__free(parts);
     return rc;
 }
+
+/* Scales a weight to an integer of 1 to 10000; `most` is the largest weight. */
+static idx_t metis_weight(double weight, double most)
+{
+    return (idx_t)fmax(1, most > 0 ? round(1e4 * weight / most) : 1);
+}
+
+/* Fills the rows of a symmetric adjacency matrix with the edges in both directions. */
+static void metis_fill_edges(size_t count, const struct hm_weighted_edge *edges, size_t edge_count,
+                             idx_t *starts, idx_t *rows, idx_t *weights)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < edge_count; i++) {
+        starts[edges[i].from + 1]++;
+        starts[edges[i].to + 1]++;
+        most = fmax(most, edges[i].weight);
+    }
+    for (size_t v = 0; v < count; v++)
+        starts[v + 1] += starts[v];
+    for (size_t i = 0; i < edge_count; i++) {
+        const uint32_t ends[2] = {edges[i].from, edges[i].to};
+        for (int k = 0; k < 2; k++) {
+            idx_t at = starts[ends[k]]++;
+            rows[at] = (idx_t)ends[1 - k];
+            weights[at] = metis_weight(edges[i].weight, most);
+        }
+    }
+    /* Each start has moved to the start of the next row. */
+    for (size_t v = count; v > 0; v--)
+        starts[v] = starts[v - 1];
+    starts[0] = 0;
+}
+
+int hm__metis_weighted(size_t count, const double *weights, const struct hm_weighted_edge *edges,
+                       size_t edge_count, uint32_t n, uint32_t *owner, struct hm_err *err)
+{
+    const struct hm_graph graph = {.vertices = (double)count, .edges = (double)edge_count};
+    int rc = hm__metis_check(&graph, n, err);
+
+    if (rc)
+        return rc;
+    idx_t *starts = hm__calloc(count + 2, sizeof(*starts));
+    idx_t *rows = hm__calloc(2 * edge_count, sizeof(*rows));
+    idx_t *costs = hm__calloc(2 * edge_count, sizeof(*costs));
+    idx_t *vertices = hm__calloc(2 * count, sizeof(*vertices));
+    rc = starts && rows && costs && vertices ? 0 : hm__fail_nomem(err);
+    double most = 0, total = 0;
+    for (size_t v = 0; v < count; v++)
+        total += weights[v];
+    /* METIS prints a warning if a vertex is heavier than a part. */
+    for (size_t v = 0; v < count; v++)
+        most = fmax(most, fmin(weights[v], total / n / 2));
+    for (size_t v = 0; rc == 0 && v < count; v++)
+        vertices[v] = metis_weight(fmin(weights[v], most), most);
+    if (rc == 0) {
+        idx_t options[METIS_NOPTIONS], size = (idx_t)count, one = 1, parts = (idx_t)n, cut;
+        metis_fill_edges(count, edges, edge_count, starts, rows, costs);
+        METIS_SetDefaultOptions(options);
+        options[METIS_OPTION_SEED] = 1;
+        if (METIS_PartGraphKway(&size, &one, starts, rows, vertices, NULL, costs, &parts, NULL,
+                                NULL, options, &cut, vertices + count) != METIS_OK)
+            rc = hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
+    }
+    for (size_t v = 0; rc == 0 && v < count; v++)
+        owner[v] = (uint32_t)vertices[count + v];
+    hm__free(starts);
+    hm__free(rows);
+    hm__free(costs);
+    hm__free(vertices);
+    return rc;
+}
 #else
+int hm__metis_weighted(size_t count, const double *weights, const struct hm_weighted_edge *edges,
+                       size_t edge_count, uint32_t n, uint32_t *owner, struct hm_err *err)
+{
+    (void)count, (void)weights, (void)edges, (void)edge_count, (void)owner;
+    return hm__metis_check(NULL, n, err);
+}
+
 int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
 {
     (void)g, (void)n;

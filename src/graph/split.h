@@ -38,4 +38,18 @@ int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);
 
+/* An edge between two vertices with a weight. */
+struct hm_weighted_edge {
+    uint32_t from, to;
+    double weight;
+};
+
+/*
+ * Assigns each of `count` vertices to one of n parts of about equal weight with few edges between
+ * them, by METIS; HM_E_UNSUPPORTED in a build without METIS, HM_E_LIMIT if there are fewer than ten
+ * vertices for each part.
+ */
+int hm__metis_weighted(size_t count, const double *weights, const struct hm_weighted_edge *edges,
+                       size_t edge_count, uint32_t n, uint32_t *owner, struct hm_err *err);
+
 #endif

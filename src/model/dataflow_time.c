@@ -16,8 +16,6 @@
 
 #include <math.h>
 
-#include "framework_time.h"
-#include "model_state.h"
 #include "slowness.h"
 
 enum { WAVES_TRIED = 64 }; /* Most waves in which the large task is tried. */
@@ -99,13 +97,6 @@ double hm__dataflow_recovery(const struct hm_dataflow *d, const struct hm_datafl
     default:
         return fmin(loss->lineage, loss->checkpoint);
     }
-}
-
-const struct hm_dataflow *hm__model_dataflow(const struct hm_model *m)
-{
-    enum hm_platform platform = m->variant.way.platform;
-
-    return platform == HM_PLATFORM_JOB || platform == HM_PLATFORM_DRIVER ? m->job->dataflow : NULL;
 }
 
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *m, double n)

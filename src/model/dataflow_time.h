@@ -2,7 +2,7 @@
 #ifndef HM_DATAFLOW_TIME_H
 #define HM_DATAFLOW_TIME_H
 
-#include "model.h"
+#include "framework_time.h"
 
 /*
  * Returns the time of `tasks` tasks on `slots` slots, in units of the mean time of a task. One task
@@ -39,8 +39,6 @@ struct hm_dataflow_parts {
     double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
 };
 
-/* Returns the dataflow of a model's job if its platform has one; otherwise NULL. */
-const struct hm_dataflow *hm__model_dataflow(const struct hm_model *model);
 /* Sets the parts of an iteration on n workers. The model must have a dataflow. */
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
 /* Adds waves and skew to the computing times of points. */

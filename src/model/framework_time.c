@@ -9,8 +9,6 @@
  */
 #include "framework_time.h"
 
-#include "dataflow_time.h"
-
 #include <math.h>
 #include <stdio.h>
 
@@ -19,6 +17,13 @@ static const struct hm_framework_costs *model_costs(const struct hm_model *m)
     const struct hm_constants *k = m->table ? hm__step_table_device(m->table)->k : &hm__constants;
 
     return &k->frameworks[m->job->framework];
+}
+
+const struct hm_dataflow *hm__model_dataflow(const struct hm_model *m)
+{
+    enum hm_platform platform = m->variant.way.platform;
+
+    return platform == HM_PLATFORM_JOB || platform == HM_PLATFORM_DRIVER ? m->job->dataflow : NULL;
 }
 
 double hm__model_threads(const struct hm_model *m)

@@ -9,6 +9,8 @@ void hm__model_framework_note(struct hm_model *m);
 /* Returns the seconds that the framework adds to an iteration of a worker with `samples` samples:
  * a constant, and the conversion of samples that are text. */
 double hm__model_framework_work(const struct hm_model *m, double samples);
+/* Returns the dataflow of a model's job if its platform has one; otherwise NULL. */
+const struct hm_dataflow *hm__model_dataflow(const struct hm_model *m);
 /* Returns the number of threads of a worker that compute. */
 double hm__model_threads(const struct hm_model *m);
 /* Returns the seconds in which the driver of a dataflow starts the stages of an iteration and

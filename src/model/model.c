@@ -23,6 +23,7 @@
 #include "err.h"
 #include "framework_time.h"
 #include "memory.h"
+#include "model_pipeline.h"
 #include "model_state.h"
 #include "names.h"
 #include "need.h"
@@ -229,6 +230,8 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
         rc = set_hardware(m, err);
     if (rc == 0)
         rc = set_network(m, err);
+    if (rc == 0)
+        rc = hm__model_set_pipeline(m, err);
     if (rc == 0) {
         set_symbols(m);
         rc = hm__model_check_formulas(m, err);
@@ -249,6 +252,7 @@ void hm__model_free(struct hm_model *m)
         return;
     for (size_t k = 0; k < HM_KINDS_MAX; k++)
         hm__model_free(m->kinds[k]);
+    hm__pipeline_free(m->pipeline);
     hm__layer_costs_release(&m->costs);
     hm__step_table_free(m->own_table);
     hm_counts_free(m->counts);
@@ -629,6 +633,8 @@ static bool steps_are_split(const struct hm_model *m)
 int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
                         double factor, struct hm_err *err)
 {
+    if (m->pipeline)
+        return hm__model_eval_pipeline(m, points, count, factor, err);
     bool split = steps_are_split(m);
     struct eval_space space;
     int rc = eval_space_init(m, points, count, &space, err);

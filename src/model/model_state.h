@@ -43,6 +43,7 @@ struct hm_model {
     /* Mixed clusters: the mix for each n, borrowed, and the model of each kind, owned; NULL for
      * other clusters. */
     const struct hm_mixes *mixes;
+    struct hm_pipeline *pipeline; /* Placement of layers; NULL if every worker has all layers. */
     struct hm_model *kinds[HM_KINDS_MAX];
 };
 

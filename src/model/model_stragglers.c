@@ -1,6 +1,5 @@
 /* The stragglers of a model: notes about them, and the table of the times that they cause. */
 #include "dataflow_time.h"
-#include "model_state.h"
 #include "slowness.h"
 
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err)

@@ -116,6 +116,10 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         hm__err_at(err, job->source, 0);
         return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
     }
+    if (way->platform == HM_PLATFORM_PIPELINE) {
+        *ret_count = 0; /* The placement has its own messages. */
+        return 0;
+    }
     *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;
     for (size_t i = 0; i < *ret_count; i++) {
         steps[i] = *message;

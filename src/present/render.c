@@ -180,6 +180,10 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machine);
     hm__json_put_text(json, "fabric", a->fabric);
+    if (a->processes > 0) {
+        hm__json_put_number(json, "processes", a->processes);
+        hm__json_put_number(json, "threads", a->threads);
+    }
     if (a->kind_count > 0)
         hm__json_put_texts(json, "kinds", a->kinds, a->kind_count);
     hm__json_put_text(json, "provenance", a->provenance);

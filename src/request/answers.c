@@ -188,7 +188,7 @@ static const struct hm_member help[] = {
 /* Members that an answer has if the request names platforms. */
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
-          "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
+          "allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline"),            \
         MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
@@ -220,6 +220,8 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
     KNOWN_TEXT("fabric", "name of the fabric between machines"),
+    MAYBE(NUMBER, "processes", NULL, "processes on a machine, if the plan chose them"),
+    MAYBE(NUMBER, "threads", NULL, "threads of each process"),
     MAYBE(TEXTS, "kinds", NULL, "mixed clusters: names of the kinds of machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),

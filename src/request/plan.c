@@ -40,10 +40,11 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ALL,
      .group = "platform",
      .argument = "NAME[,…]",
-     .choices = "allreduce driver server gossip-ring gossip-exp federated mirrored central-storage "
-                "multi-worker-mirrored tpu parameter-server all",
+     .choices = "allreduce driver server gossip-ring gossip-exp federated pipeline mirrored "
+                "central-storage multi-worker-mirrored tpu parameter-server all",
      .help = "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
-             "gossip-exp or federated instead of the job's communication; or a strategy of "
+             "gossip-exp, federated or pipeline (layers placed on several workers) instead of the "
+             "job's communication; or a strategy of "
              "TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, "
              "tpu, parameter-server (async); several are ranked, 'all' ranks the first three"},
     {.name = "consistency",

@@ -36,7 +36,7 @@ static bool has_platform(const struct hm_platform_fields *f, enum hm_platform pl
  * the field `platform` continue with the strategies. */
 static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy strategy)
 {
-    return !f->platform.all && has_choice(&f->platform, (int)HM_PLATFORM_FEDERATED + (int)strategy -
+    return !f->platform.all && has_choice(&f->platform, (int)HM_PLATFORM_PIPELINE + (int)strategy -
                                                             (int)HM_STRATEGY_MIRRORED);
 }
 
@@ -89,14 +89,15 @@ static const char *server_field(const struct hm_platform_fields *f)
 /* Whether workers of a platform may make several steps between two averages of the model. */
 static bool has_local_steps(enum hm_platform platform)
 {
-    return platform == HM_PLATFORM_ALLREDUCE || platform > HM_PLATFORM_SERVER;
+    return platform == HM_PLATFORM_ALLREDUCE ||
+           (platform > HM_PLATFORM_SERVER && platform != HM_PLATFORM_PIPELINE);
 }
 
 static int check_local_steps(const struct hm_platform_fields *f, struct hm_err *err)
 {
     bool any = isnan(f->local_steps);
 
-    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++)
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_PIPELINE; i++)
         any = any || (has_platform(f, (enum hm_platform)i) && has_local_steps((enum hm_platform)i));
     return any ? 0
                : hm__request_fail(err, "local_steps", HM_E_CONFLICT,
@@ -298,7 +299,7 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *f, stru
     *w = (struct hm_plan_ways){.count = 0};
     if (rc)
         return rc;
-    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++) {
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_PIPELINE; i++) {
         enum hm_platform platform = (enum hm_platform)i;
         if (!has_platform(f, platform))
             continue;

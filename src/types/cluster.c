@@ -201,6 +201,6 @@ int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err)
 
 bool hm__cluster_has_gpus(const struct hm_cluster *c)
 {
-    return c->node.accelerators > 1 &&
+    return c->node.accelerators > 1 && !(c->node.cores > 0) &&
            !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
 }

@@ -35,7 +35,7 @@ static int check_strategy(const struct hm_way *way, struct hm_err *err)
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
-    int rc = hm__check_enum("platform", (int)way->platform, HM_PLATFORM_FEDERATED + 1, err);
+    int rc = hm__check_enum("platform", (int)way->platform, HM_PLATFORM_PIPELINE + 1, err);
 
     if (rc == 0)
         rc = hm__check_enum("consistency", (int)way->consistency, HM_CONSISTENCY_ASYNC + 1, err);
@@ -58,7 +58,8 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
     if (rc)
         return rc;
     if (way->local_steps > 1 &&
-        (server || way->platform == HM_PLATFORM_DRIVER || way->platform == HM_PLATFORM_JOB)) {
+        (server || way->platform == HM_PLATFORM_DRIVER || way->platform == HM_PLATFORM_JOB ||
+         way->platform == HM_PLATFORM_PIPELINE)) {
         hm__fail(err, HM_E_CONFLICT, "the platform %s has no local steps",
                  hm_platform_name(way->platform));
         hm__err_field(err, "local_steps");

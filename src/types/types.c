@@ -71,8 +71,8 @@ const char *hm_limit_name(enum hm_limit limit)
     return "?";
 }
 
-static const char *const platforms[] = {"job",         "allreduce",  "driver",   "server",
-                                        "gossip-ring", "gossip-exp", "federated"};
+static const char *const platforms[] = {"job",         "allreduce",  "driver",    "server",
+                                        "gossip-ring", "gossip-exp", "federated", "pipeline"};
 static const char *const consistencies[] = {"bsp", "ssp", "async"};
 
 static const struct {
@@ -110,12 +110,12 @@ bool hm__strategy_inside(enum hm_strategy strategy)
 
 const char *hm_platform_name(enum hm_platform platform)
 {
-    return (size_t)platform <= HM_PLATFORM_FEDERATED ? platforms[platform] : "?";
+    return (size_t)platform <= HM_PLATFORM_PIPELINE ? platforms[platform] : "?";
 }
 
 int hm_platform_find(const char *name)
 {
-    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_FEDERATED; i++)
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_PIPELINE; i++)
         if (name && strcmp(platforms[i], name) == 0)
             return i;
     return -1;

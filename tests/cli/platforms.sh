@@ -100,7 +100,7 @@ json "edges of a graph take memory traffic" '(.best.compute_s / (19800 * 32 / 1e
 json "a stated rate counts alone" '(.best.compute_s / (19800 * 14 / 1e9) - 1 | fabs) < 1e-9' \
   howmany plan - --n 1 --json <<<"{graph: $graph, communicate: none, cluster: {machine: m5.4xlarge, flops: 1 Gflop/s, efficiency: 1}}"
 
-expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server, gossip-ring, gossip-exp, federated or all" howmany plan $servers --platform spark
+expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server, gossip-ring, gossip-exp, federated, pipeline, mirrored" howmany plan $servers --platform spark
 expect "an unknown consistency is refused" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
 expect "a negative staleness is refused" 2 "staleness" howmany plan $servers --platform server --staleness -1
 expect "a fraction of a server is refused" 2 "servers" howmany plan $servers --platform server --servers 1.5

@@ -166,8 +166,8 @@ static void averages_come_after_local_steps(void **state)
     assert_refused(weak, wrong, HM_E_RANGE, "local_steps", "1.5");
     wrong = (struct hm_way){.platform = HM_PLATFORM_GOSSIP_RING, .servers = 1};
     assert_refused(weak, wrong, HM_E_CONFLICT, "", "gossip-ring has no servers");
-    wrong = (struct hm_way){.platform = (enum hm_platform)7};
-    assert_refused(weak, wrong, HM_E_RANGE, "platform", "7");
+    wrong = (struct hm_way){.platform = (enum hm_platform)8};
+    assert_refused(weak, wrong, HM_E_RANGE, "platform", "8");
 }
 
 /* The times of workers that queue, against the exact solution of tools/oracle/queue.py. */

@@ -31,7 +31,7 @@ export interface PlanRequest {
   iterations?: string;
   /** how to reduce gradients; several are ranked, 'all' ranks them all */
   scheme?: string | string[];
-  /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp or federated instead of the job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked, 'all' ranks the first three */
+  /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp, federated or pipeline (layers placed on several workers) instead of the job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked, 'all' ranks the first three */
   platform?: string | string[];
   /** of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or all (default bsp; with platform all, all) */
   consistency?: string | string[];
@@ -513,7 +513,7 @@ export interface Rank {
   cost: number | null;
   /** why it loses; null for the winner */
   why: string | null;
-  /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
+  /** allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline */
   platform?: string | null;
   /** strategy of TensorFlow, such as MirroredStrategy */
   strategy?: string | null;
@@ -550,6 +550,10 @@ export interface Plan {
   machine: string | null;
   /** name of the fabric between machines */
   fabric: string | null;
+  /** processes on a machine, if the plan chose them */
+  processes?: number | null;
+  /** threads of each process */
+  threads?: number | null;
   /** mixed clusters: names of the kinds of machines */
   kinds?: string[] | null;
   /** model, fit, or model and runs */
@@ -660,7 +664,7 @@ export interface Plan {
   changes?: LayoutChange[] | null;
   /** transformers: how far the recommended layout can grow */
   room?: LayoutRoom | null;
-  /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
+  /** allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline */
   platform?: string | null;
   /** strategy of TensorFlow, such as MirroredStrategy */
   strategy?: string | null;

@@ -4,6 +4,7 @@
  * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
  * docs/reference/job.md describes the keys.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -66,12 +67,9 @@ static const struct hm_field cluster_fields[] = {
      .whole = true,
      .doc = "cores of one worker without accelerators"},
     {.name = "threads",
-     .kind = HM_FIELD_QUANTITY,
-     .offset = AT(node.threads),
-     .min = 1,
-     .max = 1e6,
-     .whole = true,
-     .doc = "threads that compute in one worker, by default its cores"},
+     .kind = HM_FIELD_OTHER,
+     .doc = "threads that compute in one worker, by default its cores; or auto: plan chooses "
+            "processes and threads"},
     {.name = "cache",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(node.cache_bytes),
@@ -240,14 +238,35 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     return name == value ? 0 : hm__read_link(reader, value, &cluster->fabric);
 }
 
+/* Reads `threads`: a number, or auto. */
+static int read_threads(struct hm_reader *reader, const struct hm_value *value,
+                        struct hm_cluster *cluster)
+{
+    static const struct hm_field field = {
+        .kind = HM_FIELD_QUANTITY, .offset = AT(node.threads), .min = 1, .max = 1e6, .whole = true};
+
+    cluster->threads_auto = value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0;
+    cluster->node.threads = NAN;
+    if (cluster->threads_auto)
+        return 0;
+    if (value->kind == HM_VALUE_SCALAR && isalpha((unsigned char)value->text[0])) {
+        hm__reader_fail(reader, value, HM_E_TYPE, "'%.60s' is not a number of threads",
+                        value->text);
+        hm__err_hint(reader->err, "write a whole number, or auto: plan then chooses");
+        return HM_E_TYPE;
+    }
+    return hm__read_field(reader, value, &field, cluster);
+}
+
 /* Reads the keys whose values are not single quantities. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
-    static const char *const keys[] = {"flops", "link", "fabric", "stragglers", "measured"};
+    static const char *const keys[] = {"flops",      "link",     "fabric",
+                                       "stragglers", "measured", "threads"};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < 5; i++) {
+    for (size_t i = 0; rc == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
         const struct hm_value *value = hm__value_get(map, keys[i]);
         if (!value)
             continue;
@@ -256,7 +275,8 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
              : i == 1 ? hm__read_link(reader, value, &cluster->node.link)
              : i == 2 ? read_fabric(reader, value, cluster)
              : i == 3 ? hm__read_stragglers(reader, value, &cluster->slowness)
-                      : hm__read_calibration(reader, value, &cluster->node.measured);
+             : i == 4 ? hm__read_calibration(reader, value, &cluster->node.measured)
+                      : read_threads(reader, value, cluster);
         hm__reader_leave(reader, mark);
     }
     cluster->slowness.per_node = cluster->node.accelerators;

@@ -1,0 +1,152 @@
+/*
+ * The graph of a network's layers. It visits the layers in the order in which counts.c lists them,
+ * so that each visited layer is the next row. Residual blocks read their input twice, scale layers
+ * too, and concat layers read all their branches. Flattening has no row.
+ */
+#include "layer_graph.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+struct visitor {
+    struct hm_layer_graph *graph;
+    size_t room, row;
+    int rc;
+};
+
+static void visitor_add(struct visitor *v, size_t from, size_t to)
+{
+    struct hm_layer_graph *g = v->graph;
+
+    if (v->rc == 0 && g->edge_count == v->room) {
+        size_t room = v->room ? 2 * v->room : 64;
+        struct hm_layer_edge *edges = hm__calloc(room, sizeof(*edges));
+        if (!edges) {
+            v->rc = HM_E_NOMEM;
+            return;
+        }
+        if (g->edge_count > 0)
+            memcpy(edges, g->edges, g->edge_count * sizeof(*edges));
+        hm__free(g->edges);
+        g->edges = edges;
+        v->room = room;
+    }
+    if (v->rc == 0)
+        g->edges[g->edge_count++] = (struct hm_layer_edge){from, to};
+}
+
+static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, size_t count,
+                           size_t input);
+
+/* Joins the outputs of two rows in the next row, whose index is returned. */
+static size_t visit_join(struct visitor *v, size_t one, size_t other)
+{
+    visitor_add(v, one, v->row);
+    if (other != one)
+        visitor_add(v, other, v->row);
+    return v->row++;
+}
+
+static size_t visit_concat(struct visitor *v, const struct hm_layer *l, size_t input)
+{
+    enum { BRANCHES_MAX = 64 };
+    size_t outputs[BRANCHES_MAX], count = 0;
+
+    for (size_t i = 0; i < l->child_count; i++) {
+        size_t out = visit_layers(v, l->children[i].children, l->children[i].child_count, input);
+        if (count < BRANCHES_MAX)
+            outputs[count++] = out;
+    }
+    for (size_t i = 0; i < count; i++)
+        visitor_add(v, outputs[i], v->row);
+    return v->row++;
+}
+
+/* Visits one layer that reads the row `input`; returns the row of its outputs. */
+static size_t visit_layer(struct visitor *v, const struct hm_layer *l, size_t input)
+{
+    size_t out = input;
+
+    switch (l->kind) {
+    case HM_LAYER_FLATTEN:
+        return input;
+    case HM_LAYER_BRANCH:
+        return visit_layers(v, l->children, l->child_count, input);
+    case HM_LAYER_REPEAT:
+        for (double i = 0; i < l->times; i++)
+            out = visit_layers(v, l->children, l->child_count, out);
+        return out;
+    case HM_LAYER_RESIDUAL:
+        out = visit_layers(v, l->children[0].children, l->children[0].child_count, input);
+        if (l->has_shortcut)
+            input = visit_layers(v, l->children[1].children, l->children[1].child_count, input);
+        return visit_join(v, out, input);
+    case HM_LAYER_SCALE:
+        out = visit_layers(v, l->children, l->child_count, input);
+        return visit_join(v, out, input);
+    case HM_LAYER_CONCAT:
+        return visit_concat(v, l, input);
+    default:
+        visitor_add(v, input, v->row);
+        return v->row++;
+    }
+}
+
+static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, size_t count,
+                           size_t input)
+{
+    for (size_t i = 0; i < count; i++)
+        input = visit_layer(v, &layers[i], input);
+    return input;
+}
+
+/* Ends a unit after each row that no edge passes by. */
+static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
+{
+    size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));
+    size_t reach = 0;
+
+    g->ends = hm__calloc(g->row_count + 1, sizeof(*g->ends));
+    if (!far || !g->ends) {
+        hm__free(far);
+        return hm__fail_nomem(err);
+    }
+    /* far[r + 1] is the last row that reads the row r; far[0] is that of the input. */
+    for (size_t i = 0; i < g->edge_count; i++) {
+        size_t from = g->edges[i].from == HM_NONE ? 0 : g->edges[i].from + 1;
+        far[from] = g->edges[i].to > far[from] ? g->edges[i].to : far[from];
+    }
+    for (size_t r = 0; r < g->row_count; r++) {
+        reach = far[r] > reach ? far[r] : reach; /* Reads of all rows before r. */
+        if (reach <= r || r + 1 == g->row_count)
+            g->ends[g->unit_count++] = r + 1;
+    }
+    hm__free(far);
+    return 0;
+}
+
+int hm__layer_graph_init(struct hm_layer_graph *g, const struct hm_network *network,
+                         const struct hm_counts *counts, struct hm_err *err)
+{
+    struct visitor v = {.graph = g};
+
+    *g = (struct hm_layer_graph){.row_count = counts->layer_count};
+    visit_layers(&v, network->layers, network->layer_count, HM_NONE);
+    int rc = v.rc ? hm__fail_nomem(err) : 0;
+    assert(rc || v.row == counts->layer_count);
+    if (rc == 0)
+        rc = graph_set_units(g, err);
+    if (rc)
+        hm__layer_graph_release(g);
+    return rc;
+}
+
+void hm__layer_graph_release(struct hm_layer_graph *g)
+{
+    hm__free(g->edges);
+    hm__free(g->ends);
+    *g = (struct hm_layer_graph){0};
+}

@@ -1,0 +1,25 @@
+/* The graph of a network's layers: which row of its counts reads the outputs of which other row. */
+#ifndef HM_LAYER_GRAPH_H
+#define HM_LAYER_GRAPH_H
+
+#include "howmany.h"
+
+/* The outputs of row `from` are an input of row `to`; HM_NONE means the input of the network. */
+struct hm_layer_edge {
+    size_t from, to;
+};
+
+struct hm_layer_graph {
+    struct hm_layer_edge *edges; /* In ascending order of `to`; owned. */
+    size_t edge_count, row_count;
+    /* Index after the last row of each unit: one tensor leaves a unit, which the next one reads. */
+    size_t *ends; /* Owned. */
+    size_t unit_count;
+};
+
+/* Makes the graph of a network that has layers; the rows are those of its counts. */
+int hm__layer_graph_init(struct hm_layer_graph *graph, const struct hm_network *network,
+                         const struct hm_counts *counts, struct hm_err *err);
+void hm__layer_graph_release(struct hm_layer_graph *graph);
+
+#endif

@@ -1,0 +1,31 @@
+/* A network whose layers are placed on several workers, which work as a pipeline. */
+#ifndef HM_MODEL_PIPELINE_H
+#define HM_MODEL_PIPELINE_H
+
+#include "model_state.h"
+#include "place.h"
+
+/* The best placement on n workers: `replicas` pipelines of `stages` workers each. */
+struct hm_pipeline_choice {
+    double stages, replicas;
+    double micro_batch, micro_batches; /* Samples of a micro-batch, and their number in a step. */
+    double busy_s;       /* Seconds in which a worker computes, on average over the stages. */
+    double send_s;       /* Seconds of messages between stages and among replicas. */
+    double time_s;       /* Seconds of a step. */
+    double memory_bytes; /* Memory of the fullest stage. */
+    bool fits;
+    bool metis;                 /* The placement is that of METIS, not of the chain. */
+    size_t rows[HM_STAGES_MAX]; /* Chain: index after the last row of each stage. */
+};
+
+/* Prepares the placement of the model's network; fails if its layers are not known. */
+int hm__model_set_pipeline(struct hm_model *m, struct hm_err *err);
+void hm__pipeline_free(struct hm_pipeline *pipeline);
+/* Finds the best placement on n workers. */
+int hm__model_pipeline_choose(const struct hm_model *m, double n,
+                              struct hm_pipeline_choice *ret_choice, struct hm_err *err);
+/* Sets times and memory of points. */
+int hm__model_eval_pipeline(const struct hm_model *m, struct hm_point *points, size_t count,
+                            double factor, struct hm_err *err);
+
+#endif
