@@ -5,9 +5,9 @@ export PATH := $(CURDIR)/$(BUILD):$(PATH)
 .PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture coverage mutants bench dist deb static container install clean format
 
 help:
-	@echo "make demo      install missing packages, build, and answer some first questions"
+	@echo "make demo      install few packages, build the program alone, and answer some first questions: two minutes"
 	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
-	@echo "make wheel     make a wheel of the Python package in dist/ (docs/python.md)"
+	@echo "make wheel     make a wheel of the Python package in dist/ (docs/reference/python.md)"
 	@echo "make test-python      test the Python package, its types, its wheel and its documents (uses pip)"
 	@echo "make test-frameworks  measure PyTorch, Hugging Face, Lightning, Keras and Spark (8 GB by pip)"
 	@echo "make build     build $(BUILD)/howmany"
@@ -32,30 +32,36 @@ build:
 	@test -f $(BUILD)/build.ninja || { echo "configure (once)"; meson setup $(BUILD) -Dtests=false >/dev/null; }
 	@if [ -t 1 ]; then NINJA_STATUS='compile %f of %t: ' ninja -C $(BUILD); else echo compile; ninja -C $(BUILD) --quiet; fi
 
-demo: build
+# The first answers within two minutes: only the program itself, with few packages and little optimisation, in a
+# folder of its own. `make build` builds everything.
+DEMO := build-demo
+demo:
+	@tools/setup demo
+	@test -f $(DEMO)/build.ninja || { echo "configure (once)"; meson setup $(DEMO) -Dtests=false -Dman=disabled -Dmpi=disabled \
+	  -Dsimgrid=disabled -Dmetis=disabled -Dopenblas=disabled -Dpostgres=disabled -Dzstd=disabled -Ddebug=false \
+	  -Doptimization=1 >/dev/null; }
+	@if [ -t 1 ]; then NINJA_STATUS='compile %f of %t: ' ninja -C $(DEMO) howmany; else echo compile; ninja -C $(DEMO) --quiet howmany; fi
 	@echo
 	@echo "\$$ howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d"
-	@$(BUILD)/howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d
+	@$(DEMO)/howmany plan llama-3-8b --tokens 1T --on p5.48xlarge --deadline 30d
 	@echo
 	@echo "\$$ howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h"
-	@$(BUILD)/howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h --no-chart
+	@$(DEMO)/howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h --no-chart
 	@echo
 	@echo "\$$ howmany fit examples/runs.csv --target 64"
-	@$(BUILD)/howmany fit examples/runs.csv --target 64
-	@echo
-	@echo "\$$ howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text"
-	@$(BUILD)/howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text
+	@$(DEMO)/howmany fit examples/runs.csv --target 64
 	@echo
 	@echo "\$$ howmany advise examples/mnist-traces.csv.gz --loss 1e-4"
-	@$(BUILD)/howmany advise examples/mnist-traces.csv.gz --loss 1e-4
+	@$(DEMO)/howmany advise examples/mnist-traces.csv.gz --loss 1e-4
 	@echo
 	@echo "Now ask your own question:"
-	@echo "  export PATH=\"$(CURDIR)/$(BUILD):\$$PATH\""
+	@echo "  export PATH=\"$(CURDIR)/$(DEMO):\$$PATH\""
 	@echo "  howmany plan                                   # asks for a model, a machine and the work"
 	@echo "  howmany init -o job.yaml                       # writes a job file with comments"
 	@echo "  howmany help                                   # the commands"
 	@echo "  howmany plan examples/resnet50.yaml --on p4d.24xlarge --set batch=512"
 	@echo "  howmany serve                                  # the same on a page in the browser"
+	@echo "make install builds all parts (training, simulation, pictures) and installs them."
 
 test:
 	@tools/setup test

@@ -70,7 +70,7 @@ HM_API int hm_runs_check(const struct hm_runs *runs, struct hm_err *err);
 /*
  * Read runs from a file, plain or gzip: CSV with a header line, which may begin with #, or JSON
  * lines; "-" is standard input. Cells or the header may have units ("20 ms", "latency (ms)").
- * Times are given as seconds, as total and iterations, or as speedups. See docs/fit.md.
+ * Times are given as seconds, as total and iterations, or as speedups. See docs/reference/fit.md.
  */
 HM_API int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
 HM_API int hm_runs_parse(const char *text, size_t length, const char *source,
@@ -108,7 +108,7 @@ enum hm_errors {
 
 /*
  * The rule by which the library chooses terms and widens intervals beyond the runs. Its default was
- * chosen by cross-validation over the sources of published curves (docs/accuracy.md).
+ * chosen by cross-validation over the sources of published curves (docs/explain/accuracy.md).
  */
 struct hm_fit_rule {
     double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
@@ -341,6 +341,8 @@ struct hm_design {
     double rounded;   /* Value of the criterion for the runs to make. */
     double before;    /* Value of the criterion for the runs already measured; INFINITY: there
                          are too few runs. */
+    double within;    /* Half the width of the 90 % interval of the time of one run at the target
+                         after the runs, as a share of the time; NaN without a job or a target. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */

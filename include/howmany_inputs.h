@@ -14,14 +14,15 @@
 extern "C" {
 #endif
 
-struct hm_large_job; /* A job that trains a transformer; docs/large.md describes it. */
+struct hm_dataflow;  /* Partitions and tasks of a dataflow platform; see howmany.h. */
+struct hm_large_job; /* A job that trains a transformer; docs/reference/large.md describes it. */
 struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
 /*
- * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in docs/formulas.md.
- * A formula does not change once it is made, so threads may share it.
+ * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in
+ * docs/reference/formulas.md. A formula does not change once it is made, so threads may share it.
  */
 struct hm_formula;
 
@@ -352,6 +353,7 @@ struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -382,6 +384,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
@@ -444,6 +447,10 @@ enum hm_cluster_key {
     HM_CLUSTER_STRAGGLERS = 16,
 };
 
+struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
+/* The samples of a worker of a mixed cluster: in proportion to its speed, or equally many. */
+enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
+
 struct hm_cluster {
     const char *name;        /* Name of the machine; may be NULL. */
     const char *fabric_name; /* Name of the fabric; NULL: that of the machine entry, or none. */
@@ -460,7 +467,11 @@ struct hm_cluster {
                          values of enum hm_cluster_key. */
     const char *note; /* Sentence about keys that were kept from the cluster of the job or that
                          have an old name; NULL: none. */
-    void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    const struct hm_kind *kinds; /* Kinds of a mixed cluster, see howmany.h; NULL: one kind. The
+                                    other fields are then those of the first kind. */
+    size_t kind_count;
+    enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
+    void *memory;          /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -495,7 +506,7 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/models.md lists the assumptions about each kind. */
+/* How the framework runs a step; docs/explain/models.md lists the assumptions about each kind. */
 enum hm_software {
     HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
                              it. */
@@ -509,7 +520,7 @@ enum hm_software {
 /* Returns "eager", "compiled" or "tuned"; "?" for a number out of range. */
 HM_API const char *hm_software_name(enum hm_software software);
 
-/* The framework whose costs are added to a step; docs/platforms.md lists these costs. */
+/* The framework whose costs are added to a step; docs/reference/platforms.md lists these costs. */
 enum hm_framework {
     HM_FRAMEWORK_NONE, /* No costs beyond computing and messages. */
     HM_FRAMEWORK_SPARK,
@@ -534,7 +545,7 @@ struct hm_measured {
     double n, speedup;
 };
 
-/* A figure that hm_validate must reproduce; see docs/job.md. */
+/* A figure that hm_validate must reproduce; see docs/reference/job.md. */
 struct hm_expect {
     const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
                          absolute percentage error of the speedups), mape_without_reference,
@@ -613,7 +624,9 @@ struct hm_job {
     size_t expect_count;
     double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
                            as fit in memory. */
-    void *memory;       /* Owns all memory that the library allocated for the job. */
+    const struct hm_dataflow *dataflow; /* Partitions and tasks of a platform with a driver, see
+                                           howmany.h; NULL: none. */
+    void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
 /*

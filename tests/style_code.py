@@ -188,7 +188,7 @@ def check_files():
 def check_structs():
     places = collections.defaultdict(set)
     for path in sources("src/", "apps/", "include/"):
-        for name in re.findall(r"^struct (\w+)\s*\{", without_comments(read(path)), re.M):
+        for name in re.findall(r"^(?:static |const |extern )*struct (\w+)\s*\{", without_comments(read(path)), re.M):
             places[name].add(path)
     return [f"struct {name}: {' '.join(sorted(found))}" for name, found in sorted(places.items()) if len(found) > 1]
 

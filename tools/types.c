@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "palette.h"
 #include "schemas.h"
 #include "type_name.h"
 
@@ -176,6 +177,15 @@ static void print_answer(const struct hm_answer_schema *schema)
     printf("}\n");
 }
 
+/* The colours of charts, the same as in pictures of gnuplot and in reports. */
+static void print_palette(const char *name, const char *(*colour)(size_t))
+{
+    printf("\nexport const %s = [", name);
+    for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
+        printf("%s'%s'", i ? ", " : "", colour(i));
+    printf("] as const;\n");
+}
+
 int main(void)
 {
     size_t count;
@@ -187,5 +197,7 @@ int main(void)
             print_request(routes, count, hm__verbs[i]);
     for (const struct hm_answer_schema *schema = hm__answer_schemas; schema->name; schema++)
         print_answer(schema);
+    print_palette("palette", hm__palette);
+    print_palette("paletteDark", hm__palette_dark);
     return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-"""Tables for docs/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict the largest
+"""Tables for docs/reference/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict the largest
 n with its interval, and put the measured value beside it. Usage: report.py FOLDER"""
 import csv
 import datetime

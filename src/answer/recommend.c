@@ -4,8 +4,8 @@
  * It tries in this order: runs that match the question exactly; fits of the runs; the model of a
  * job; and, if none of these gives an answer, the run that would help most. Runs that are known to
  * fail are never recommended. The search for matching runs is the method of Anwar et al. (see
- * docs/recommend.md); the fits extend it to configurations that were not run. Limit: quantities
- * that the runs do not contain cannot be part of the question.
+ * docs/reference/recommend.md); the fits extend it to configurations that were not run. Limit:
+ * quantities that the runs do not contain cannot be part of the question.
  */
 #include "recommend.h"
 

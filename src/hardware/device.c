@@ -8,7 +8,7 @@
  * bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its own
  * efficiency, plus the changes of memory layout that an eager framework makes. Other operations
  * move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and all
- * kernels that a library may choose have the same efficiency. Sources: docs/accuracy.md.
+ * kernels that a library may choose have the same efficiency. Sources: docs/explain/accuracy.md.
  */
 #include "device.h"
 

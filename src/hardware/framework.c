@@ -1,7 +1,7 @@
 /*
  * Costs of frameworks. Each framework has a few constants, chosen by cross-validation over the
- * rows of data/platforms.csv (tools/fit_platform.c); docs/accuracy.md has the errors, and
- * docs/platforms.md says what each constant means. A driver schedules two stages in an
+ * rows of data/platforms.csv (tools/fit_platform.c); docs/explain/accuracy.md has the errors, and
+ * docs/reference/platforms.md says what each constant means. A driver schedules two stages in an
  * iteration, one that computes gradients and one that adds them up. A server handles the messages
  * of its workers one after another, in both directions.
  *

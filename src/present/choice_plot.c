@@ -1,8 +1,8 @@
 /*
  * Renders choices as gnuplot scripts: the time of each number of workers of a recommendation, the
  * time or loss of each algorithm and number of workers of an advice, and the runs of a design with
- * the value of its criterion after each run. Intervals are drawn as bars. An axis is logarithmic if
- * its values span a factor of ten.
+ * the value of its criterion after each run. Intervals are drawn as bands with bars at their
+ * points.
  */
 #include "choice_plot.h"
 
@@ -11,55 +11,19 @@
 
 #include "err.h"
 #include "format.h"
-#include "render.h"
+#include "plot_style.h"
 
-static const char *const plot_colours[] = {"#1f6fb4", "#c8381e", "#2c8a3d",
-                                           "#7a3e9d", "#8a6d1f", "#444444"};
-enum { PLOT_COLOURS = sizeof(plot_colours) / sizeof(plot_colours[0]) };
-
-/* The smallest and largest of the values above 0 that were added. */
-struct plot_span {
-    double low, high;
-};
-
-static void span_add(struct plot_span *span, double value)
+/* Begins a plot: output, both axes, and the label of the vertical one. */
+static int plot_begin(struct hm_text *out, const char *file, const struct hm_plot_span *x,
+                      const struct hm_plot_span *y, const char *y_label, struct hm_err *err)
 {
-    if (!(value > 0) || !isfinite(value))
-        return;
-    span->low = span->low > 0 && span->low < value ? span->low : value;
-    span->high = span->high > value ? span->high : value;
-}
-
-static bool spans_decade(const struct plot_span *span)
-{
-    return span->low > 0 && span->high >= 10 * span->low;
-}
-
-/* Begins a plot: output, frame, labels of both axes, and logarithmic axes. */
-static int plot_begin(struct hm_text *out, const char *file, const struct plot_span *x,
-                      const struct plot_span *y, const char *y_label, struct hm_err *err)
-{
-    int rc = hm__gnuplot_output(out, file, 800, 480, err);
+    int rc = hm__gnuplot_output(out, file, 800, 500, err);
 
     if (rc)
         return rc;
-    hm__text_addf(out,
-                  "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                  "set xlabel 'workers'\nset ylabel '%s'\nset key above\n",
-                  y_label);
-    if (spans_decade(x))
-        hm__text_add(out, "set logscale x 2\n");
-    if (spans_decade(y))
-        hm__text_add(out, "set logscale y 10\n");
-    else
-        hm__text_add(out, "set yrange [0:*]\n");
-    /* A margin of a tenth at both ends keeps points off the frame. */
-    if (spans_decade(x))
-        hm__text_addf(out, "set xrange [%.17g:%.17g]\n", x->low / 1.25, x->high * 1.25);
-    else if (x->high > 0)
-        hm__text_addf(out, "set xtics 1\nset xrange [%.17g:%.17g]\n",
-                      x->low - 0.1 * (x->high - x->low) - 0.2,
-                      x->high + 0.1 * (x->high - x->low) + 0.2);
+    hm__gnuplot_workers(out, x);
+    hm__gnuplot_values(out, y);
+    hm__text_addf(out, "set ylabel '%s'\n", y_label);
     return 0;
 }
 
@@ -76,12 +40,12 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation *r,
                             const char *file, struct hm_err *err)
 {
-    struct plot_span x = {0}, y = {0};
+    struct hm_plot_span x = {0}, y = {0};
     char shown[HM_SHOWN];
 
     for (size_t i = 0; i < r->candidate_count; i++) {
-        span_add(&x, r->candidates[i].n);
-        span_add(&y, r->candidates[i].time_s);
+        hm__span_add(&x, r->candidates[i].n);
+        hm__span_add(&y, r->candidates[i].time_s);
     }
     int rc = plot_begin(out, file, &x, &y, "seconds", err);
     if (rc)
@@ -101,14 +65,12 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
                       b->n, b->time_s, b->n, b->n == 1 ? "" : "s", hm__show_time(b->time_s, shown));
     }
     hm__text_addf(out,
-                  "plot $time using 1:2:3:4 with yerrorbars pt 7 lw 1.5 lc rgb '%s' "
-                  "title 'time, %g %% interval'",
-                  plot_colours[0], 100 * r->level);
+                  "plot $time using 1:3:4 with filledcurves %s lt %d notitle, "
+                  "$time using 1:2:3:4 with yerrorlines lw 1.5 lt %d title 'time, %g %% interval'",
+                  HM_PLOT_BAND, HM_PLOT_MODEL, HM_PLOT_MODEL, 100 * r->level);
     if (r->recommended < r->candidate_count)
-        hm__text_addf(out,
-                      ", $best using 1:2 with points pt 6 ps 2.4 lw 2.5 lc rgb '%s' "
-                      "title 'recommended'",
-                      plot_colours[1]);
+        hm__text_addf(out, ", $best using 1:2 with points pt 6 ps 2.4 lt %d title 'recommended'",
+                      HM_PLOT_BEST);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }
@@ -190,11 +152,11 @@ static void advice_title(struct hm_text *out, const struct hm_advice *a)
 int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *file,
                     struct hm_err *err)
 {
-    struct plot_span x = {0}, y = {0};
+    struct hm_plot_span x = {0}, y = {0};
 
     for (size_t i = 0; i < a->candidate_count; i++) {
-        span_add(&x, a->candidates[i].m);
-        span_add(&y, candidate_value(a, &a->candidates[i]).value);
+        hm__span_add(&x, a->candidates[i].m);
+        hm__span_add(&y, candidate_value(a, &a->candidates[i]).value);
     }
     int rc = plot_begin(out, file, &x, &y,
                         isnan(a->loss)            ? "loss above the least possible"
@@ -212,19 +174,22 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
     for (size_t k = 0; k < a->candidate_count; k++) {
         if (is_repeated(a, k))
             continue;
+        /* The colour of the best point is not that of an algorithm. */
+        size_t type = block % (HM_PLOT_BEST - 1) + 1;
         hm__text_addf(out,
-                      "%s$algorithm%zu using 1:2:3:4 with yerrorlines pt 7 lw 1.5 lc rgb '%s' "
-                      "title ",
-                      block ? ", " : "", block, plot_colours[block % PLOT_COLOURS]);
+                      "%s$algorithm%zu using 1:3:4 with filledcurves %s lt %zu notitle, "
+                      "$algorithm%zu using 1:2:3:4 with yerrorlines lw 1.5 lt %zu title ",
+                      block ? ", " : "", block, HM_PLOT_BAND, type, block, type);
         hm__gnuplot_quote(out, *a->candidates[k].algorithm ? a->candidates[k].algorithm : "runs");
         hm__text_add(out, " noenhanced");
         block++;
     }
     if (a->feasible)
         hm__text_addf(out,
-                      ", '-' using 1:2 with points pt 6 ps 2.4 lw 2.5 lc rgb '#222222' title "
-                      "'best'\n%.17g %.17g\ne",
-                      a->candidates[0].m, candidate_value(a, &a->candidates[0]).value);
+                      ", '-' using 1:2 with points pt 6 ps 2.4 lt %d title 'best'\n"
+                      "%.17g %.17g\ne",
+                      HM_PLOT_BEST, a->candidates[0].m,
+                      candidate_value(a, &a->candidates[0]).value);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }
@@ -232,44 +197,60 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
 /* ---- designs ----------------------------------------------------------------------------------
  */
 
-int hm__plot_design(struct hm_text *out, const struct hm_design *d, const char *file,
-                    struct hm_err *err)
+/* Adds the runs as rows "place label cost", and what is known after each as "place variance".
+ * Returns the number of the latter; the smallest and largest are in `variance`. */
+static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
+                          struct hm_plot_span *variance)
 {
-    int rc = hm__gnuplot_output(out, file, 800, 480, err);
+    size_t known = 0;
 
-    if (rc)
-        return rc;
     hm__text_add(out, "$runs << EOD\n");
     for (size_t i = 0; i < d->made_count; i++) {
         const struct hm_chosen *c = &d->chosen[i];
-        hm__text_addf(out, "%zu \"n = %.0f", i + 1, c->n);
-        if (c->size > 0)
-            hm__text_addf(out, ", size %.3g", c->size);
+        hm__text_addf(out, "%zu \"%.0f", i + 1, c->n);
+        if (sizes)
+            hm__text_addf(out, "\\n%.3g", c->size);
         hm__text_addf(out, "\" %.17g\n", c->cost);
     }
     hm__text_add(out, "EOD\n$known << EOD\n");
-    size_t known = 0;
     for (size_t i = 0; i < d->made_count; i++)
         if (isfinite(d->chosen[i].after) && d->chosen[i].after > 0) {
             hm__text_addf(out, "%zu %.17g\n", i + 1, d->chosen[i].after);
+            hm__span_add(variance, d->chosen[i].after);
             known++;
         }
+    hm__text_add(out, "EOD\n");
+    return known;
+}
+
+int hm__plot_design(struct hm_text *out, const struct hm_design *d, const char *file,
+                    struct hm_err *err)
+{
+    struct hm_plot_span variance = {0};
+    bool sizes = d->made_count > 0 && d->chosen[0].size > 0;
+    int rc = hm__gnuplot_output(out, file, 800, 500, err);
+
+    if (rc)
+        return rc;
+    size_t known = design_data(out, d, sizes, &variance);
     hm__text_addf(out,
-                  "EOD\nset border 11\nset tics nomirror out\nset grid y lc rgb '#dddddd' lt 1\n"
-                  "set key above\nset boxwidth 0.7\nset style fill solid\n"
+                  "set boxwidth 0.7\nset style fill solid 0.5 noborder\n"
                   "set xrange [0.4:%zu.6]\nset yrange [0:*]\nset ylabel 'cost of the run'\n"
-                  "set xtics rotate by -35\n"
-                  "set title '%zu runs, most useful first' noenhanced\n",
-                  d->made_count ? d->made_count : (size_t)1, d->made_count);
-    if (known)
-        hm__text_add(out, "set y2label 'variance after the run'\nset y2tics\nset logscale y2 10\n"
-                          "set format y2 '%g'\n");
-    hm__text_addf(out, "plot $runs using 1:3:xtic(2) with boxes lc rgb '#a9c8e2' title 'cost'");
-    if (known)
+                  "set xlabel 'n of the run%s\n"
+                  "set title '%zu run%s, most useful first' noenhanced\n",
+                  d->made_count ? d->made_count : (size_t)1,
+                  sizes ? ", and its size below' offset 0,-1" : "'", d->made_count,
+                  d->made_count == 1 ? "" : "s");
+    if (known > 1)
+        hm__text_addf(out, "set border 11\nset y2label 'variance after the run'\nset y2tics\n%s",
+                      hm__span_is_wide(&variance) ? "set logscale y2 10\nset format y2 '%g'\n"
+                                                  : "set y2range [0:*]\n");
+    hm__text_addf(out, "plot $runs using 1:3:xtic(2) with boxes lt %d title 'cost'", HM_PLOT_MODEL);
+    if (known > 1)
         hm__text_addf(out,
-                      ", $known using 1:2 axes x1y2 with linespoints pt 7 lw 2 lc rgb '%s' "
+                      ", $known using 1:2 axes x1y2 with linespoints lt %d "
                       "title 'variance that is left'",
-                      plot_colours[1]);
+                      HM_PLOT_COMMUNICATE);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "converge_render.h"
 #include "palette.h"
+#include "plot_style.h"
 
 /*
  * Returns how many different numbers of workers in the plot of an algorithm are smaller than m;
@@ -95,10 +96,8 @@ static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
             continue;
         const char *colour = hm__palette(plot_rank(g, curves, count, algorithm, p->m));
         if (bands)
-            hm__text_addf(out,
-                          "%s$f%zu using 1:3:4 with filledcurves fs transparent solid 0.15 "
-                          "lc rgb '%s' notitle",
-                          pieces ? ", \\\n  " : "", k, colour);
+            hm__text_addf(out, "%s$f%zu using 1:3:4 with filledcurves %s lc rgb '%s' notitle",
+                          pieces ? ", \\\n  " : "", k, HM_PLOT_BAND, colour);
         else {
             hm__text_addf(out, "%s$f%zu using 1:2 with lines lw 2 lc rgb '%s' ",
                           pieces ? ", \\\n  " : "", k, colour);
@@ -174,8 +173,8 @@ int hm__convergence_plot(const struct hm_convergence *c, const struct hm_plot_cu
         hm__text_release(&out);
         return rc;
     }
-    hm__text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                       "set key outside right top samplen 1.5\nset format y '10^{%L}'\n");
+    hm__text_add(&out, "set key outside right top vertical samplen 1.5\n"
+                       "set format y '10^{%L}'\n");
     hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n",
                   c->unit ? c->unit : "iteration");
     hm__text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);

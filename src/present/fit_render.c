@@ -4,6 +4,7 @@
 #include "checks.h"
 #include "err.h"
 #include "names.h"
+#include "plot_style.h"
 
 static void json_terms(struct hm_json *json, const struct hm_fit *fit)
 {
@@ -156,19 +157,27 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)
 {
-    int rc = hm__gnuplot_output(out, file, 800, 480, err);
+    struct hm_plot_span workers = {0}, values = {0};
+    int rc = hm__gnuplot_output(out, file, 800, 500, err);
 
     if (rc)
         return rc;
     hm__text_add(out, "$fit << EOD\n");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        hm__span_add(&workers, p[i].n);
+        hm__span_add(&values, p[i].time_s);
         hm__text_addf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", p[i].n, p[i].time_s, p[i].low_s,
                       p[i].high_s, p[i].mean_low, p[i].mean_high);
+    }
+    for (size_t i = 0; i < fit->residual_count; i++) {
+        hm__span_add(&workers, fit->residuals[i].n);
+        hm__span_add(&values, fit->residuals[i].seconds);
+    }
     hm__text_add(out, "EOD\n");
     size_t here = plot_runs(out, fit, "runs", false), others = plot_runs(out, fit, "others", true);
-    hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                      "set key right top\nset xlabel 'workers'\nset logscale x 2\n"
-                      "set yrange [0:*]\nset title ");
+    hm__gnuplot_workers(out, &workers);
+    hm__gnuplot_values(out, &values);
+    hm__text_add(out, "set title ");
     hm__gnuplot_quote(out, fit->source ? fit->source : "the specification sheet");
     hm__text_addf(out, " noenhanced\nset ylabel '%s%s'\nplot ",
                   fit->relative ? "time, in that of the reference"
@@ -177,18 +186,20 @@ static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct 
                   fit->unit ? fit->unit : "");
     if (fit->intervals)
         hm__text_addf(out,
-                      "$fit using 1:3:4 with filledcurves lc rgb '#d5e4f1' "
-                      "title 'a further run, %g %%', "
-                      "$fit using 1:5:6 with filledcurves lc rgb '#a9c8e2' "
+                      "$fit using 1:3:4 with filledcurves %s lt %d title 'a further run, %g %%', "
+                      "$fit using 1:5:6 with filledcurves fs transparent solid 0.35 noborder lt %d "
                       "title 'the mean, %g %%', ",
-                      100 * fit->level, 100 * fit->level);
-    hm__text_add(out, "$fit using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'fit'");
+                      HM_PLOT_BAND, HM_PLOT_MODEL, 100 * fit->level, HM_PLOT_MODEL,
+                      100 * fit->level);
+    hm__text_addf(out, "$fit using 1:2 with lines lt %d title 'fit'", HM_PLOT_MODEL);
     if (others)
-        hm__text_add(out, ", $others using 1:2 with points pt 2 ps 1 lc rgb '#bbbbbb' "
-                          "title 'runs of other sizes'");
+        hm__text_addf(out,
+                      ", $others using 1:2 with points pt 2 ps 1 lw 1 lt %d "
+                      "title 'runs of other sizes'",
+                      HM_PLOT_GREY);
     if (here)
-        hm__text_add(out, ", $runs using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
-                          "title 'runs'");
+        hm__text_addf(out, ", $runs using 1:2 with points pt 2 ps 1.2 lt %d title 'runs'",
+                      HM_PLOT_MEASURED);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }

@@ -1,51 +1,10 @@
 /*
- * Renders plots as gnuplot scripts: the library writes the script, and a program passes it to
+ * Renders plans as gnuplot scripts: the library writes the script, and a program passes it to
  * gnuplot. The data are part of the script, so that it can be kept and edited.
  */
-#include <string.h>
-
-#include "err.h"
 #include "format.h"
+#include "plot_style.h"
 #include "render.h"
-
-void hm__gnuplot_quote(struct hm_text *out, const char *text)
-{
-    hm__text_add(out, "'");
-    for (; *text; text++) {
-        if (*text == '\'')
-            hm__text_add(out, "''");
-        else if ((unsigned char)*text >= 0x20)
-            hm__text_add_n(out, text, 1);
-    }
-    hm__text_add(out, "'");
-}
-
-int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
-                       struct hm_err *err)
-{
-    /* gnuplot treats an output name that begins with "|" as a command to run. */
-    if (file && file[0] == '|') {
-        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
-        return HM_E_UNSUPPORTED;
-    }
-    if (file && hm__text_ends(file, ".svg"))
-        hm__text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
-                      width, height);
-    else if (file && hm__text_ends(file, ".png"))
-        hm__text_addf(out, "set terminal pngcairo size %g,%g font 'sans,11'\n", width, height);
-    else if (file && hm__text_ends(file, ".pdf"))
-        hm__text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
-                      height / 40);
-    else {
-        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a plot file", file ? file : "");
-        hm__err_hint(err, "the name must end in .svg, .png or .pdf");
-        return HM_E_UNSUPPORTED;
-    }
-    hm__text_add(out, "set output ");
-    hm__gnuplot_quote(out, file);
-    hm__text_add(out, "\n");
-    return 0;
-}
 
 static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 {
@@ -79,6 +38,12 @@ static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
+/* Returns whether n spans a decade, so that both axes are logarithmic. */
+static bool is_wide(const struct hm_answer *a)
+{
+    return a->point_count && a->points[a->point_count - 1].n >= 10 * a->points[0].n;
+}
+
 static double lowest_speedup(const struct hm_answer *a)
 {
     double lowest = a->points[0].speedup;
@@ -96,37 +61,32 @@ static bool has_unfit(const struct hm_answer *a)
     return false;
 }
 
-static void plot_speedup(struct hm_text *out, const struct hm_answer *a, bool wide)
+static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
 
-    hm__text_addf(out,
-                  "set key %s\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n"
-                  "plot ",
-                  wide ? "left top" : "right bottom", a->reference);
-    if (wide)
-        hm__text_addf(out,
-                      "[][%.17g:%.17g] x/%.17g with lines dt 2 lc rgb '#999999' title 'ideal', ",
+    hm__text_addf(out, "set ylabel 'speedup over %.0f'\nplot ", a->reference);
+    if (is_wide(a))
+        hm__text_addf(out, "[][%.17g:%.17g] x/%.17g with lines dt 2 lw 1 lt %d title 'ideal', ",
                       0.8 * lowest_speedup(a), 2 * a->points[a->point_count - 1].n / a->reference,
-                      a->reference);
-    hm__text_addf(out, "$curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
+                      a->reference, HM_PLOT_GREY);
+    hm__text_addf(out, "$curve using 1:2 with lines lt %d title '%s'", HM_PLOT_MODEL,
                   a->provenance ? a->provenance : "");
     if (has_unfit(a))
-        hm__text_add(out, ", $unfit using 1:2 with points pt 7 ps 0.6 lc rgb '#aaaaaa' "
-                          "title 'does not fit in memory'");
+        hm__text_addf(out,
+                      ", $unfit using 1:2 with points pt 7 ps 0.6 lt %d "
+                      "title 'does not fit in memory'",
+                      HM_PLOT_GREY);
     if (a->measured_count)
-        hm__text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
-                          "title 'measured'");
+        hm__text_addf(out, ", $measured using 1:2 with points pt 2 ps 1.2 lt %d title 'measured'",
+                      HM_PLOT_MEASURED);
     if (a->knee < a->point_count && a->knee != a->best)
-        hm__text_addf(out,
-                      ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
-                      "title 'knee, %.0f'",
-                      a->points[a->knee].n);
+        hm__text_addf(out, ", $knee using 1:2 with points pt 4 ps 1.6 lt %d title 'knee, %.0f'",
+                      HM_PLOT_KNEE, a->points[a->knee].n);
     if (a->best < a->point_count)
-        hm__text_addf(out,
-                      ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
-                      "title 'best, %.0f: %sx'",
-                      a->points[a->best].n, hm__show_number(a->points[a->best].speedup, number));
+        hm__text_addf(out, ", $best using 1:2 with points pt 13 ps 2 lt %d title 'best, %.0f: %sx'",
+                      HM_PLOT_BEST, a->points[a->best].n,
+                      hm__show_number(a->points[a->best].speedup, number));
     hm__text_add(out, "\n");
 }
 
@@ -134,28 +94,34 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a, bool wi
  * Plots the seconds of computing and communicating as stacked areas or, if the range of n is wide,
  * as lines on logarithmic axes, where communication below a thousandth of the step is left out.
  */
-static void plot_step(struct hm_text *out, const struct hm_answer *a, bool wide)
+static void plot_step(struct hm_text *out, const struct hm_answer *a)
 {
     bool band = a->point_count > 0 && a->points[0].low_s > 0;
 
-    hm__text_add(out, "set ylabel 'seconds of an iteration'\nset key right top\n");
-    if (wide) {
-        hm__text_addf(out, "set logscale y 10\nset yrange [*:*]\nplot %s",
-                      band ? "$curve using 1:5:6 with filledcurves lc rgb '#d5e4f1' title "
-                             "'interval', "
-                           : "");
-        hm__text_add(out, "$curve using 1:4 with lines lw 2 lc rgb '#1f6fb4' title 'iteration', "
-                          "$curve using 1:3 with lines dt 2 lw 2 lc rgb '#2c8a3d' title 'compute', "
-                          "$curve using 1:($4-$3 > 0.001*$4 ? $4-$3 : NaN) with lines dt 2 lw 2 "
-                          "lc rgb '#c8681e' title 'communicate'\n");
+    hm__text_add(out, "set ylabel 'seconds of an iteration'\n");
+    if (is_wide(a)) {
+        hm__text_add(out, "set logscale y 10\nset yrange [*:*]\nplot ");
+        if (band)
+            hm__text_addf(out, "$curve using 1:5:6 with filledcurves %s lt %d title 'interval', ",
+                          HM_PLOT_BAND, HM_PLOT_MODEL);
+        hm__text_addf(out,
+                      "$curve using 1:4 with lines lt %d title 'iteration', "
+                      "$curve using 1:3 with lines dt 2 lt %d title 'compute', "
+                      "$curve using 1:($4-$3 > 0.001*$4 ? $4-$3 : NaN) with lines dt 4 lt %d "
+                      "title 'communicate'\n",
+                      HM_PLOT_MODEL, HM_PLOT_COMPUTE, HM_PLOT_COMMUNICATE);
         return;
     }
-    hm__text_add(out, "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
-                      "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
-                      "lc rgb '#4f8fc0' title 'compute'");
+    hm__text_addf(out,
+                  "plot $curve using 1:4 with filledcurves y1=0 fs solid 0.6 lt %d "
+                  "title 'communicate', $curve using 1:3 with filledcurves y1=0 fs solid 1 lt %d "
+                  "title 'compute'",
+                  HM_PLOT_COMMUNICATE, HM_PLOT_COMPUTE);
     if (band)
-        hm__text_add(out, ", $curve using 1:5 with lines dt 2 lc rgb '#555555' title 'interval', "
-                          "$curve using 1:6 with lines dt 2 lc rgb '#555555' notitle");
+        hm__text_addf(out,
+                      ", $curve using 1:5 with lines dt 2 lw 1.5 lt %d title 'interval', "
+                      "$curve using 1:6 with lines dt 2 lw 1.5 lt %d notitle",
+                      HM_PLOT_MEASURED, HM_PLOT_MEASURED);
     hm__text_add(out, "\n");
 }
 
@@ -188,26 +154,23 @@ static void plot_title(struct hm_text *out, const struct hm_answer *a)
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
                        struct hm_err *err)
 {
-    int rc = hm__gnuplot_output(out, file, 1000, 440, err);
+    struct hm_plot_span workers = {0};
+    int rc = hm__gnuplot_output(out, file, 1000, 460, err);
 
     if (rc)
         return rc;
     plot_curve_data(out, a);
     plot_marks_data(out, a);
-    hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n");
-    hm__text_add(out, "set yrange [0:*]\n");
-    hm__text_addf(out, "set xrange [1:%.17g]\n",
-                  a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
-    bool wide = a->point_count && a->points[a->point_count - 1].n >= 10 * a->points[0].n;
-    if (wide)
-        hm__text_add(out, "set logscale x 2\n");
-    hm__text_add(out, "set multiplot layout 1,2");
+    for (size_t i = 0; i < a->point_count; i++)
+        hm__span_add(&workers, a->points[i].n);
+    hm__gnuplot_workers(out, &workers);
+    hm__text_add(out, "set key maxcols 2\nset yrange [0:*]\nset multiplot layout 1,2");
     plot_title(out, a);
-    if (wide)
+    if (is_wide(a))
         hm__text_add(out, "set logscale y 10\n");
-    plot_speedup(out, a, wide);
+    plot_speedup(out, a);
     hm__text_add(out, "unset logscale y\n");
-    plot_step(out, a, wide);
+    plot_step(out, a);
     hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "json.h"
+#include "palette.h"
+#include "plot_style.h"
 #include "render.h"
 
 /* ---- text --------------------------------------------------------------------------------------
@@ -123,7 +125,8 @@ int hm__render_graph_plot(struct hm_text *out, const struct hm_graph *g,
                           const struct hm_split_table *tables, size_t count, const char *file,
                           struct hm_err *err)
 {
-    int rc = hm__gnuplot_output(out, file, 1000, 440, err);
+    struct hm_plot_span workers = {0}, edges = {0};
+    int rc = hm__gnuplot_output(out, file, 1000, 460, err);
 
     if (rc)
         return rc;
@@ -131,23 +134,29 @@ int hm__render_graph_plot(struct hm_text *out, const struct hm_graph *g,
         hm__text_addf(out, "$split%zu << EOD\n", k);
         for (size_t i = 0; i < tables[k].count; i++) {
             const struct hm_parts *p = &tables[k].parts[i];
+            hm__span_add(&workers, p->n);
+            hm__span_add(&edges, p->edges_max);
             hm__text_addf(out, "%.17g %.17g %.17g %.17g %.17g\n", p->n, p->edges_max,
                           g->edges / p->edges_max, p->low, p->high);
         }
         hm__text_add(out, "EOD\n");
     }
-    hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                      "set xlabel 'workers'\nset yrange [0:*]\nset multiplot layout 1,2 title ");
+    hm__gnuplot_workers(out, &workers);
+    hm__gnuplot_values(out, &edges);
+    hm__text_add(out, "set multiplot layout 1,2 title ");
     hm__gnuplot_quote(out, g->name);
+    hm__text_add(out, " noenhanced\n");
     for (int panel = 0; panel < 2; panel++) {
-        hm__text_addf(out, "%s\nset ylabel '%s'\nset key %s\nplot ", panel ? "" : " noenhanced",
-                      panel ? "speedup" : "edges of the fullest worker",
-                      panel ? "left top" : "right top");
+        hm__text_addf(out, "set ylabel '%s'\nplot ",
+                      panel ? "speedup" : "edges of the fullest worker");
+        if (panel && hm__span_is_wide(&workers))
+            hm__text_addf(out, "x with lines dt 2 lw 1 lt %d title 'ideal', ", HM_PLOT_GREY);
         for (size_t k = 0; k < count; k++)
-            hm__text_addf(out,
-                          "%s$split%zu using 1:%d with linespoints pt 7 ps 0.5 lw 2 title '%s'",
-                          k ? ", " : "", k, panel ? 3 : 2, hm_split_name(tables[k].split));
+            hm__text_addf(out, "%s$split%zu using 1:%d with linespoints ps 0.5 lt %zu title '%s'",
+                          k ? ", " : "", k, panel ? 3 : 2, k % HM_PALETTE_SIZE + 1,
+                          hm_split_name(tables[k].split));
+        hm__text_add(out, "\n");
     }
-    hm__text_add(out, "\nunset multiplot\nunset output\n");
+    hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;
 }

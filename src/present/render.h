@@ -66,15 +66,4 @@ void hm__render_cell(struct hm_text *out, const char *text, size_t width);
 const char *hm__render_bold(const struct hm_style *style, bool on);
 const char *hm__render_dim(const struct hm_style *style, bool on);
 
-/*
- * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
- */
-void hm__gnuplot_quote(struct hm_text *out, const char *text);
-/*
- * Adds the gnuplot commands that set terminal and output file; the ending of the file name selects
- * the terminal.
- */
-int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
-                       struct hm_err *err);
-
 #endif

@@ -29,7 +29,7 @@ static const struct hm_request_field fields[] = {
      .group = "files",
      .argument = "FILE",
      .choices = "@file",
-     .help = "files or folders of other tools; docs/formats.md lists the formats"},
+     .help = "files or folders of other tools; docs/reference/formats.md lists the formats"},
     HM_ROW_TEXT(T, as, "as", 0, "files", "FORMAT", "the format, if it is not recognised"),
     {.name = "set",
      .kind = HM_REQUEST_PAIRS,
@@ -313,7 +313,7 @@ const struct hm_verb hm__verb_import = {
         "out. Configurations and model files become networks, logs and traces become runs and "
         "traces, benchmarks become clusters. The output is a table or a document; runs and traces "
         "can be recorded in a store. What a file does not say, such as the number of workers, is "
-        "set as n=8. docs/formats.md describes every format.\n\n"
+        "set as n=8. docs/reference/formats.md describes every format.\n\n"
         "Exit status: 0 read, also if a file is cut short; 2 wrong usage or an unknown format.",
     HM_VERB_FIELDS(fields),
     .size = sizeof(struct hm_import_request),

@@ -223,7 +223,7 @@ if [ "$HM_ZLIB" = 1 ]; then
   for loss in 1e-2 1e-3 1e-4; do
     for seen in 1,4,16,64 2,8,32,128; do
       read -r chosen value < <(regret $loss $seen)
-      # 1e-2 from 1, 4, 16, 64: 11 %, see docs/advise.md
+      # 1e-2 from 1, 4, 16, 64: 11 %, see docs/reference/advise.md
       allowed=0.1
       [ "$loss $seen" = "1e-2 1,4,16,64" ] && allowed=0.12
       check "case study: regret for $loss from $seen is $value ($chosen)" awk "BEGIN {exit !($value < $allowed)}"

@@ -4,7 +4,7 @@
 # ```yaml that begin with "# job" are jobs that plan must accept. A block is skipped if the build lacks a
 # part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
 # without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
-# server running for the commands after it, with its own store and a free port instead of 8080.
+# server running for the commands after it, with a store of the document and a free port instead of 8080.
 # With the argument --record, the outputs in the documents are replaced by those of the commands.
 . "$(dirname "$0")/lib.sh"
 trap '[ ! -s "$work/server" ] || kill $(cat "$work/server") 2>/dev/null; rm -rf "$work"' EXIT
@@ -34,7 +34,7 @@ run_command() {
   *howmany?train*) export ASAN_OPTIONS=detect_leaks=0 ;;
   'howmany serve')
     rm -f "$work/url" # of an earlier server
-    howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.db" >"$work/url" 2>&1 &
+    howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.$(echo "$file" | tr / .).db" >"$work/url" 2>&1 &
     echo $! >>"$work/server"
     wait_for 30 test -s "$work/url"
     command="echo $documented"
@@ -75,7 +75,7 @@ run_block() { # file line: reads the block from standard input
   flush
 }
 
-for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/how-to/*.md; do
+for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/*/*.md; do
   [ -f "$file" ] || continue
   inside= start=0 number_of_line=0
   : >"$work/block"
@@ -118,7 +118,7 @@ done
 
 links() { # every link to a file of the repository leads to a file
   local file target bad=0
-  for file in *.md docs/*.md docs/how-to/*.md python/*.md; do
+  for file in *.md docs/*.md docs/*/*.md python/*.md; do
     while IFS= read -r target; do
       [ -e "$(dirname "$file")/${target%%#*}" ] || { echo "$file: $target does not exist" && bad=1; }
     done < <(grep -oE '\]\([^)# ]+' "$file" | sed 's/^](//' | grep -vE '^(https?|mailto):')
@@ -128,7 +128,7 @@ links() { # every link to a file of the repository leads to a file
 check "links lead to files" links
 reachable() { # every guide is named in docs/README.md
   local file bad=0
-  for file in docs/*.md docs/how-to/*.md; do
+  for file in docs/*.md docs/*/*.md; do
     file=${file#docs/}
     [ "$file" = README.md ] || grep -qF "($file)" docs/README.md || { echo "$file is not in docs/README.md" && bad=1; }
   done
@@ -140,8 +140,8 @@ short() { # the README has at most 8 rows of features, 10 links and two pictures
 }
 check "the README is short" short
 check "the picture of the terminal shows what the program prints" bash -c 'tools/draw-terminal | cmp - docs/images/terminal.svg'
-same_table() { # the README has the figures of docs/accuracy.md
-  grep -q '^| auto | 75 | 6.8 % | 28 % | 70 (93 %) |' docs/accuracy.md && grep -q '^| `howmany fit` | 6.8 % | 28 % | 93 % |' README.md
+same_table() { # the README has the figures of docs/explain/accuracy.md
+  grep -q '^| auto | 75 | 6.8 % | 28 % | 70 (93 %) |' docs/explain/accuracy.md && grep -q '^| `howmany fit` | 6.8 % | 28 % | 93 % |' README.md
 }
-check "the README and docs/accuracy.md have the same figures" same_table
+check "the README and docs/explain/accuracy.md have the same figures" same_table
 finish

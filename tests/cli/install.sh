@@ -17,7 +17,7 @@ check "examples" test -f "$prefix/share/doc/howmany/examples/fig1.yaml"
 outside() { # Outside the source folder, messages and help name the installed guides and examples, which exist.
   echo nothing >"$work/unknown.bin"
   (cd "$work" && "$prefix/bin/howmany" import unknown.bin) 2>"$work/said"
-  local guide=$(grep -o '[^ ]*/docs/formats.md' "$work/said")
+  local guide=$(grep -o '[^ ]*/docs/reference/formats.md' "$work/said")
   [ -s "$guide" ] || { cat "$work/said" && return 1; }
   local example=$(cd "$work" && "$prefix/bin/howmany" plan --help | sed -n '/^examples:/,$p' | grep -o '/[^ ]*/examples/resnet50.yaml')
   [ -s "$example" ]
@@ -84,7 +84,7 @@ if [ -n "${HM_REDUCE:-}" ]; then
   }
   check "a program of parameter servers against the installed library" servers
 fi
-check "the guides are installed" test -s "$prefix/share/doc/howmany/docs/plan.md" -a ! -e "$prefix/share/doc/howmany/docs/meson.build"
+check "the guides are installed" test -s "$prefix/share/doc/howmany/docs/reference/plan.md" -a ! -e "$prefix/share/doc/howmany/docs/meson.build"
 check "the examples against the installed library" examples
 if command -v g++ >/dev/null; then
   for header in "$prefix"/include/howmany*.h; do

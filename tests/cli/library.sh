@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The public headers alone in C and C++, the version in one place, and the programs of examples/c: they are
-# built with the public headers, run, and compared with docs/library.md.
+# built with the public headers, run, and compared with docs/reference/library.md.
 . "$(dirname "$0")/lib.sh"
 export LD_LIBRARY_PATH=$HM_BUILD
 flags=
@@ -35,32 +35,32 @@ one_place() { ! git grep -nF "\"$parts\"" -- include src apps meson.build; }
 check "the version is written in one place" one_place
 expect "the program has that version" 0 "$parts" howmany --version
 
-# The block of C code in docs/library.md that begins with the first line of a file.
-shown() { awk -v first="$(head -n 1 "$1")" '/^```c$/ {code = 1; text = ""; next} /^```$/ {if (code && index(text, first) == 1) printf "%s", text; code = 0} code {text = text $0 "\n"}' docs/library.md; }
+# The block of C code in docs/reference/library.md that begins with the first line of a file.
+shown() { awk -v first="$(head -n 1 "$1")" '/^```c$/ {code = 1; text = ""; next} /^```$/ {if (code && index(text, first) == 1) printf "%s", text; code = 0} code {text = text $0 "\n"}' docs/reference/library.md; }
 # The text block that follows it.
-printed() { awk -v first="$(head -n 1 "$1")" '$0 == first {found = 1} found && /^```text$/ {text = 1; next} text && /^```$/ {exit} text' docs/library.md; }
+printed() { awk -v first="$(head -n 1 "$1")" '$0 == first {found = 1} found && /^```text$/ {text = 1; next} text && /^```$/ {exit} text' docs/reference/library.md; }
 for example in $(ls examples/c/*.c | grep -v /ps_); do
   name=$(basename "$example" .c)
   short() { [ "$(wc -l <"$example")" -lt 40 ]; }
   check "$name has fewer than 40 lines" short
   check "$name is built with the public headers" $HM_CC $flags -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$example" -o "$work/$name" -L"$HM_BUILD" -lhowmany -lm
-  check "docs/library.md shows $name" diff <(shown "$example") "$example"
+  check "docs/reference/library.md shows $name" diff <(shown "$example") "$example"
   input=/dev/null
   [ -f "examples/c/$name.http" ] && input=examples/c/$name.http
-  check "$name prints what docs/library.md shows" diff <(printed "$example") <("$work/$name" <"$input" | tr -d '\r')
+  check "$name prints what docs/reference/library.md shows" diff <(printed "$example") <("$work/$name" <"$input" | tr -d '\r')
 done
 # Programs of parameter servers run on several ranks.
 ps_example() { # NAME RANKS
   local example=examples/c/$1.c name=$1
   short() { [ "$(wc -l <"$example")" -lt 85 ]; }
   check "$name has fewer than 85 lines" short
-  check "docs/library.md shows $name" diff <(shown "$example") "$example"
+  check "docs/reference/library.md shows $name" diff <(shown "$example") "$example"
   if [ -z "${HM_REDUCE:-}" ]; then
-    skip "$name prints what docs/library.md shows" "built without MPI"
+    skip "$name prints what docs/reference/library.md shows" "built without MPI"
     return
   fi
   check "$name is built with the public headers" mpicc $flags -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$example" -o "$work/$name" -L"$HM_BUILD" -lhowmany-ps -lm
-  check "$name prints what docs/library.md shows" diff <(printed "$example") <(timeout 60 mpirun --oversubscribe -n "$2" "$work/$name")
+  check "$name prints what docs/reference/library.md shows" diff <(printed "$example") <(timeout 60 mpirun --oversubscribe -n "$2" "$work/$name")
 }
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Tests in containers run as root.

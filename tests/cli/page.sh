@@ -125,7 +125,11 @@ if [ "${HM_SQLITE:-1}" = 0 ]; then
 fi
 serve "$work/bare" --record none
 bare=$!
-timeout 200 node web/test/browser.mjs "$address" "$(cat "$work/bare")" "$HM_BUILD/page" >"$work/browser.log" 2>&1
+for size in tablet phone; do # Each size of the screen has a server with an empty store.
+  serve "$work/$size" --record "$work/$size.db"
+  bare="$bare $!"
+done
+timeout 280 node web/test/browser.mjs "$address,$(cat "$work/tablet"),$(cat "$work/phone")" "$(cat "$work/bare")" "$HM_BUILD/page" >"$work/browser.log" 2>&1
 code=$?
 while IFS= read -r line; do
   case $line in

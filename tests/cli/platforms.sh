@@ -66,7 +66,7 @@ expect "a fit of two algorithms needs a name" 2 "for several algorithms" howmany
 expect "advise notes that stale runs are not candidates" 0 "stale runs of sgd are not candidates" \
   bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
 
-# Frameworks: 203,530 parameters of 4 bytes over 750 Mbit/s and 75 us, and the costs of docs/platforms.md.
+# Frameworks: 203,530 parameters of 4 bytes over 750 Mbit/s and 75 us, and the costs of docs/reference/platforms.md.
 printf 'network: mnist-256\nbatch: 500\nscaling: weak\ncluster: {machine: m4.xlarge, threads: 4}\n' >"$work/mnist.yaml"
 server="--platform server --servers 1 --n 3 --json"
 json "a server of MXNet takes 0.6 ms for each message" '(.best.communicate_s / (2 * (75e-6 + 3 * (203530 * 32 / 750e6 + 6e-4))) - 1 | fabs) < 1e-9' \

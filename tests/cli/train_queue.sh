@@ -32,7 +32,7 @@ within() { # MOST LEAST-LOAD MOST-LOAD N SERVERS CONSISTENCY SPREAD FACTOR…: a
   jq -se --argjson most "$most" --argjson low "$low" --argjson high "$high" --argjson count $# \
     'length == $count and all((.[2] / .[1] - 1 | fabs) <= $most) and (map(.[0]) | min <= $low and max >= $high)' rows
 }
-# The table of docs/accuracy.md, which tests/cli/docs.sh makes again, has more loads of the first case.
+# The table of docs/explain/accuracy.md, which tests/cli/docs.sh makes again, has more loads of the first case.
 check "async, 1 server: within 5 % at 10 % and 94 % load" within 0.05 0.11 0.94 32 1 async 0.3 780 10
 check "async, 4 servers: within 10 % at 10 % and 90 % load" within 0.1 0.11 0.9 32 4 async 0.3 195 2
 check "async, 8 workers: within 10 %" within 0.1 0.8 0.7 8 1 async 0.3 12

@@ -136,7 +136,8 @@ static void impossible_layers_are_named(void **state)
     }
 }
 
-/* Each row by the formulas of docs/job.md: values read and written, parameters, multiply-adds. */
+/* Each row by the formulas of docs/reference/job.md: values read and written, parameters,
+ * multiply-adds. */
 static void rows_read_and_write(void **state)
 {
     static const struct {

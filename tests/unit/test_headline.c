@@ -1,6 +1,7 @@
 /*
  * The recommendation: the fewest workers within the slack of the best, compared with a search by
- * brute force; the examples of docs/plan.md; the alternatives, intervals and memory of a point.
+ * brute force; the examples of docs/reference/plan.md; the alternatives, intervals and memory of a
+ * point.
  */
 #include "request_testing.h"
 

@@ -1,4 +1,4 @@
-// Traces of runs, and the request and the answer of /v1/advise (docs/advise.md) as sentences and charts. Pure functions.
+// Traces of runs, and the request and the answer of /v1/advise (docs/reference/advise.md) as sentences and charts. Pure functions.
 import { align, type Spec } from './chart_spec';
 import { money, number, percent, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';
@@ -108,8 +108,8 @@ export function chosenTraces(traces: Trace[], advice: Advise): Trace[] {
   });
 }
 
-/** Colours of the algorithms; grey is last, because it is the colour of the requested loss. */
-const colours = [1, 2, 3, 4, 6, 5];
+/** Colours of the algorithms. Grey is left out, because it is the colour of the requested loss. */
+const colours = [1, 2, 3, 4, 5, 7];
 
 export function convergenceSpec(traces: Trace[], advice: Advise, byIterations: boolean): Spec | null {
   const chosen = chosenTraces(traces, advice).slice(0, 6);
@@ -124,7 +124,7 @@ export function convergenceSpec(traces: Trace[], advice: Advise, byIterations: b
   );
   const goal = advice.loss;
   const lines: Spec['lines'] = chosen.map((t, i) => ({ label: `${t.algorithm} on ${t.m}`, values: values[i] as (number | null)[], colour: colours[i] as number }));
-  if (goal !== null) lines.push({ label: 'requested loss', values: x.map(() => goal), colour: 5, dashed: true });
+  if (goal !== null) lines.push({ label: 'requested loss', values: x.map(() => goal), colour: 6, dashed: true });
   return {
     title: 'Convergence',
     xLabel: byIterations ? 'iterations' : 'time, ' + unit.name,

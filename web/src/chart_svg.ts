@@ -1,7 +1,7 @@
 // A chart as an SVG file that needs no other file, for printing and for documents.
 import { place, placeLabels, scale, type Line, type Spec } from './chart_spec';
+import { palette } from './types.gen';
 
-const colours = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#6b7078', '#a3195b'];
 const width = 760;
 const height = 420;
 const left = 78;
@@ -14,7 +14,7 @@ function escaped(text: string): string {
 }
 
 function colourOf(number: number): string {
-  return colours[(number - 1) % colours.length] as string;
+  return palette[(number - 1) % palette.length] as string;
 }
 
 function text(x: number, y: number, content: string, more = ''): string {
@@ -35,7 +35,7 @@ function lineSvg(line: Line, x: number[], atX: (v: number) => number, atY: (v: n
 function bandSvg(spec: Spec, atX: (v: number) => number, atY: (v: number) => number): string {
   const [low, high] = (spec.band ?? []).map((i) => spec.lines[i]?.values ?? []);
   const points = (values: (number | null)[] = []) => values.flatMap((v, i) => (v === null ? [] : [`${atX(spec.x[i] as number).toFixed(1)},${atY(v).toFixed(1)}`]));
-  return `<polygon points="${[...points(low), ...points(high).reverse()].join(' ')}" fill="#0b5fb0" fill-opacity="0.12"/>`;
+  return `<polygon points="${[...points(low), ...points(high).reverse()].join(' ')}" fill="${palette[0]}" fill-opacity="0.12"/>`;
 }
 
 export function chartSvg(spec: Spec): string {

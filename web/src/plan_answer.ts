@@ -1,4 +1,4 @@
-// The request and the answer of /v1/plan (docs/plan.md): the answer as sentences. Pure functions.
+// The request and the answer of /v1/plan (docs/reference/plan.md): the answer as sentences. Pure functions.
 import { count, factor, money, percent, plain, time, workers } from './format';
 import type { Values } from './link';
 import { hasLayouts, jobText, layoutFields, networkName, usualWork, workOf } from './model';

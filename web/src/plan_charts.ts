@@ -33,8 +33,8 @@ export function speedupSpec(plan: Plan): Spec {
   const top = Math.max(...plan.curve.map((p) => p.speedup));
   const lines: Line[] = [{ label: 'speedup', values: plan.curve.map((p) => (p.fits ? p.speedup : null)), colour: 1 }];
   const ideal = plan.curve.map((p) => (isLong(plan) || p.n / plan.reference <= 1.15 * top ? p.n / plan.reference : null));
-  lines.push({ label: 'ideal', values: ideal, colour: 5, dashed: true });
-  if (plan.curve.some((p) => !p.fits)) lines.push({ label: 'does not fit in memory', values: plan.curve.map((p) => (p.fits ? null : p.speedup)), colour: 5, points: true });
+  lines.push({ label: 'ideal', values: ideal, colour: 6, dashed: true });
+  if (plan.curve.some((p) => !p.fits)) lines.push({ label: 'does not fit in memory', values: plan.curve.map((p) => (p.fits ? null : p.speedup)), colour: 6, points: true });
   const peak = plan.curve.find((p) => p.speedup === top);
   return byWorkers(plan, {
     title: 'Speedup',
@@ -115,7 +115,7 @@ export function paretoSpec(plan: Plan): Spec | null {
     yText: money,
     yTick: moneyTick,
     lines: [
-      { label: 'all that fit in memory', values: values[0] as (number | null)[], colour: 5, points: true },
+      { label: 'all that fit in memory', values: values[0] as (number | null)[], colour: 6, points: true },
       { label: 'Pareto front', values: values[1] as (number | null)[], colour: 1 },
     ],
     marks: marks(plan, (p) => p.cost, (p) => p.total_s / unit.size),

@@ -1,4 +1,4 @@
-// The request and the answer of /v1/recommend (docs/recommend.md): the answer as a sentence and a chart. Pure functions.
+// The request and the answer of /v1/recommend (docs/reference/recommend.md): the answer as a sentence and a chart. Pure functions.
 import type { Spec } from './chart_spec';
 import { money, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';

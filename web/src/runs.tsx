@@ -7,6 +7,7 @@ import type { Values } from './link';
 import { parseTable } from './parse';
 import { ImportPreview, importedRows } from './import_preview';
 import { withQuery } from './request';
+import { Running } from './running';
 import { addedLine, filtered, fitRequest, isTable, pageSize, residualSpec, runsPath, sampleRuns, storedFitRequest } from './runs_data';
 import type { Added, Fit, Import, ImportFile, Problem, RunsPage } from './types.gen';
 import { capital, Download, Field, ProblemContext, Table, Wrong, type Column } from './ui';
@@ -200,6 +201,7 @@ export function RunsView({ values, onChange }: ViewProps) {
           </fieldset>
         </div>
         <div class="results" aria-busy={stored.busy}>
+          <Running onEnded={() => setAdditions((old) => old + 1)} />
           {noStore ? <p class="card" data-test="no-store">This server has no store, so that it keeps no runs. A table that is opened here is shown and fitted.</p> : null}
           {stored.problem && !noStore && !local ? <Wrong problem={stored.problem} /> : null}
           {imported ? <Imported key={imported.name} {...imported} noStore={noStore} onClose={() => setImported(null)} onKept={(line) => { setStatus(line); setImported(null); setAdditions(additions + 1); }} /> : null}

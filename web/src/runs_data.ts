@@ -108,7 +108,7 @@ export function residualSpec(fit: Fit): Spec | null {
     xText: (v) => plain(v, 4),
     yText: (v) => plain(v, 4),
     lines: [
-      { label: 'equal to the measurement', values: x, colour: 5, dashed: true },
+      { label: 'equal to the measurement', values: x, colour: 6, dashed: true },
       { label: 'predicted without the run', values: rows.map((r) => (r.left_out_s as number) / unit.size), colour: 1, points: true },
     ],
     marks: [],

@@ -1,15 +1,17 @@
-// Tests of the page in Chromium: browser.mjs ADDRESS BARE FOLDER [ONLY] prints a line "ok - NAME" or "not ok - NAME"
-// for each test, and writes screenshots into FOLDER. ADDRESS is the address of a server with an empty store, BARE
-// that of a server without a store. With ONLY, tests whose name does not contain this text are left out.
+// Tests of the page in Chromium: browser.mjs ADDRESS,ADDRESS,ADDRESS BARE FOLDER [ONLY] prints a line "ok - NAME" or
+// "not ok - NAME" for each test, and writes screenshots into FOLDER. The addresses are those of servers with empty
+// stores, one for each size of the screen; BARE is that of a server without a store. With ONLY, tests whose name does
+// not contain this text are left out.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { planTests } from './browser_plan.mjs';
+import { sizeTests } from './browser_sizes.mjs';
 import { viewTests } from './browser_views.mjs';
 
-const [address, bare, folder, only] = process.argv.slice(2);
+const [addresses, bare, folder, only] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const profile = mkdtempSync(join(tmpdir(), 'howmany-page-'));
 mkdirSync(folder, { recursive: true });
@@ -23,13 +25,20 @@ const context = await chromium.launchPersistentContext(profile, {
 });
 context.setDefaultTimeout(8000);
 
-export const wide = { width: 1280, height: 900 };
-export const tablet = { width: 768, height: 1024 };
-export const phone = { width: 390, height: 844 };
+const wide = { width: 1280, height: 900 };
+const tablet = { width: 768, height: 1024 };
+const phone = { width: 390, height: 844 };
+/** Every flow is tested at each size, with a server and a colour scheme of its own. */
+const passes = [
+  { size: wide, scheme: 'light' },
+  { size: tablet, scheme: 'dark' },
+  { size: phone, scheme: 'light' },
+].map((pass, i) => ({ ...pass, address: addresses.split(',')[i], first: i === 0 }));
+let now = passes[0];
 let failed = 0;
 
 /** Opens a new page; errors in its console are collected in page.complaints. */
-async function open(hash = '', { size = wide, scheme = 'light', at = address } = {}) {
+async function open(hash = '', { size = now.size, scheme = now.scheme, at = now.address } = {}) {
   const page = await context.newPage();
   page.complaints = [];
   page.on('pageerror', (error) => page.complaints.push(String(error)));
@@ -47,14 +56,20 @@ function fail(text) {
 }
 
 /**
- * Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. The rules,
- * which take seconds, are checked once for each content and colour scheme; `again` says that they were.
+ * Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. The rules
+ * are checked for every view, size and scheme (browser_sizes.mjs), and otherwise once for each content: `again` says
+ * that they were.
  */
 async function look(page, name, again = false) {
   const wideness = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
+  if (now.first) await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
   if (wideness > 0) fail(`${name}: ${wideness} pixels wider than the screen`);
-  if (again) return;
+  if (again || !now.first) return;
+  await rules(page, name);
+}
+
+/** Fails when the page violates a rule of accessibility. */
+async function rules(page, name) {
   // The content security policy does not apply to scripts that the debugger runs.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
@@ -62,7 +77,8 @@ async function look(page, name, again = false) {
     fail(name + ': ' + violations.map((v) => `${v.id} (${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join('; ')})`).join(', '));
 }
 
-async function test(name, work) {
+async function test(what, work) {
+  const name = now.first ? what : `${what} (${now.size.width} pixels, ${now.scheme})`;
   if (only && !name.includes(only)) return;
   const before = context.pages();
   let line = 'ok - ' + name;
@@ -78,10 +94,17 @@ async function test(name, work) {
   for (const page of context.pages()) if (!before.includes(page)) await page.close();
 }
 
-const tools = { test, open, look, fail, wide, tablet, phone, address, bare };
+/** A test whose result does not depend on the size of the screen. */
+const once = (name, work) => (now.first ? test(name, work) : null);
+
+const tools = { test, once, open, look, rules, fail, wide, tablet, phone, bare };
 try {
-  await planTests(tools);
-  await viewTests(tools);
+  for (now of passes) {
+    await planTests({ ...tools, address: now.address });
+    await viewTests(tools);
+  }
+  now = passes[0];
+  await sizeTests(tools);
 } finally {
   await context.close();
   rmSync(profile, { recursive: true, force: true });

@@ -6,16 +6,12 @@ const headline = (page) => page.locator('[data-test=headline]');
 const wait = (page, pattern) => headline(page).filter({ hasText: pattern }).waitFor();
 
 const csv = 'n,size,seconds\n1,0.1,23.2\n2,0.1,15.5\n4,0.1,13.6\n8,0.1,14.1\n1,0.2,43.0\n2,0.2,25.9\n4,0.2,18.5\n8,0.2,16.4\n2,0.4,45.6\n4,0.4,28.6\n8,0.4,21.2\n16,0.4,19.3\n';
-async function algorithmTests({ test, open, look, fail, phone }) {
+async function algorithmTests({ test, once, open }) {
   await test('which algorithm: the example, its advice and its curves', async () => {
     const page = await open('#algorithm');
     await wait(page, 'Use cocoa+ on 8 workers: 10.7 ms to a loss of 0.001');
     for (const name of ['Convergence', 'Time to the loss']) await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByLabel('Curves over').selectOption('iterations');
-    await look(page, 'algorithm-wide-light');
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize(phone);
-    await look(page, 'algorithm-phone-dark');
   });
 
   await test('which algorithm: another question is typed', async () => {
@@ -35,7 +31,7 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await wait(again, await headline(page).textContent());
   });
 
-  await test('which algorithm: a compressed file is opened; an error in a file is reported', async () => {
+  await once('which algorithm: a compressed file is opened; an error in a file is reported', async () => {
     const page = await open('#algorithm');
     await wait(page, /^Use cocoa\+ on 8/);
     await page.locator('#trace-file').setInputFiles('examples/mnist-traces.csv.gz');
@@ -49,8 +45,8 @@ async function algorithmTests({ test, open, look, fail, phone }) {
   });
 }
 
-async function runsTests({ test, open, look, fail, phone, bare }) {
-  await test('runs: without a store the page says so, and fits a table that is opened', async () => {
+async function runsTests({ test, once, open, look, fail, bare }) {
+  await once('runs: without a store the page says so, and fits a table that is opened', async () => {
     const page = await open('#runs', { at: bare });
     await page.locator('[data-test=no-store]').waitFor();
     await look(page, 'runs-none-light');
@@ -93,7 +89,7 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
     if (visible !== 25 || fitted <= 25) fail(`${visible} runs on the page, ${fitted} in the fit`);
   });
 
-  await test('runs: a table with an error is refused as a whole', async () => {
+  await once('runs: a table with an error is refused as a whole', async () => {
     const page = await open('#runs');
     await page.locator('#runs-file').setInputFiles({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('n,seconds\n77,1\n1.5,1\n') });
     await page.getByRole('button', { name: 'Add them to the server' }).click();
@@ -108,7 +104,6 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
     await table.waitFor();
     if ((await table.locator('tbody tr').count()) !== 25) fail('not a page of 25');
     await page.getByRole('img', { name: /^Predicted against measured/ }).waitFor();
-    await look(page, 'runs-wide-light');
     await page.getByRole('button', { name: 'Next page' }).focus();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 19);
@@ -124,16 +119,11 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
     await problemAt(page, page.getByLabel('Only runs with'), /'nonsense' is not COLUMN=VALUE/);
     await page.getByRole('alert').waitFor();
     await look(page, 'runs-wrong-field');
-    await page.getByLabel('Only runs with').fill('');
-    await page.setViewportSize(phone);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await table.waitFor();
-    await look(page, 'runs-phone-dark');
   });
 }
 
-async function recommendTests({ test, open, look, fail, phone, bare }) {
-  await test('recommend: without a store the page says so', async () => {
+async function recommendTests({ test, once, open, look, fail, bare }) {
+  await once('recommend: without a store the page says so', async () => {
     const page = await open('#recommend', { at: bare });
     await page.locator('[data-test=no-store]').waitFor();
     await look(page, 'recommend-none-light');
@@ -162,17 +152,13 @@ async function recommendTests({ test, open, look, fail, phone, bare }) {
     await wait(page, /^Use 3 workers: .* \(.* to .*\)\.$/);
     await page.getByText('a fit of similar runs').waitFor();
     await page.getByRole('region', { name: 'Table: runs behind the answer' }).waitFor();
-    await look(page, 'recommend-wide-light');
-    await page.setViewportSize(phone);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await look(page, 'recommend-phone-dark');
     await page.getByLabel('Latency, ms').fill('fast');
     await problemAt(page, page.getByLabel('Latency, ms'), /'fast' is not a number/);
   });
 }
 
-async function storedTracesTest({ test, open, fail }) {
-  await test("which algorithm: from the traces of the server's store", async () => {
+async function storedTracesTest({ test, once, open, fail }) {
+  await once("which algorithm: from the traces of the server's store", async () => {
     const runs = await open('#runs');
     await runs.locator('#runs-file').setInputFiles('web/src/sample-traces.csv');
     await runs.getByRole('button', { name: 'Add them to the server' }).click();
@@ -189,7 +175,7 @@ async function storedTracesTest({ test, open, fail }) {
 }
 
 /** These tests add runs of another kind to the store, so they are the last ones that use it. */
-async function importTests({ test, open, look, fail }) {
+async function importTests({ test, once, open, look, fail }) {
   await test('runs: a file of another tool is shown before it is kept; a job is not a table of runs', async () => {
     const page = await open('#runs');
     await page.locator('#runs-file').setInputFiles('examples/nccl-tests.txt');
@@ -211,7 +197,7 @@ async function importTests({ test, open, look, fail }) {
   });
 }
 
-async function frameTests({ test, open, fail }) {
+async function frameTests({ test, once, open, fail }) {
   await test('each view keeps its state while other views are shown', async () => {
     const page = await open('#plan?batch=1000');
     await wait(page, /^Use/);
@@ -224,7 +210,7 @@ async function frameTests({ test, open, fail }) {
     await wait(page, /^Use cocoa/);
   });
 
-  await test('a token is entered when the server needs one', async () => {
+  await once('a token is entered when the server needs one', async () => {
     const page = await open();
     await page.route('**/v1/**', async (route) => {
       if (route.request().headers().authorization === 'Bearer secret') return route.continue();
@@ -236,7 +222,7 @@ async function frameTests({ test, open, fail }) {
     await wait(page, /^Use 11 × p5/);
   });
 
-  await test('a server that does not respond is reported', async () => {
+  await once('a server that does not respond is reported', async () => {
     const page = await open();
     await wait(page, /^Use 11 × p5/);
     await page.route('**/v1/plan', (route) => route.abort());

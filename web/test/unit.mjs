@@ -1,6 +1,7 @@
 // Tests of the pure functions of the page.
 import './unit_views.mjs';
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { align, logTicks, placeLabels, scale, ticks } from '../src/chart_spec.ts';
 import { chartSvg } from '../src/chart_svg.ts';
@@ -14,6 +15,7 @@ import { machineSpec, paretoSpec, speedupSpec, timeSpec } from '../src/plan_char
 import { report } from '../src/report.ts';
 import { given, withQuery, withUnit } from '../src/request.ts';
 import { fromPosition, steps, toPosition } from '../src/slider.tsx';
+import { palette, paletteDark } from '../src/types.gen.ts';
 import { capital, inputName, sortedRows } from '../src/ui.tsx';
 
 test('reading a link gives the values that were written', () => {
@@ -208,4 +210,11 @@ test('charts are SVG files', () => {
   assert.doesNotMatch(svg, /NaN|undefined/);
   assert.match(chartSvg({ ...speedupSpec(plan), title: 'a < b & c' }), /a &lt; b &amp; c/);
   assert.equal(paretoSpec(plan), null);
+});
+
+test('the page has the colours of the palette, in the light and in the dark', () => {
+  const css = readFileSync('src/style.css', 'utf8');
+  const [light, dark] = css.split('prefers-color-scheme: dark');
+  palette.forEach((colour, i) => assert.ok(light.includes(`--line-${i + 1}: ${colour};`), colour));
+  paletteDark.forEach((colour, i) => assert.ok(dark.includes(`--line-${i + 1}: ${colour};`), colour));
 });

@@ -8,6 +8,7 @@
 
 #include "bench_session.h"
 #include "format.h"
+#include "listing.h"
 
 enum { INITIAL_RUNS = 5, CONFIGURATIONS_MIN = 5, RUNS_MAX = 1000 };
 
@@ -129,6 +130,8 @@ static void report_progress(const struct bench_session *s, double uncertainty)
 {
     char spent[HM_SHOWN];
 
+    if (s->budget_s > 0)
+        cli_listing_put(s->progress.listing, s->spent_s, s->budget_s, true);
     fprintf(stderr, "howmany: within %.3g %% at the target, after %zu runs and %s\n",
             100 * uncertainty, s->record.rows, hm__show_time(s->spent_s, spent));
 }

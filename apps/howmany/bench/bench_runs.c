@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench_session.h"
+#include "listing.h"
 #include "student.h"
 
 void bench_release(struct bench_session *s)
@@ -211,6 +212,26 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
            relative_half_width(seconds, ok) > s->within;
 }
 
+/*
+ * Report on the board which run begins, such as "n = 4, run 2", and how many of all runs are done.
+ * More runs than `repeats` may be needed, but their number is not known before.
+ */
+static void list_repeat(const struct bench_session *s, size_t configuration, size_t repeat,
+                        size_t repeats)
+{
+    size_t done = configuration * repeats + (repeat <= repeats ? repeat - 1 : repeats - 1);
+    char what[200], text[240];
+
+    describe_configuration(s, configuration, what, sizeof(what));
+    snprintf(text, sizeof(text), "%s, run %zu", what, repeat);
+    cli_listing_say(s->progress.listing, text);
+    if (s->progress.total > 0)
+        cli_listing_put(s->progress.listing, (double)done, (double)(s->progress.total * repeats),
+                        true);
+    else
+        cli_listing_put(s->progress.listing, s->spent_s, s->budget_s, true);
+}
+
 int bench_run_configuration(struct bench_session *s, size_t configuration, size_t repeats)
 {
     struct command_pair pair = {0};
@@ -226,12 +247,14 @@ int bench_run_configuration(struct bench_session *s, size_t configuration, size_
             rc = EXIT_INTERRUPTED;
     }
     while (rc == 0 && needs_repeat(s, repeats, done, seconds, ok)) {
+        list_repeat(s, configuration, done + 1, repeats);
         rc = run_once(s, configuration, &pair, ++done, &m);
         rc = rc ? rc : check_started(&m, &pair.whole);
         if (rc == 0 && launch_interrupted())
             rc = EXIT_INTERRUPTED;
         else if (rc == 0 && strcmp(m.status, "ok") == 0) {
             seconds[ok++] = m.seconds;
+            cli_listing_point(s->progress.listing, bench_value(s, configuration, 0), m.seconds);
             s->unmatched += s->has_regex && m.iterations == 0;
             s->with_startup += strcmp(m.timing, LAUNCH_TIMING_WHOLE) == 0;
         } else if (rc == 0)
@@ -244,15 +267,24 @@ int bench_run_configuration(struct bench_session *s, size_t configuration, size_
 
 static int run_all_configurations(struct bench_session *s)
 {
-    struct cli_progress progress = cli_progress_start("bench", s->configurations->count);
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < s->configurations->count; i++) {
-        cli_progress_step(&progress, i);
+        cli_progress_step(&s->progress, i);
         rc = bench_run_configuration(s, i, (size_t)s->repeat);
     }
-    cli_progress_end(&progress);
     return rc;
+}
+
+/* Begin to show progress, also on the page of the server, with the command as it was given. */
+static void list_session(struct bench_session *s, bool design)
+{
+    struct hm_text command = {0};
+
+    s->progress = cli_progress_start("bench", design ? 0 : s->configurations->count);
+    if (launch_command_quote(&command, &s->command) == 0 && !command.failed && command.data)
+        cli_progress_list(&s->progress, command.data);
+    hm__text_release(&command);
 }
 
 /* ---- preparation ---------------------------------------------------------------------------- */
@@ -366,7 +398,9 @@ int bench_run(struct bench_session *s, bool design)
     if (rc)
         return rc;
     launch_interrupt_begin();
+    list_session(s, design);
     rc = design ? bench_run_design(s) : run_all_configurations(s);
+    cli_progress_close(&s->progress);
     launch_interrupt_end();
     if (rc == EXIT_INTERRUPTED)
         fprintf(stderr, "howmany: interrupted; the finished runs are kept\n");

@@ -2,6 +2,7 @@
 #ifndef HM_BENCH_SESSION_H
 #define HM_BENCH_SESSION_H
 
+#include "cli.h"
 #include "command_line.h"
 #include "lists.h"
 #include "machine.h"
@@ -35,6 +36,7 @@ struct bench_session {
     size_t with_startup;   /* Number of runs whose seconds include the start-up. */
     const char *framework; /* Framework whose lines are read, once it is known; NULL: none. */
     double spent_s;        /* Machine-seconds of all runs so far. */
+    struct cli_progress progress;
 };
 
 void bench_release(struct bench_session *session);

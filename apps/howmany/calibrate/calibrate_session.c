@@ -57,7 +57,9 @@ static int check_request(const struct calibrate_request *r)
         return cli_complain("--n: it applies only with --fabric or --from");
     if (r->plain && (r->gpu || r->replay))
         return cli_complain("--plain: it applies only to the CPU");
-    int rc = check_writable("output", r->output);
+    int rc = r->plot ? cli_check_plot(r->plot) : 0;
+    if (rc == 0)
+        rc = check_writable("output", r->output);
     return rc ? rc : check_writable("record", r->record);
 }
 
@@ -303,5 +305,7 @@ int calibrate_session_run(struct calibrate_session *s)
         rc = write_record(s);
     if (rc == 0)
         rc = write_machine(s);
+    if (rc == 0)
+        rc = calibrate_plot(s);
     return rc ? rc : calibrate_report(s);
 }

@@ -12,6 +12,7 @@ struct calibrate_request {
     bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files for the machine and for the times; NULL: none. */
+    const char *plot;            /* File for the picture; NULL: none. */
     /* File with recorded times, used instead of a measurement; NULL: none. */
     const char *replay;
     const char *from; /* Output of nccl-tests or OSU; NULL: none. */
@@ -48,6 +49,8 @@ int calibrate_links_read(struct calibrate_session *session);
 /* Returns the rank of this process if a launcher has started several ranks, else -1. */
 int calibrate_rank(void);
 
+/* Draw what was measured, if the request names a picture. Returns an exit code. */
+int calibrate_plot(const struct calibrate_session *session);
 /* Print what was measured, as text or as JSON. Returns an exit code. */
 int calibrate_report(const struct calibrate_session *session);
 

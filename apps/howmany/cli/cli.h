@@ -138,6 +138,7 @@ struct cli_progress {
      * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
      */
     double started_s, shown_s;
+    struct cli_listing *listing; /* Entry on the board of the server; NULL: none. Owned. */
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
@@ -145,6 +146,10 @@ void cli_progress_step(struct cli_progress *progress, size_t done);
 /* Show a text instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
+/* Show the progress on the page of the server too, under the name of the command. `title` says what
+ * runs. cli_progress_close ends this; it is not needed if the program ends. */
+void cli_progress_list(struct cli_progress *progress, const char *title);
+void cli_progress_close(struct cli_progress *progress);
 
 /* Check that a plot can be written to a file. Returns 0, or EXIT_USAGE with a message. */
 int cli_check_plot(const char *file);

@@ -1,5 +1,5 @@
 /*
- * Finds guides and examples. Messages and help name them as "docs/formats.md" and
+ * Finds guides and examples. Messages and help name them as "docs/reference/formats.md" and
  * "examples/fig1.yaml"; outside the source folder, the files that make install has put beside the
  * program are shown instead.
  */

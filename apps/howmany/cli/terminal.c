@@ -16,8 +16,8 @@
 
 #include "cli.h"
 #include "err.h"
+#include "plot_style.h"
 #include "readers.h"
-#include "render.h"
 
 extern char **environ;
 

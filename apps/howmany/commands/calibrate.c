@@ -24,6 +24,7 @@ enum calibrate_option {
     QUICK,
     OUTPUT,
     RECORD,
+    PLOT,
     REPLAY,
     JSON
 };
@@ -56,6 +57,9 @@ static const struct cli_option options[] = {
                 "@file"},
     [RECORD] = {"record", 'r', "FILE", "write the times of all operations to this file, .json",
                 "@file"},
+    [PLOT] = {"plot", 0, "FILE",
+              "rates, and predicted over measured times, as a picture: .svg, .png or .pdf",
+              "@file"},
     [REPLAY] = {"replay", 0, "FILE", "take the times from a file of --record, without measuring",
                 "@file"},
     [JSON] = {"json", 'j', NULL, "all times and figures as JSON", NULL},
@@ -103,6 +107,7 @@ static int calibrate_accept(void *state, int option, const char *value)
     case ACCELERATOR:
     case OUTPUT:
     case RECORD:
+    case PLOT:
     case REPLAY:
         if (option == OUTPUT && strcmp(value, "-") == 0)
             return 0; /* "-" means standard output, which is the default. */
@@ -112,6 +117,7 @@ static int calibrate_accept(void *state, int option, const char *value)
           : option == ACCELERATOR ? &r->accelerator
           : option == OUTPUT      ? &r->output
           : option == RECORD      ? &r->record
+          : option == PLOT        ? &r->plot
                                   : &r->replay) = value;
         return 0;
     default:

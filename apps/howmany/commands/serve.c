@@ -11,16 +11,18 @@
 #include "api.h"
 #include "cli.h"
 #include "err.h"
+#include "folders.h"
 #include "http_address.h"
 #include "http_confine.h"
 #include "json.h"
+#include "listing.h"
 #include "own_store.h"
 #include "readers.h"
 
 enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
 
 struct serve_state {
-    const char *listen, *token_file, *make_token, *record, *hosts;
+    const char *listen, *token_file, *make_token, *record, *progress, *hosts;
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
         buffer_limit;
     bool quiet;
@@ -31,12 +33,14 @@ struct serve_state {
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */
+    struct hm_board *board;  /* Board of running commands; NULL if there is none. */
     struct api *api;
 };
 
 enum option {
     LISTEN,
     RECORD,
+    PROGRESS,
     TOKEN_FILE,
     MAKE_TOKEN,
     HOST,
@@ -58,6 +62,10 @@ static const struct cli_option options[] = {
                 "store of runs: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
                 "else your own store)",
                 "@file"},
+    [PROGRESS] = {"progress", 0, "FILE",
+                  "file in which running commands report, or none (default: HOWMANY_PROGRESS, else "
+                  "beside your own store)",
+                  "@file"},
     [TOKEN_FILE] =
         {"token-file", 0, "FILE",
          "accepted tokens: lines of a SHA-256 and a scope; needed unless the address is loopback",
@@ -115,6 +123,7 @@ static void serve_end(void *state)
 
     api_free(s->api);
     api_store_free(s->store);
+    hm__board_close(s->board);
     tokens_free(s->tokens);
     hm_catalog_free(s->catalog);
     free(s);
@@ -133,6 +142,9 @@ static int serve_accept(void *state, int option, const char *value)
         return 0;
     case RECORD:
         s->record = value;
+        return 0;
+    case PROGRESS:
+        s->progress = value;
         return 0;
     case TOKEN_FILE:
         s->token_file = value;
@@ -314,6 +326,31 @@ static int open_store(struct serve_state *s)
     return 0;
 }
 
+/* ---- the board ------------------------------------------------------------------------------- */
+
+/* Open the board of running commands. It is an error if a board that the user named cannot be
+ * opened; without a home folder there is none. */
+static int open_board(struct serve_state *s)
+{
+    char path[PATH_MAX];
+    struct hm_err err = {0};
+
+    if (s->progress && strcmp(s->progress, "none") == 0)
+        return 0;
+    if (s->progress)
+        snprintf(path, sizeof(path), "%s", s->progress);
+    else if (!cli_board_find(path))
+        return 0;
+    if (cli_folders_make(path, &err) == 0 && hm__board_create(path, &s->board, &err) == 0)
+        return 0;
+    if (s->progress) {
+        hm__err_field(&err, "--progress");
+        return cli_report(&err);
+    }
+    fprintf(stderr, "howmany: running commands are not listed: %s\n", err.message);
+    return 0;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static struct http_settings settings_of(const struct serve_state *s)
@@ -406,10 +443,11 @@ static int serve_run(void *state)
         return rc;
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
-    if ((rc = open_store(s)))
+    if ((rc = open_store(s)) || (rc = open_board(s)))
         return rc;
     struct api_settings settings = {.catalog = s->catalog,
                                     .store = s->store,
+                                    .board = s->board,
                                     .tokens = s->tokens,
                                     .hosts = s->hosts,
                                     .cache_bytes = CACHE_BYTES,

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "format.h"
 #include "json.h"
+#include "plot_style.h"
 #include "readers.h"
 #include "render.h"
 #include "text.h"
@@ -299,12 +300,18 @@ static void add_case_plot(struct hm_text *out, const struct hm_answer *a, const 
         hm__text_addf(out, "%.17g %.17g\n", a->measured[k].n, a->measured[k].speedup);
     hm__text_add(out, "EOD\nset title ");
     hm__gnuplot_quote(out, name);
+    struct hm_plot_span workers = {0};
+    for (size_t k = 0; k < a->point_count; k++)
+        hm__span_add(&workers, a->points[k].n);
+    hm__text_add(out, " noenhanced\nunset logscale\nset yrange [0:*]\n");
+    hm__gnuplot_workers(out, &workers);
+    if (hm__span_is_wide(&workers))
+        hm__text_add(out, "set logscale y 10\nset yrange [*:*]\n");
     hm__text_addf(out,
-                  " noenhanced\nset ylabel 'speedup over %.0f'\n"
-                  "plot $curve%zu using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model', "
-                  "$measured%zu using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
-                  "title 'measured'\n",
-                  a->reference, i, i);
+                  "set ylabel 'speedup over %.0f'\n"
+                  "plot $curve%zu using 1:2 with lines lt %d title 'model', "
+                  "$measured%zu using 1:2 with points pt 2 ps 1.2 lt %d title 'measured'\n",
+                  a->reference, i, HM_PLOT_MODEL, i, HM_PLOT_MEASURED);
 }
 
 /* Write a picture with one panel for each case that has measurements. */
@@ -325,11 +332,7 @@ static int write_plot(const struct validate_state *s)
         hm__text_release(&panels);
         return cli_report(&err);
     }
-    hm__text_addf(&out,
-                  "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                  "set key right bottom\nset yrange [0:*]\nset xlabel 'workers'\n"
-                  "set multiplot layout 1,%zu\n",
-                  count);
+    hm__text_addf(&out, "set multiplot layout 1,%zu\n", count);
     hm__text_add(&out, panels.data ? panels.data : "");
     hm__text_add(&out, "unset multiplot\nunset output\n");
     int rc = out.failed || panels.failed ? cli_complain("out of memory")

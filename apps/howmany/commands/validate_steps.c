@@ -14,6 +14,7 @@
 
 #include "format.h"
 #include "json.h"
+#include "plot_style.h"
 #include "predict.h"
 #include "read_measured.h"
 #include "readers.h"
@@ -37,6 +38,7 @@ struct step_cases {
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
     struct step_kinds kinds;
+    struct hm_platform_rows platforms; /* Rows of CPUs and frameworks, for the intervals. */
 };
 
 static double case_error(const struct step_case *c)
@@ -115,6 +117,8 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
         rc = hm__measured_steps_read(catalog, text, length, path, &all->steps, err);
     if (rc == 0 && !path)
         rc = hm__measured_collectives_read(catalog, NULL, 0, NULL, &all->collectives, err);
+    if (rc == 0 && !path)
+        rc = hm__platform_rows_read(catalog, NULL, 0, NULL, &all->platforms, err);
     hm_text_free(text);
     if (rc)
         return rc;
@@ -125,7 +129,7 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
     if (rc)
         return rc;
     add_collectives(all);
-    return step_kinds_init(&all->kinds, &all->steps, catalog, err);
+    return step_kinds_init(&all->kinds, &all->steps, &all->platforms, catalog, err);
 }
 
 /* ---- medians --------------------------------------------------------------------------------- */
@@ -299,11 +303,12 @@ static int write_plot(const struct step_cases *all, const char *plot)
     hm__text_add(&out, "$rows << EOD\n");
     for (size_t i = 0; i < all->count; i++)
         hm__text_addf(&out, "%.6g %.6g\n", all->rows[i].measured_s, all->rows[i].predicted_s);
-    hm__text_add(&out,
-                 "EOD\nset logscale xy\nset grid lc rgb '#dddddd' lt 1\nset key left top\n"
-                 "set xlabel 'measured s'\nset ylabel 'predicted s'\n"
-                 "plot $rows using 1:2 with points pt 7 ps 0.5 lc rgb '#1f6fb4' title 'rows', "
-                 "x with lines lc rgb '#444444' title 'equal'\nunset output\n");
+    hm__text_addf(&out,
+                  "EOD\nset logscale xy\nset format '%%g'\n"
+                  "set xlabel 'measured s'\nset ylabel 'predicted s'\n"
+                  "plot $rows using 1:2 with points pt 7 ps 0.5 lt %d title 'rows', "
+                  "x with lines lw 1 lt %d title 'equal'\nunset output\n",
+                  HM_PLOT_MODEL, HM_PLOT_GREY);
     int rc = out.failed ? cli_complain("out of memory") : cli_gnuplot(out.data, plot);
     hm__text_release(&out);
     return rc;
@@ -339,6 +344,7 @@ out:
     free(values);
     free(all.rows);
     step_kinds_release(&all.kinds);
+    hm__platform_rows_release(&all.platforms);
     hm__measured_steps_release(&all.steps);
     hm__measured_collectives_release(&all.collectives);
     return rc;

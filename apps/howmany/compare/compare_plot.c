@@ -1,8 +1,8 @@
 /*
- * Writes a comparison as a gnuplot script with a row of panels for each task. The first panel shows
- * samples per second over the number of workers, with published figures as crosses. The other
- * panels show the runs on the largest number of workers over time: computation, network and memory
- * of a worker, and the network of a server.
+ * Writes a comparison as a gnuplot script with two rows of three panels for each task. The first
+ * panel shows samples per second over the number of workers, with published figures as crosses. The
+ * others show the runs on the largest number of workers over time: computation, network and memory
+ * of a worker, and the network of a server. The last place has the key of the colours.
  */
 #include <math.h>
 #include <string.h>
@@ -10,13 +10,14 @@
 #include "compare_explain.h"
 #include "compare_output.h"
 #include "palette.h"
-#include "render.h"
+#include "plot_style.h"
 
-enum { PANELS = 5, PANEL_WIDTH = 380, PANEL_HEIGHT = 300 };
+enum { COLUMNS = 3, ROWS = 2, PANEL_WIDTH = 400, PANEL_HEIGHT = 320 };
 
-static size_t way_index(const struct compare_way *way)
+/* Returns the line type of a platform. */
+static size_t way_type(size_t way)
 {
-    return (size_t)(way - compare_ways);
+    return way % HM_PALETTE_SIZE + 1;
 }
 
 /* Add a line of data for the start or the end of an interval; its values are means over the
@@ -71,37 +72,69 @@ static void add_task_data(struct hm_text *out, const struct compare_result *r, s
     }
 }
 
+static bool has_runs(const struct compare_result *r, size_t t, size_t w)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->runs[i].task == &compare_tasks[t] && r->runs[i].way == &compare_ways[w])
+            return true;
+    return false;
+}
+
+static bool is_published(size_t t, size_t w)
+{
+    for (const struct compare_published *p = compare_published; p->system; p++)
+        if (strcmp(p->task, compare_tasks[t].name) == 0 &&
+            strcmp(p->way, compare_ways[w].name) == 0)
+            return true;
+    return false;
+}
+
+/* Plot samples per second of each platform; ticks are the numbers of workers that were run. */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;
 
     hm__text_addf(out,
-                  "set title '%s'\nset xlabel 'workers'\nset ylabel 'samples/s'\nset logscale y\n"
-                  "set format y '10^{%%T}'\nset key below horizontal samplen 1\nset xtics (",
+                  "set title '%s' noenhanced\nset xlabel 'workers'\nset ylabel 'samples/s'\n"
+                  "set logscale y 10\nset format y '10^{%%T}'\nset xtics (",
                   compare_tasks[t].title);
     for (size_t i = 0; i < r->request->n.count; i++)
         hm__text_addf(out, "%s%.0f", i ? "," : "", r->request->n.values[i]);
     hm__text_add(out, ")\nset offsets 0.3,0.3,0,0\nplot ");
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
-        bool any = false, known = false;
-        for (size_t i = 0; i < r->count; i++)
-            any =
-                any || (r->runs[i].task == &compare_tasks[t] && r->runs[i].way == &compare_ways[w]);
-        for (const struct compare_published *p = compare_published; p->system; p++)
-            known = known || (strcmp(p->task, compare_tasks[t].name) == 0 &&
-                              strcmp(p->way, compare_ways[w].name) == 0);
-        if (any)
+        if (!has_runs(r, t, w))
+            continue;
+        hm__text_addf(out, "%s$s%zu_%zu using 1:2 with linespoints ps 0.7 lt %zu notitle",
+                      pieces++ ? ", \\\n  " : "", t, w, way_type(w));
+        if (is_published(t, w))
             hm__text_addf(out,
-                          "%s$s%zu_%zu using 1:2 with linespoints lw 2 pt 7 ps 0.6 lc rgb '%s' "
-                          "title '%s'",
-                          pieces++ ? ", \\\n  " : "", t, w, hm__palette(w), compare_ways[w].name);
-        if (any && known)
-            hm__text_addf(out,
-                          ", \\\n  $p%zu_%zu using 1:2 with points pt 2 ps 1 lw 1.5 lc rgb '%s' "
-                          "notitle",
-                          t, w, hm__palette(w));
+                          ", \\\n  $p%zu_%zu using 1:2 with points pt 2 ps 1 lw 1.5 lt %zu notitle",
+                          t, w, way_type(w));
     }
-    hm__text_add(out, "\nunset logscale y\nset format y\nset nokey\nset xtics auto\nset offsets\n");
+    hm__text_add(out, "\nunset logscale y\nset format y\nset xtics auto\nset offsets\n");
+}
+
+/* Draw the key of the colours in the last place of a task. */
+static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
+{
+    size_t pieces = 0;
+    bool published = false;
+
+    hm__text_add(out, "unset title\nset key inside left center vertical Left reverse samplen 3\n"
+                      "unset border\nunset tics\nunset xlabel\nunset ylabel\nplot [0:1][0:1] ");
+    for (size_t w = 0; w < COMPARE_WAYS; w++) {
+        if (!has_runs(r, t, w))
+            continue;
+        published = published || is_published(t, w);
+        hm__text_addf(out, "%sNaN with linespoints ps 0.7 lt %zu title '%s'",
+                      pieces++ ? ", \\\n  " : "", way_type(w), compare_ways[w].name);
+    }
+    if (published)
+        hm__text_addf(out,
+                      ", \\\n  NaN with points pt 2 lw 1.5 lc rgb '#444444' title "
+                      "'published, %d workers'",
+                      COMPARE_PUBLISHED_N);
+    hm__text_add(out, "\nset border 3\nset tics nomirror out\nset nokey\n");
 }
 
 /* Plot one quantity over time, for the runs on the largest number of workers. */
@@ -120,11 +153,9 @@ static void plot_over_time(struct hm_text *out, const struct compare_result *r, 
         if (run->task != &compare_tasks[t] || run->n != best->n ||
             (column == 4 && run->others == 0))
             continue;
-        hm__text_addf(out,
-                      "%s$r%zu using ($1/%.9g):%d with lines lw 1.5 "
-                      "lc rgb '%s' notitle",
+        hm__text_addf(out, "%s$r%zu using ($1/%.9g):%d with lines lt %zu notitle",
                       pieces++ ? ", \\\n  " : "", i, run->elapsed_s, column,
-                      hm__palette(way_index(run->way)));
+                      way_type((size_t)(run->way - compare_ways)));
     }
     hm__text_add(out, pieces ? "\n" : "NaN notitle\n");
     hm__text_add(out, "set autoscale y\n");
@@ -136,16 +167,13 @@ int compare_output_plot(const struct compare_result *r, const char *file, struct
     size_t rows = 0;
 
     for (size_t t = 0; t < COMPARE_TASKS; t++)
-        rows += compare_extreme(r, &compare_tasks[t], true) != NULL;
-    int rc = hm__gnuplot_output(out, file, PANELS * PANEL_WIDTH, (double)rows * PANEL_HEIGHT, err);
+        rows += compare_extreme(r, &compare_tasks[t], true) ? ROWS : 0;
+    int rc = hm__gnuplot_output(out, file, COLUMNS * PANEL_WIDTH, (double)rows * PANEL_HEIGHT, err);
     if (rc)
         return rc;
     for (size_t t = 0; t < COMPARE_TASKS; t++)
         add_task_data(out, r, t);
-    hm__text_addf(out,
-                  "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                  "set multiplot layout %zu,%d title 'crosses: published, 3 workers'\n",
-                  rows, PANELS);
+    hm__text_addf(out, "set nokey\nset multiplot layout %zu,%d\n", rows, COLUMNS);
     for (size_t t = 0; t < COMPARE_TASKS; t++) {
         if (!compare_extreme(r, &compare_tasks[t], true))
             continue;
@@ -154,6 +182,7 @@ int compare_output_plot(const struct compare_result *r, const char *file, struct
         plot_over_time(out, r, t, "network of a worker", "Mbit/s, busier direction", 3);
         plot_over_time(out, r, t, "network of a server", "Mbit/s, busier direction", 4);
         plot_over_time(out, r, t, "memory of a worker", "MiB", 5);
+        plot_key(out, r, t);
     }
     hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;

@@ -86,12 +86,14 @@ static size_t count_runs(const struct compare_request *request)
 int compare_make_runs(struct compare_result *r, bool dry_run)
 {
     const struct compare_request *q = r->request;
-    struct cli_progress progress = cli_progress_start("run", count_runs(q));
+    struct cli_progress progress = cli_progress_start("compare", count_runs(q));
     int rc = 0;
 
     r->runs = calloc(count_runs(q) + 1, sizeof(*r->runs));
     if (!r->runs)
         return cli_complain("out of memory");
+    if (!dry_run)
+        cli_progress_list(&progress, "platforms on the same tasks");
     for (size_t t = 0; t < COMPARE_TASKS; t++)
         for (size_t w = 0; q->tasks[t] && w < COMPARE_WAYS; w++)
             for (size_t i = 0; rc == 0 && q->ways[w] && i < q->n.count; i++) {
@@ -102,6 +104,6 @@ int compare_make_runs(struct compare_result *r, bool dry_run)
                 rc = make_run(q, run, dry_run);
                 cli_progress_step(&progress, r->count);
             }
-    cli_progress_end(&progress);
+    cli_progress_close(&progress);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "api_cache.h"
 #include "api_metrics.h"
 #include "api_problem.h"
+#include "api_progress.h"
 #include "err.h"
 #include "serve_page.h"
 #include "verbs.h"
@@ -24,6 +25,7 @@ static const struct api_route routes[] = {
     {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
     {"GET", "/metrics", API_METRICS, TOKEN_READ, "counters, for Prometheus", {0}},
     {"GET", "/openapi.json", API_OPENAPI, TOKEN_READ, "this description", {0}},
+    {"GET", "/v1/progress", API_PROGRESS, TOKEN_READ, "commands that run on this machine", {0}},
     {"GET",
      "/v1/catalog",
      API_VERB,
@@ -434,6 +436,14 @@ static void send_metrics(struct api *a, struct http_response *out)
     send_text(out, 200, metrics_type, &text);
 }
 
+static void send_progress(struct api *a, struct http_response *out)
+{
+    struct hm_text text = {0};
+
+    api_progress(&text, a->settings.board);
+    send_text(out, 200, json_type, &text);
+}
+
 static void send_page(const struct http_request *r, struct http_response *out)
 {
     if (!page_answer(r, out))
@@ -500,6 +510,8 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
         send_health(a, route->kind, out);
     else if (route->kind == API_METRICS)
         send_metrics(a, out);
+    else if (route->kind == API_PROGRESS)
+        send_progress(a, out);
     else if (route->kind == API_PAGE)
         send_page(r, out);
     else if (!send_from_cache(a, r, out))

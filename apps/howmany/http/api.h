@@ -7,6 +7,7 @@
 
 #include "api_request.h"
 #include "api_store.h"
+#include "board.h"
 #include "http.h"
 #include "tokens.h"
 
@@ -15,6 +16,7 @@ struct api;
 struct api_settings {
     struct hm_catalog *catalog;  /* Catalog; borrowed. */
     struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
+    struct hm_board *board;      /* Board of running commands, borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
     /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
      * NULL if there are none. They are accepted in Host and Origin. */
@@ -24,7 +26,7 @@ struct api_settings {
     size_t bytes;   /* Memory limit of a request; 0: no limit. */
 };
 
-enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_PAGE };
+enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_PROGRESS, API_VERB, API_PAGE };
 
 struct api_route {
     const char *method; /* GET (which includes HEAD) or POST. */

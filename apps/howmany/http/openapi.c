@@ -71,7 +71,8 @@ static void put_key_type(struct hm_json *json, const struct hm_field *f)
             hm__json_put_text(json, NULL, f->choices[i]);
         hm__json_close(json);
         break;
-    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/job.md). */
+    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/reference/job.md).
+                          */
         break;
     }
 }
@@ -279,7 +280,9 @@ static void put_operation_id(struct hm_json *json, const struct api_route *r)
 
 static void put_responses(struct hm_json *json, const struct api_route *r)
 {
-    const char *schema = r->kind == API_VERB ? r->how.verb->answer : NULL;
+    const char *schema = r->kind == API_VERB       ? r->how.verb->answer
+                         : r->kind == API_PROGRESS ? "progress"
+                                                   : NULL;
     bool table = r->kind == API_VERB && !schema;
     bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
 

@@ -74,6 +74,7 @@ int steer_folder_open(struct steer_folder *f)
 
     f->bytes = NAN;
     f->progress = cli_progress_start("steer", 0);
+    cli_progress_list(&f->progress, f->path);
     if (mkdir(f->path, 0777) != 0 && errno != EEXIST)
         return cli_complain("--folder: %s cannot be made: %s", f->path, strerror(errno));
     if (!folder_file(f, "problem.txt", path))

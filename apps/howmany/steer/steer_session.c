@@ -43,7 +43,7 @@ void steer_session_release(struct steer_session *s)
         steer_state_release(s->state);
     free(s->state);
     launch_command_release(&s->source.program);
-    cli_progress_end(&s->folder.progress);
+    cli_progress_close(&s->folder.progress);
 }
 
 /* ---- time and limits ------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "format.h"
+#include "listing.h"
 #include "memory.h"
 #include "own_program.h"
 #include "value.h"
@@ -67,14 +69,25 @@ struct study_child {
     bool summary, diverged;
 };
 
+/* Show what is being run, with the part of the budget that earlier runs have used. */
+static void say_run(struct study_folder *f, const char *what)
+{
+    double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);
+    char text[320], spent[HM_SHOWN], left[HM_SHOWN];
+
+    snprintf(text, sizeof(text), "run %zu: %s; budget: %s used, %s left", f->made, what,
+             hm__show_time(used, spent), hm__show_time(fmax(budget - used, 0), left));
+    cli_listing_put(f->progress.listing, used, budget, false);
+    cli_progress_say(&f->progress, text);
+}
+
 static void read_point(struct study_child *m, double iteration)
 {
-    char progress[160];
+    char what[160];
 
     m->points++;
-    snprintf(progress, sizeof(progress), "run %zu: %s, iteration %.0f", m->folder->made, m->what,
-             iteration);
-    cli_progress_say(&m->folder->progress, progress);
+    snprintf(what, sizeof(what), "%s, iteration %.0f", m->what, iteration);
+    say_run(m->folder, what);
 }
 
 static void read_output_line(void *context, const char *line, double seconds)
@@ -150,11 +163,9 @@ static int run_child(struct study_folder *f, const struct launch_command *argume
     struct study_child m = {.folder = f, .what = what};
     struct launch_child child = {.line = read_output_line, .context = &m};
     struct hm_err err = {0};
-    char progress[160];
 
     f->made++;
-    snprintf(progress, sizeof(progress), "run %zu: %s", f->made, what);
-    cli_progress_say(&f->progress, progress);
+    say_run(f, what);
     int rc = launch_own_program(arguments, &child, &err);
     cli_progress_end(&f->progress);
     rc = rc ? cli_report(&err) : finish_run(&m, &child, path, mark);
@@ -396,6 +407,8 @@ int study_folder_open(struct study_folder *f, bool make)
 
     f->best = spec->best;
     f->progress = cli_progress_start("study", 0);
+    if (make)
+        cli_progress_list(&f->progress, f->path);
     if (study_table_init(&f->table, spec, &err))
         return cli_report(&err);
     if (make && mkdir(f->path, 0777) != 0 && errno != EEXIST)
@@ -409,6 +422,6 @@ int study_folder_open(struct study_folder *f, bool make)
 
 void study_folder_close(struct study_folder *f)
 {
-    cli_progress_end(&f->progress);
+    cli_progress_close(&f->progress);
     study_table_release(&f->table);
 }

@@ -1,7 +1,8 @@
 /*
  * Files of other tools: logs, traces, configurations, model files. Each format has one file with
- * one struct hm_importer, which is a row of the table hm__importers; docs/formats.md describes each
- * format. A reader recognises a file by its content and fills in a struct hm_imported:
+ * one struct hm_importer, which is a row of the table hm__importers; docs/reference/formats.md
+ * describes each format. A reader recognises a file by its content and fills in a struct
+ * hm_imported:
  *
  *   facts     values in the file, as members of a JSON object
  *   runs      rows with n and seconds of an iteration, for fits

@@ -1,8 +1,8 @@
 /*
  * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
- * with the top-level keys machines, fabrics, networks and accelerators; docs/catalog.md describes
- * them. Five files are built in. Entries of a file that is added later replace entries of the same
- * name.
+ * with the top-level keys machines, fabrics, networks and accelerators; docs/reference/catalog.md
+ * describes them. Five files are built in. Entries of a file that is added later replace entries of
+ * the same name.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * Reads `measured` of a machine: figures that were measured on it, which the model uses instead of
- * those of the data sheet. docs/calibrate.md describes the keys.
+ * those of the data sheet. docs/reference/calibrate.md describes the keys.
  */
 #include <stddef.h>
 
@@ -40,6 +40,12 @@ static const struct hm_field calibration_fields[] = {
      .dim = {-1, 1, 0, 0},
      .above = true,
      .doc = "bytes per second that element-wise kernels move"},
+    {.name = "core_bandwidth",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(core_bandwidth_bytes_per_s),
+     .dim = {-1, 1, 0, 0},
+     .above = true,
+     .doc = "the same, one thread of a CPU"},
     {.name = "kernel",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(kernel_s),

@@ -1,6 +1,6 @@
 /*
  * Reads `graph` of a job: a file (formats in graphs/graph_read.c) or a recipe of a generated graph,
- * and how the graph is split among the workers. docs/graph.md describes the keys.
+ * and how the graph is split among the workers. docs/reference/graph.md describes the keys.
  */
 #include <stddef.h>
 #include <string.h>

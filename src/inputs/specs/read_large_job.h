@@ -1,4 +1,4 @@
-/* Reads jobs that train transformers. docs/large.md describes the keys. */
+/* Reads jobs that train transformers. docs/reference/large.md describes the keys. */
 #ifndef HM_READ_LARGE_JOB_H
 #define HM_READ_LARGE_JOB_H
 

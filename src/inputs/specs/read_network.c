@@ -1,6 +1,6 @@
 /*
  * Reads a neural network: a name of the catalog, sizes joined by dashes ("784-2500-10"), totals, or
- * layers. docs/job.md describes the keys.
+ * layers. docs/reference/job.md describes the keys.
  *
  * A layer is a word ("relu") or a map with one key ("conv: {filters: 64, kernel: 3}"). Layers that
  * contain layers (residual, concat, repeat) form a tree; src/model counts its parameters and flop.

@@ -1,6 +1,6 @@
 /*
  * Reads `precision` and `weights` of a job: number formats by the names that people use, or the
- * bits of a parameter as in earlier versions. docs/job.md describes what each name means.
+ * bits of a parameter as in earlier versions. docs/reference/job.md describes what each name means.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. docs/job.md describes
- * the keys. */
+/* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. docs/reference/job.md
+ * describes the keys. */
 #include <stddef.h>
 
 #include "err.h"

@@ -1,7 +1,7 @@
 /*
- * Reads a study: which training runs are allowed, and what they must find out. docs/study.md
- * describes the keys. Options of training runs are copied unchecked; the program that starts the
- * runs checks them.
+ * Reads a study: which training runs are allowed, and what they must find out.
+ * docs/reference/study.md describes the keys. Options of training runs are copied unchecked; the
+ * program that starts the runs checks them.
  */
 #include <math.h>
 #include <stddef.h>

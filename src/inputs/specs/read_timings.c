@@ -1,7 +1,7 @@
 /*
  * Reads the times of operations that `howmany calibrate --record` has written, as a recorded device
- * replays them: a map with the device and a list of operations. docs/calibrate.md describes the
- * keys.
+ * replays them: a map with the device and a list of operations. docs/reference/calibrate.md
+ * describes the keys.
  */
 #include "read_timings.h"
 

@@ -1,4 +1,5 @@
-/* Reads tables of measured training steps of large networks; docs/large.md describes the columns.
+/* Reads tables of measured training steps of large networks; docs/reference/large.md describes the
+ * columns.
  */
 #ifndef HM_READ_LARGE_H
 #define HM_READ_LARGE_H

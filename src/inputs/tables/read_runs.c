@@ -1,5 +1,6 @@
 /*
- * Reads runs from CSV (csv.h) or JSON lines, one run per line; docs/fit.md describes the columns.
+ * Reads runs from CSV (csv.h) or JSON lines, one run per line; docs/reference/fit.md describes the
+ * columns.
  *
  * The table is stored by column. A column holds numbers as long as every cell is a number, and
  * labels otherwise. Synonyms of known columns are resolved (run_names.h), and the values of known

@@ -1,0 +1,27 @@
+/* Lists a running command on the board (board.h), which the page of the server shows. */
+#ifndef HM_LISTING_H
+#define HM_LISTING_H
+
+#include <limits.h>
+
+#include "board.h"
+
+/* Write the name of the board of this person into path[PATH_MAX]: HOWMANY_PROGRESS, or the file
+ * `progress` beside the store. Returns false if there is none, or if it is named "none". */
+bool cli_board_find(char path[PATH_MAX]);
+
+struct cli_listing;
+
+/* List a command. `title` says what it runs. Returns NULL if memory runs out; all functions below
+ * accept NULL. A board that a server creates later is found later. */
+struct cli_listing *cli_listing_new(const char *command, const char *title);
+void cli_listing_free(struct cli_listing *listing);
+/* Set how much is done. The board is written at most five times a second, unless `at_once` is set.
+ */
+void cli_listing_put(struct cli_listing *listing, double done, double total, bool at_once);
+/* Set the latest message. */
+void cli_listing_say(struct cli_listing *listing, const char *message);
+/* Add a measurement: `seconds` on n workers. */
+void cli_listing_point(struct cli_listing *listing, double n, double seconds);
+
+#endif

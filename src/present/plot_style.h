@@ -1,0 +1,53 @@
+/*
+ * The style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid, the key
+ * below the plot, where it covers no data, and the axes.
+ */
+#ifndef HM_PLOT_STYLE_H
+#define HM_PLOT_STYLE_H
+
+#include <stdbool.h>
+
+#include "howmany_base.h"
+#include "text.h"
+
+/* Line types of gnuplot that hm__gnuplot_output defines: 1 to 8 have the colours of the palette. */
+enum {
+    HM_PLOT_MODEL = 1, /* What a model or a fit predicts. */
+    HM_PLOT_COMMUNICATE = 2,
+    HM_PLOT_COMPUTE = 3,
+    HM_PLOT_KNEE = 4,
+    HM_PLOT_MEASURED = 6,
+    HM_PLOT_BEST = 8,
+    HM_PLOT_GREY = 9, /* The ideal line, and what is not possible. */
+};
+/* How an interval is filled, after `with filledcurves`. */
+#define HM_PLOT_BAND "fs transparent solid 0.18 noborder"
+
+/*
+ * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
+ */
+void hm__gnuplot_quote(struct hm_text *out, const char *text);
+/*
+ * Adds the gnuplot commands that set the terminal, the output file and the common style; the ending
+ * of the file name selects the terminal. Fails if the ending is not .svg, .png or .pdf.
+ */
+int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
+                       struct hm_err *err);
+
+/* The smallest and largest of the values above 0 that were added; both are 0 without values. */
+struct hm_plot_span {
+    double low, high;
+};
+void hm__span_add(struct hm_plot_span *span, double value);
+/* Returns whether the largest value is at least ten times the smallest. */
+bool hm__span_is_wide(const struct hm_plot_span *span);
+/*
+ * Adds the commands for a horizontal axis with numbers of workers. It is logarithmic if the numbers
+ * span a decade, with ticks at powers of two and at the largest number; otherwise ticks are whole
+ * numbers.
+ */
+void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
+/* Adds the commands for a vertical axis: logarithmic if the values span a decade, else from 0. */
+void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * The board: a file of fixed size that lists the commands that run on this machine, for the page of
+ * the server. The server creates it when it starts and keeps it open, so that a request opens no
+ * file. A command that runs for long claims a slot, writes its progress there, and holds a lock on
+ * the slot; the kernel removes the lock when the command ends, also after kill -9.
+ */
+#ifndef HM_BOARD_H
+#define HM_BOARD_H
+
+#include <stddef.h>
+
+#include "howmany_base.h"
+
+enum { HM_BOARD_SLOTS = 32, HM_BOARD_POINTS = 24 };
+
+/* The progress of one command. Texts end with a zero byte; what is too long is cut. */
+struct hm_board_task {
+    char command[16];   /* Name of the command, such as "bench". */
+    char title[128];    /* What it runs. */
+    char message[160];  /* Its latest message; may be empty. */
+    double done, total; /* Steps that are done, and all steps; total is 0 if it is not known. */
+    double started_s;   /* Seconds since 1970. */
+    double updated_s;   /* Seconds since 1970. */
+    double point_count; /* Number of the latest measurements, at most HM_BOARD_POINTS. */
+    double n[HM_BOARD_POINTS];
+    double seconds[HM_BOARD_POINTS];
+};
+
+struct hm_board;
+
+/* Open the board and create its file if it does not exist or has another format. */
+int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
+/* Read the tasks of all commands that still run. Returns their number. */
+size_t hm__board_read(const struct hm_board *board, struct hm_board_task tasks[HM_BOARD_SLOTS]);
+
+/* Open a board that exists, and claim a slot. Returns NULL if there is no board or no free slot. */
+struct hm_board *hm__board_join(const char *path);
+/* Write the task into the claimed slot. A failure is ignored: the command itself goes on. */
+void hm__board_put(struct hm_board *board, const struct hm_board_task *task);
+/* Close the board and give the slot back; accepts NULL. */
+void hm__board_close(struct hm_board *board);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Running commands on the board of the server: /v1/progress lists bench and study while they run.
+. "$(dirname "$0")/lib.sh"
+if [ "${HM_HTTP:-1}" = 0 ]; then
+  skip "running commands are listed" "built without libmicrohttpd"
+  finish
+fi
+server= child=
+trap 'kill $server $child 2>/dev/null; rm -rf "$work"' EXIT
+start() { # OPTIONS…
+  rm -f "$work/url"
+  howmany serve --listen 127.0.0.1:0 --quiet --record none "$@" >"$work/url" 2>"$work/serve.err" &
+  server=$!
+  wait_for 30 test -s "$work/url"
+  url=$(cat "$work/url")
+}
+stop() { kill "$server" && wait "$server" 2>/dev/null; server=; }
+progress() { curl -sS -m 10 "$url/v1/progress"; }
+listed() { progress | jq -e "$1" >/dev/null; } # FILTER
+
+start
+board=$HOME/.local/share/howmany/progress
+check "the server makes the board, for its user only" test "$(stat -c %a "$board")" = 600
+check "without a running command the list is empty" test "$(progress | jq -c .)" = '{"tasks":[]}'
+howmany bench 'sleep 0.4' -n 4 --repeat 50 >/dev/null 2>&1 &
+child=$!
+check "bench is listed with its command, its run and its measurements" wait_for 20 listed \
+  '.tasks[0] | .command == "bench" and .title == "sleep 0.4" and (.message | startswith("n = 4, run ")) and .total == 50 and .done < 50 and .elapsed_s > 0 and .points[0].n == 4 and .points[0].seconds > 0.3'
+mv "$board" "$board.away"
+check "a request opens no file: the list is complete after the file was moved" listed '.tasks | length == 1'
+mv "$board.away" "$board"
+kill -9 "$child" && wait "$child" 2>/dev/null
+check "after kill -9 it is not listed" test "$(progress | jq -c .)" = '{"tasks":[]}'
+check "the list is described in OpenAPI" bash -c "curl -sS -m 10 '$url/openapi.json' | jq -e '.paths[\"/v1/progress\"].get and .components.schemas.progress_task.properties.left_s' >/dev/null"
+check "it takes no other method" bash -c "curl -sS -m 10 -o /dev/null -w '%{http_code}' -X POST -H 'Content-Type: application/json' -d '{}' '$url/v1/progress' | grep -qx 405"
+if [ -n "${HM_SMPIMAIN:-}" ]; then
+  howmany study examples/study.yaml --folder "$work/study" >/dev/null 2>&1 &
+  child=$!
+  check "study is listed with its budget" wait_for 30 listed '.tasks[0] | .command == "study" and (.title | endswith("/study")) and .total > 0 and (.message | test("^run \\d+: .* used, .* left"))'
+  kill "$child" && wait "$child" 2>/dev/null
+else
+  skip "study is listed with its budget" "built without SimGrid, or with sanitizers"
+fi
+stop
+howmany bench 'sleep 0.4' -n 4 --repeat 50 >/dev/null 2>&1 &
+child=$!
+start --progress "$work/own/board"
+check "a board of another name is made with its folder" test -s "$work/own/board"
+check "a command that reports elsewhere is not listed there" test "$(progress | jq -c .)" = '{"tasks":[]}'
+kill "$child" && wait "$child" 2>/dev/null
+HOWMANY_PROGRESS=$work/own/board howmany bench 'sleep 0.4' -n 4 --repeat 50 >/dev/null 2>&1 &
+child=$!
+check "HOWMANY_PROGRESS names the board" wait_for 20 listed '.tasks | length == 1'
+kill "$child" && wait "$child" 2>/dev/null
+child=
+stop
+rm -f "$board"
+start --progress none
+check "with none there is no board" test ! -e "$board"
+check "with none the list is empty" test "$(progress | jq -c .)" = '{"tasks":[]}'
+stop
+expect "a board that cannot be made is reported" 2 "--progress: " howmany serve --listen 127.0.0.1:0 --record none --progress /dev/null/x
+howmany bench true -n 1 >/dev/null 2>&1
+check "a command alone makes no board" test ! -e "$board"
+finish
