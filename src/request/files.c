@@ -21,13 +21,14 @@ static bool local_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* An archive counts as a folder, because it may hold several files. */
+/* Archives and patterns count as folders, because they may give several files. */
 static bool local_is_folder(const char *path)
 {
     struct stat status;
 
-    return stat(path, &status) == 0 &&
-           (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && hm__archive_is(path)));
+    if (stat(path, &status))
+        return hm__import_is_pattern(path);
+    return S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && hm__archive_is(path));
 }
 
 /* A pipe is never treated as a file of another tool, because recognising it would consume it; its

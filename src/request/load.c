@@ -94,7 +94,8 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
     int rc = job_overrides(call, f, &spec, err);
     if (rc == 0)
         rc = hm__find_network(call, d, &network, err);
-    bool foreign = rc == 0 && !network && hm__is_foreign(call, d);
+    bool foreign =
+        rc == 0 && !network && (hm__is_foreign(call, d) || hm__is_import_folder(call, d));
     if (network) {
         rc = hm__load_network_job(call, network, &spec, &note, err);
     } else if (foreign) {

@@ -271,13 +271,62 @@ static int add_usual(struct hm_call *call, struct hm_imported *im, const struct 
     return rc;
 }
 
+/* Whether an import has a network or a job. */
+static bool has_job(const struct hm_imported *im)
+{
+    return im->document.length > 0 && strcmp(im->document_kind, "cluster") != 0;
+}
+
+bool hm__is_import_folder(struct hm_call *call, const struct hm_document *d)
+{
+    return !d->text && !d->tree && d->name && call->context->files &&
+           call->context->files->is_folder(d->name);
+}
+
+/* Imports the files of a folder, and takes the first one, by name, that gives a network or a job.
+ */
+static int import_folder_job(struct hm_call *call, const struct hm_document *d,
+                             struct hm_imported **ret_import, const char **ret_note,
+                             struct hm_err *err)
+{
+    struct collection c = {.call = call};
+    size_t jobs = 0, first = 0;
+    int rc = collect_document(&c, d, err);
+
+    for (size_t i = c.count; rc == 0 && i-- > 0;)
+        if (has_job(c.items[i])) {
+            first = i;
+            jobs++;
+        }
+    if (rc == 0 && jobs == 0) {
+        rc = hm__fail(err, HM_E_TYPE, "no file of the folder gives a network or a job");
+        hm__err_hint(err, "give runs in the field `runs`");
+        hm__err_at(err, d->name, 0);
+    }
+    if (rc == 0 && jobs > 1) {
+        *ret_note = hm__arena_printf(call->arena,
+                                     "the job is that of %s, the first of %zu in the "
+                                     "folder",
+                                     c.items[first]->name, jobs);
+        rc = *ret_note ? 0 : hm__fail_nomem(err);
+    }
+    if (rc == 0) {
+        *ret_import = c.items[first];
+        c.items[first] = NULL;
+    }
+    collection_release(&c);
+    return rc;
+}
+
 int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, struct hm_spec *spec,
                          char **ret_text, const char **ret_note, struct hm_err *err)
 {
     struct hm_imported *im = NULL;
-    int rc = import_from(call, d, &im, err);
+    const char *which = NULL;
+    int rc = hm__is_foreign(call, d) ? import_from(call, d, &im, err)
+                                     : import_folder_job(call, d, &im, &which, err);
 
-    if (rc == 0 && (im->document.length == 0 || strcmp(im->document_kind, "cluster") == 0)) {
+    if (rc == 0 && !has_job(im)) {
         hm__fail(err, HM_E_TYPE, "%s gives no network and no job", im->importer->title);
         hm__err_hint(err, "it becomes %s", im->importer->becomes);
         hm__err_at(err, d->name, 0);
@@ -285,6 +334,10 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, stru
     }
     if (rc == 0)
         rc = add_usual(call, im, spec, ret_note, err);
+    if (rc == 0 && which) {
+        *ret_note = *ret_note ? hm__arena_printf(call->arena, "%s; %s", which, *ret_note) : which;
+        rc = *ret_note ? 0 : hm__fail_nomem(err);
+    }
     if (rc == 0) {
         spec->length = im->document.length;
         rc = hm__text_take(&im->document, ret_text, err);

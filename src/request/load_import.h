@@ -14,6 +14,8 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 /* Whether a document is a file of another tool, judging by its contents or, if it has only a name,
  * by those of the named file. */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
+/* Whether a document is a folder or an archive, whose files are imported. */
+bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /* Load runs, traces, a job or a cluster from files of other tools. The text of a job or a cluster
  * is put into the specification and freed with hm_text_free. Keys that the file does not give get
  * usual values; *ret_note lists those that the overrides of the specification do not give. */

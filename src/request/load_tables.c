@@ -91,12 +91,6 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     return rc;
 }
 
-/* Whether a document is a folder, whose files are imported. */
-static bool is_import_folder(struct hm_call *call, const struct hm_document *d)
-{
-    return !d->text && !d->tree && call->context->files && call->context->files->is_folder(d->name);
-}
-
 int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struct hm_texts *where,
                   struct hm_runs **ret_runs, struct hm_err *err)
 {
@@ -106,7 +100,7 @@ int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struc
         return load_stored_runs(call, d->name, where, ret_runs, err);
     if (d->tree)
         rc = hm__runs_read(d->tree, d->name, ret_runs, err);
-    else if (hm__is_foreign(call, d) || is_import_folder(call, d))
+    else if (hm__is_foreign(call, d) || hm__is_import_folder(call, d))
         rc = hm__load_foreign_runs(call, d, ret_runs, err);
     else if (d->text)
         rc = hm_runs_parse(d->text, d->length, d->name, ret_runs, err);
@@ -160,7 +154,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
     bool foreign = false;
     for (size_t i = 0; i < documents->count; i++)
         foreign |= hm__is_foreign(call, &documents->items[i]) ||
-                   is_import_folder(call, &documents->items[i]);
+                   hm__is_import_folder(call, &documents->items[i]);
     if (foreign)
         return hm__load_foreign_traces(call, documents, settings, ret_traces, err);
     if (documents->count == 1)

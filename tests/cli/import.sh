@@ -32,7 +32,7 @@ check "workers that are given are written" sh -c "howmany import $work/train.log
 expect "workers come from file names, with a note" 0 "n = 4 is taken from the file name" i "$work/logs/run_n4.log"
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
-expect "an unknown file gives exit 2 and the formats" 2 "docs/reference/formats.md" i LICENSE
+expect "an unknown file gives exit 2 and the formats" 2 "the nearest formats are" i LICENSE
 expect "a folder without known files gives exit 2" 2 "none of 6 files has a format" i catalog
 expect "an unknown format is suggested" 2 "did you mean nanogpt?" i "$work/train.log" --as nanogtp
 expect "a forced format that does not fit is read as far as it goes" 0 "Spark event log (spark)" i "$work/train.log" --as spark
@@ -200,4 +200,17 @@ EOP
   expect "an archive without its directory is partial" 0 "run_n8.log: nanoGPT log (nanogpt), partial" i "$work/nodir.zip"
   expect "a cut archive gives what was whole" 0 "run_n1.log: nanoGPT log (nanogpt), partial" i "$work/cut.zip"
 fi
+expect "a pattern is a list of files" 0 "run_n8.log: nanoGPT log" i "$work/logs/run_n*.log"
+expect "fit reads a pattern" 0 "40 runs" howmany fit "$work/logs/run_n*.log"
+expect "a pattern without files is an error" 2 "cannot open" i "$work/logs/none*.log"
+mkdir "$work/model" && cp "$work/config.json" "$work/model" && echo '{"version": "1.0"}' >"$work/model/tokenizer.json"
+expect "plan takes the network of a folder" 0 "h100" howmany plan "$work/model" --on h100 --max-n 64
+expect "plan takes the first job of a folder, with a note" 0 "the first of" howmany plan "$work/spark" --runs "$work/spark/app-2"
+expect "a folder without a job is an error" 2 "no file of the folder gives a network or a job" howmany plan "$work/logs"
+printf 'num_nodes: 2\nresources:\n  accelerators: A100:8\nrun: echo\n' >"$work/task.yaml"
+expect "a task of SkyPilot is a cluster" 0 "accelerators: 8" i "$work/task.yaml" --to document -o -
+echo 'hello, world of texts' >"$work/hello.txt"
+expect "the nearest formats of a text" 2 "the nearest formats are megatron" i "$work/hello.txt"
+printf 'a\0b' >"$work/hello.bin"
+expect "the nearest formats of a binary file" 2 "the nearest formats are onnx" i "$work/hello.bin"
 finish

@@ -1,5 +1,6 @@
-/* Imports of tar archives that the test writes: names, sizes, damage, and truncation at each byte.
- */
+/* Imports of tar archives that the test writes: names, sizes, damage, and truncation at each byte;
+ * and of logs of Spark, in archives and alone. */
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -204,6 +205,39 @@ static void parts_are_read_in_order(void **state)
     hm__text_release(&tar);
 }
 
+/* Two stages: tasks of 1, 1 and 4 s (mean 2 s, variance 2), and two tasks of 3 s. */
+static void stragglers_are_described(void **state)
+{
+    static const struct {
+        int stage, ms;
+    } tasks[] = {{0, 1000}, {0, 1000}, {0, 4000}, {1, 3000}, {1, 3000}, {2, 500}};
+    struct hm_text log = {0};
+    struct hm_imported *im = NULL;
+    struct hm_err err;
+
+    (void)state;
+    hm__text_add(&log, "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.5.0\"}\n");
+    for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
+        hm__text_addf(&log,
+                      "{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":%d,\"Stage Attempt "
+                      "ID\":0,\"Task End Reason\":{\"Reason\":\"Success\"},\"Task "
+                      "Info\":{\"Launch Time\":1000,\"Finish Time\":%d}}\n",
+                      tasks[i].stage, 1000 + tasks[i].ms);
+    if (import_tar(&log, log.length, &im, &err))
+        fail_msg("%s", err.message);
+    struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
+    const struct hm_value *found = hm__value_get(facts, "stragglers");
+    assert_near(hm__value_number(found, "stages"), 2, 0);
+    assert_near(hm__value_number(found, "tasks"), 5, 0);
+    /* The variances divided by the squares of the means are 2 / 4 and 0, of 3 and 2 tasks. */
+    assert_near(hm__value_number(found, "relative_deviation"), sqrt(0.5 * 3 / 5), 1e-12);
+    assert_near(hm__value_number(found, "longest_over_mean_median"), 1, 1e-12);
+    assert_near(hm__value_number(found, "longest_over_mean_p90"), 2, 1e-12);
+    assert_near(hm__value_number(found, "longest_over_mean_max"), 2, 1e-12);
+    hm__import_free(im);
+    hm__text_release(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +246,7 @@ int main(void)
         cmocka_unit_test(truncated_archives_are_partial),
         cmocka_unit_test(damaged_archives_are_refused),
         cmocka_unit_test(parts_are_read_in_order),
+        cmocka_unit_test(stragglers_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,7 +273,7 @@ static void damaged_messages_are_refused_by_both(void **state)
     int accepted = 0, refused = 0;
 
     (void)state;
-    for (int i = 0; i < 20 * MESSAGES; i++) {
+    for (int i = 0; i < 4 * MESSAGES; i++) {
         make_every(&made);
         size_t length = wire__every__pack(&made.message, data);
         for (uint64_t changes = 1 + random_bits() % 3; changes > 0; changes--)
@@ -289,7 +289,7 @@ static void damaged_messages_are_refused_by_both(void **state)
         if (theirs)
             wire__every__free_unpacked(theirs, NULL);
     }
-    assert_true(accepted > MESSAGES && refused > MESSAGES);
+    assert_true(accepted > MESSAGES / 5 && refused > MESSAGES / 5);
 }
 
 static void impossible_numbers_are_refused(void **state)

@@ -218,6 +218,30 @@ double hm__number_after(const char *text, size_t length, const char *label)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Returns the formats that are nearest to contents of no known format: those whose files begin in
+ * the same way. */
+static const char *similar_formats(const struct hm_import_head *head)
+{
+    const char *p = head->text + strspn(head->text, " \t\r\n");
+    size_t line = strcspn(p, "\n");
+
+    if (memchr(head->text, '\0', head->length))
+        return "onnx, safetensors, tensorboard, chakra";
+    if (*p == '{' || *p == '[')
+        return "hf-config, weight-index, trainer-state, torch-trace, spark, deepspeed, keras";
+    if (*p == '<')
+        return "simgrid";
+    if (p[0] == '#' && p[1] == '!')
+        return "sbatch, megatron-args";
+    if (memchr(p, '|', line))
+        return "slurm, megatron, nanotron";
+    if (memchr(p, ',', line) && !memchr(p, ' ', line))
+        return "lightning, keras-csv, wandb";
+    if (memchr(p, ':', line) && !memchr(p, ',', line))
+        return "accelerate, skypilot, megatron-yaml, seff";
+    return "megatron, hf-log, nanogpt, torchtitan, collectives, torchinfo";
+}
+
 /* Reports a file that no reader recognises; the hint lists the most similar formats. */
 static int fail_unknown(const char *name, const struct hm_import_head *head, struct hm_err *err)
 {
@@ -233,11 +257,9 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
         hm__err_hint(err, "it is a Git LFS pointer: fetch the file itself with `git lfs pull`");
     else if (hm__archive_magic(head->text, head->length))
         hm__err_hint(err, "it is an archive inside a compressed file or an archive: unpack it");
-    else if (names.length)
-        hm__err_hint(err, "the nearest formats are %s; name one with the field `as`", names.data);
     else
-        hm__err_hint(err,
-                     "see docs/reference/formats.md for the formats; name one with the field `as`");
+        hm__err_hint(err, "the nearest formats are %s; name one with the field `as`",
+                     names.length ? names.data : similar_formats(head));
     hm__err_at(err, name, 0);
     hm__text_release(&names);
     return HM_E_TYPE;

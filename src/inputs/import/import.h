@@ -145,8 +145,12 @@ int hm__import_check(const struct hm_imported *import, const struct hm_import_ta
 const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
-/* Call `visit` for a file, or for the files of a folder in the order of their names, three levels
- * deep. A folder that holds a Spark event log is visited once, as one file. */
+/* Whether a path is a pattern such as "logs/run_*.log" that matches files, and not itself a file.
+ */
+bool hm__import_is_pattern(const char *path);
+/* Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
+ * the order of their names, three levels deep. A folder that holds a Spark event log is visited
+ * once, as one file. */
 int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err);

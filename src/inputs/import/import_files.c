@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,9 +194,29 @@ int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *er
     return rc;
 }
 
+bool hm__import_is_pattern(const char *path)
+{
+    glob_t found;
+
+    if (!strpbrk(path, "*?[") || access(path, F_OK) == 0)
+        return false;
+    bool is = glob(path, GLOB_NOSORT, NULL, &found) == 0;
+    if (is)
+        globfree(&found);
+    return is;
+}
+
 int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err)
 {
-    return walk_folder(path, 0, visit, data, err);
+    glob_t found = {0};
+    int rc = 0;
+
+    if (!hm__import_is_pattern(path) || glob(path, 0, NULL, &found))
+        return walk_folder(path, 0, visit, data, err);
+    for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+        rc = walk_folder(found.gl_pathv[i], 0, visit, data, err);
+    globfree(&found);
+    return rc;
 }

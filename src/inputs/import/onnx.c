@@ -521,6 +521,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
+    bool graph = false, opset = false; /* Every model has both. */
 
     hm__json_put_text(&im->facts, "format", "onnx");
     o.inputs = hm__arena_alloc(im->arena, ONNX_ENDS, sizeof(*o.inputs));
@@ -536,11 +537,13 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
             read_graph(&o, hm__wire_enter(&w, &f), 0);
         else if (f.number == 8 && f.type == HM_WIRE_BYTES)
             read_opset(&o, hm__wire_enter(&w, &f));
+        graph |= f.number == 7;
+        opset |= f.number == 8;
         uint64_t at = hm__stream_offset(&im->in);
         if (at < w.next && hm__stream_skip(&im->in, w.next - at) < w.next - at)
             w.cut = true;
     }
-    if (w.bad || w.cut || o.damaged > 0)
+    if (w.bad || w.cut || o.damaged > 0 || !graph || !opset)
         hm__import_cut(im);
     if (!o.failed)
         hm__onnx_facts(&o);

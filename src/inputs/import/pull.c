@@ -45,7 +45,7 @@ static int see_token(struct hm_pull *p)
     for (;;) {
         while (in->at < in->length) {
             unsigned char c = (unsigned char)in->buffer[in->at];
-            if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+            if (c > ' ' || (c != ' ' && c != '\n' && c != '\t' && c != '\r'))
                 return c;
             in->at++;
         }
@@ -143,6 +143,33 @@ static int read_escape(struct hm_pull *p)
     return 0;
 }
 
+enum { LITTLE_ENDIAN_WORDS = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
+
+/*
+ * Copies the bytes before the first quote or backslash, eight at a time; returns false if it did
+ * not find one before the end of the buffer or of the text. In `(x - ones) & ~x & tops`, the lowest
+ * bit that is set belongs to the first byte of x that is 0.
+ */
+static bool copy_plain(struct hm_pull *p)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    struct hm_stream *in = p->in;
+
+    while (LITTLE_ENDIAN_WORDS && in->length - in->at >= 8 && p->length < HM_PULL_TEXT_ROOM - 8) {
+        uint64_t bytes;
+        memcpy(&bytes, in->buffer + in->at, 8);
+        memcpy(p->text + p->length, &bytes, 8);
+        uint64_t quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
+        uint64_t found = (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
+        size_t count = found ? (size_t)__builtin_ctzll(found) / 8 : 8;
+        p->length += count;
+        in->at += count;
+        if (found)
+            return true;
+    }
+    return false;
+}
+
 /* Reads a text after its first quote. */
 static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 {
@@ -153,10 +180,12 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
     for (;;) {
         if (in->at == in->length && !hm__stream_refill(in))
             return pull_fail(p, HM_PULL_CUT);
-        size_t start = in->at;
-        while (in->at < in->length && in->buffer[in->at] != '"' && in->buffer[in->at] != '\\')
-            in->at++;
-        keep_bytes(p, in->buffer + start, in->at - start);
+        if (!copy_plain(p)) {
+            size_t start = in->at;
+            while (in->at < in->length && in->buffer[in->at] != '"' && in->buffer[in->at] != '\\')
+                in->at++;
+            keep_bytes(p, in->buffer + start, in->at - start);
+        }
         if (in->at == in->length)
             continue;
         if (in->buffer[in->at++] == '"')
@@ -172,31 +201,38 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 /* ---- other values --------------------------------------------------------------------------- */
 
 /* Whether a byte may be part of a number, or of a literal such as true. */
-static bool is_word_byte(int c)
+static inline bool is_word_byte(int c)
 {
     return (c >= '0' && c <= '9') || c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
            (c >= 'A' && c <= 'Z') || c == '+';
 }
 
+/* Returns the first byte that is not a digit. */
+static inline const char *after_digits(const char *text)
+{
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
 /* Whether a text is a number in the syntax of JSON. */
 static bool is_number(const char *text)
 {
-    const char *p = text + (*text == '-');
-    size_t digits = strspn(p, "0123456789");
+    const char *start = text + (*text == '-'), *p = after_digits(start);
+    bool digits = p > start;
 
-    p += digits;
     if (*p == '.') {
-        size_t decimals = strspn(p + 1, "0123456789");
-        digits += decimals;
-        p += 1 + decimals;
+        const char *end = after_digits(p + 1);
+        digits |= end > p + 1;
+        p = end;
     }
-    if (digits > 0 && (*p == 'e' || *p == 'E')) {
+    if (digits && (*p == 'e' || *p == 'E')) {
         p += 1 + (p[1] == '-' || p[1] == '+');
-        size_t exponent = strspn(p, "0123456789");
-        p += exponent;
-        digits = exponent;
+        const char *end = after_digits(p);
+        digits = end > p;
+        p = end;
     }
-    return digits > 0 && *p == '\0';
+    return digits && *p == '\0';
 }
 
 /* Reads a number or one of the words true, false, null, NaN and Infinity. */
@@ -217,7 +253,8 @@ static enum hm_pull_token read_word(struct hm_pull *p)
     /* Inside a container, a number at the end of the stream may be incomplete. */
     if (c < 0 && p->depth > 0)
         return pull_fail(p, HM_PULL_CUT);
-    if (is_number(p->text))
+    char first = p->text[0];
+    if ((first == '-' || first == '.' || (first >= '0' && first <= '9')) && is_number(p->text))
         return HM_PULL_NUMBER;
     if (strcmp(p->text, "true") == 0)
         return HM_PULL_TRUE;
@@ -362,6 +399,21 @@ bool hm__pull_leave(struct hm_pull *p)
     return true;
 }
 
+/* Skips a number or a literal after a key, without decoding it. */
+static bool skip_word(struct hm_pull *p)
+{
+    struct hm_stream *in = p->in;
+    int c;
+
+    while ((c = hm__stream_see(in)) >= 0 && is_word_byte(c))
+        while (in->at < in->length && is_word_byte((unsigned char)in->buffer[in->at]))
+            in->at++;
+    p->keyed = false;
+    p->filled = true;
+    p->failed = c < 0;
+    return !p->failed;
+}
+
 bool hm__pull_skip(struct hm_pull *p)
 {
     int c = p->keyed && !p->failed ? see_token(p) : -1;
@@ -373,6 +425,8 @@ bool hm__pull_skip(struct hm_pull *p)
         p->failed = !skip_text(p->in);
         return !p->failed;
     }
+    if (c >= 0 && is_word_byte(c))
+        return skip_word(p);
     enum hm_pull_token token = hm__pull_next(p);
     if (token == HM_PULL_OBJECT || token == HM_PULL_LIST)
         return hm__pull_leave(p);
@@ -395,11 +449,6 @@ bool hm__pull_enter(struct hm_pull *p, enum hm_pull_token container)
 bool hm__pull_key(struct hm_pull *p)
 {
     return hm__pull_next(p) == HM_PULL_KEY;
-}
-
-bool hm__pull_is(const struct hm_pull *p, const char *text)
-{
-    return strcmp(p->text, text) == 0;
 }
 
 double hm__pull_number(struct hm_pull *p)

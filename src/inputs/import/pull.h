@@ -6,6 +6,8 @@
 #ifndef HM_PULL_H
 #define HM_PULL_H
 
+#include <string.h>
+
 #include "memory.h"
 #include "stream.h"
 #include "value.h"
@@ -59,7 +61,14 @@ bool hm__pull_leave(struct hm_pull *pull);
  * each key, its value must be read or skipped. */
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
-bool hm__pull_is(const struct hm_pull *pull, const char *text);
+/* Whether the last key or text is `text`. It is inline because readers call it for each key with
+ * constant texts, whose lengths the compiler knows. */
+static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
+{
+    size_t length = strlen(text);
+
+    return pull->length == length && memcmp(pull->text, text, length) == 0;
+}
 /* Read the next value as a number; NaN if it is not a number. Texts of digits are accepted. */
 double hm__pull_number(struct hm_pull *pull);
 /* Read the next value as a text, which is copied to the arena; NULL if it is not a text. */

@@ -3,6 +3,7 @@
  * may hold only the name of the pipeline. Accelerators are a text "A100:8", a map {A100: 8}, or a
  * set or list of alternatives; n is the number of nodes times the number of accelerators.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,27 @@ static void put_cloud(struct hm_imported *im, const struct hm_value *resources)
     hm__json_put_text(&im->facts, "cloud", cloud);
 }
 
+/* Writes the cluster of the first task that names one kind of accelerator, such as A100:8. */
+static void put_cluster(struct hm_imported *im, const struct hm_value *accelerators, double nodes,
+                        double count)
+{
+    const char *name = hm__value_text(accelerators);
+
+    if (!name && accelerators && accelerators->kind == HM_VALUE_MAP && accelerators->count == 1)
+        name = accelerators->keys[0];
+    size_t length = name ? strcspn(name, ":") : 0;
+    bool whole = count >= 1 && count <= 1000 && count == floor(count) && nodes >= 1 &&
+                 nodes <= 1e6 && nodes == floor(nodes);
+    if (!whole || length == 0 || im->document.length > 0)
+        return;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+            return;
+    im->document_kind = "cluster";
+    hm__text_addf(&im->document, "accelerator: \"%.*s\"\naccelerators: %.0f\nmax_nodes: %.0f\n",
+                  (int)length, name, count, nodes);
+}
+
 static void put_task(struct hm_imported *im, const struct hm_value *task)
 {
     struct hm_json *j = &im->facts;
@@ -115,6 +137,7 @@ static void put_task(struct hm_imported *im, const struct hm_value *task)
     hm__json_close(j);
     if (!isnan(count))
         hm__import_took(im, nodes * count, "accelerators on %.0f nodes: this is n", nodes);
+    put_cluster(im, hm__value_get(resources, "accelerators"), nodes, count);
 }
 
 /* Finds the end of a document: a line "---", or the end of the text. */
@@ -200,7 +223,7 @@ static int sky_recognise(const struct hm_import_head *head)
 const struct hm_importer hm__importer_sky_task = {
     .name = "skypilot",
     .title = "task of SkyPilot",
-    .becomes = "numbers of nodes and accelerators",
+    .becomes = "a cluster",
     .recognise = sky_recognise,
     .read = sky_read,
 };

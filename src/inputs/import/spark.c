@@ -285,6 +285,7 @@ static void read_task(struct spark *s, struct hm_pull *p)
     double wall = t.finish - t.launch;
     t.sums[SPARK_TASK_WALL_MS] = wall >= 0 ? wall : 0;
     stage->longest_ms = fmax(stage->longest_ms, t.sums[SPARK_TASK_WALL_MS]);
+    stage->squares_ms += t.sums[SPARK_TASK_WALL_MS] * t.sums[SPARK_TASK_WALL_MS];
     for (int k = 0; k < SPARK_SUMS; k++)
         stage->sums[k] += t.sums[k];
 }

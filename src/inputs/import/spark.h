@@ -32,6 +32,7 @@ struct spark_stage {
     double ok, not_ok, speculative;
     double sums[SPARK_SUMS]; /* Sums over the tasks that succeeded. */
     double longest_ms;       /* Duration of the longest task that succeeded. */
+    double squares_ms;       /* Sum of the squares of the durations of tasks that succeeded. */
 };
 
 struct spark_job {

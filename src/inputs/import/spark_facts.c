@@ -161,6 +161,45 @@ static void put_stage(struct hm_json *j, const struct spark_stage *st)
     hm__json_close(j);
 }
 
+/*
+ * Writes how much the durations of the tasks of a stage differ, over the stages with several tasks:
+ * their relative standard deviation, weighted by tasks, and quantiles over the stages of the
+ * longest task divided by the mean.
+ */
+static void put_stragglers(struct spark *s)
+{
+    struct hm_json *j = &s->im->facts;
+    double *skews = hm__calloc(s->stage_count + 1, sizeof(*skews));
+    double tasks = 0, spread = 0;
+    size_t count = 0;
+
+    if (!skews) {
+        s->im->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < s->stage_count; i++) {
+        const struct spark_stage *st = &s->stages[i];
+        double mean = st->ok > 1 ? st->sums[SPARK_TASK_WALL_MS] / st->ok : 0;
+        if (!(mean > 0))
+            continue;
+        skews[count++] = stage_skew(st);
+        tasks += st->ok;
+        spread += st->ok * fmax(st->squares_ms / st->ok / (mean * mean) - 1, 0);
+    }
+    if (count > 1)
+        qsort(skews, count, sizeof(*skews), hm__compare_numbers);
+    hm__json_open(j, "stragglers", HM_JSON_OBJECT);
+    hm__json_put_number(j, "stages", (double)count);
+    hm__json_put_number(j, "tasks", tasks);
+    hm__json_put_number(j, "relative_deviation", tasks > 0 ? sqrt(spread / tasks) : NAN);
+    hm__json_put_number(j, "longest_over_mean_median", count > 0 ? skews[(count - 1) / 2] : NAN);
+    hm__json_put_number(j, "longest_over_mean_p90",
+                        count > 0 ? skews[(size_t)ceil(0.9 * (double)count) - 1] : NAN);
+    hm__json_put_number(j, "longest_over_mean_max", count > 0 ? skews[count - 1] : NAN);
+    hm__json_close(j);
+    hm__free(skews);
+}
+
 static void put_totals(const struct spark *s)
 {
     static const enum spark_sum shown[] = {SPARK_RUN_MS, SPARK_INPUT_BYTES, SPARK_REMOTE_BYTES,
@@ -372,6 +411,7 @@ void hm__spark_finish(struct spark *s)
         put_stage(&s->im->facts, &s->stages[i]);
     hm__json_close(&s->im->facts);
     put_totals(s);
+    put_stragglers(s);
     put_groups(s);
     if (s->im->runs.rows > 0)
         hm__import_took(s->im, (double)s->im->runs.rows, "jobs that repeat, as runs");

@@ -133,7 +133,8 @@ static void read_event(struct hm_pull *p, struct event *e)
             read_args(p, e);
             continue;
         }
-        bool phase = key == 'p' && hm__pull_is(p, "ph"), name = hm__pull_is(p, "name");
+        bool phase = key == 'p' && hm__pull_is(p, "ph"),
+             name = key == 'n' && hm__pull_is(p, "name");
         bool category = key == 'c' && hm__pull_is(p, "cat");
         bool ts = key == 't' && hm__pull_is(p, "ts"), dur = key == 'd' && hm__pull_is(p, "dur");
         if (!phase && !name && !category && !ts && !dur) {

@@ -228,8 +228,7 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the parameters of a layer of rows without its biases, which PyTorch adds unless it is
- * given otherwise. */
+/* Returns the parameters of a layer of rows without its biases, which layers have by default. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];

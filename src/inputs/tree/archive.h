@@ -7,30 +7,7 @@
 #ifndef HM_ARCHIVE_H
 #define HM_ARCHIVE_H
 
-#include <stdio.h>
-
-#include "source.h"
-
-struct hm_archive_member {
-    const char *name;
-    uint64_t header; /* Position of the member's own header; for tar, of its data. */
-    uint64_t packed; /* Number of (compressed) bytes in the archive. */
-    unsigned method; /* Method of compression: 0 stored, 8 deflated. */
-    bool encrypted;
-};
-
-struct hm_archive {
-    char path[256];     /* Name of the file. */
-    bool tar;           /* A tar archive; otherwise a zip archive. */
-    FILE *spool;        /* Temporary file of an archive from a pipe, or NULL; owned. */
-    int file;           /* Open file; -1 for bytes in memory. */
-    const char *memory; /* Bytes of the archive; borrowed. NULL: they are in the file. */
-    uint64_t length;
-    struct hm_archive_member *members; /* Files, without folders; in the arena. */
-    size_t count;
-    bool cut;               /* The archive is truncated. */
-    struct hm_arena *arena; /* Memory of the members; owned. */
-};
+#include "archive_parts.h"
 
 /* Whether bytes are the beginning of an archive, and whether a file begins with such bytes. A pipe
  * is not looked at. */
