@@ -74,7 +74,7 @@ static void without_a_board_a_command_is_not_listed(void **state)
     (void)state;
     assert_null(hm__board_join(path));
     int file = open(path, O_RDWR | O_CREAT, 0600);
-    assert_int_equal(write(file, "text of somebody", 16), 16);
+    assert_int_equal(write(file, "text of a user  ", 16), 16);
     assert_null(hm__board_join(path));
     close(file);
     assert_int_equal(truncate(path, 1 << 20), 0);
@@ -104,7 +104,7 @@ static void a_board_that_cannot_be_opened_is_an_error(void **state)
     (void)state;
     assert_int_equal(hm__board_create("/nowhere/board", &board, &err), HM_E_IO);
     assert_non_null(strstr(err.message, "/nowhere/board"));
-    /* A link could lead to a file of somebody else. */
+    /* A link could lead to a file of another user. */
     assert_int_equal(symlink("/tmp", path), 0);
     assert_int_equal(hm__board_create(path, &board, NULL), HM_E_IO);
     assert_null(hm__board_join(path));
