@@ -63,6 +63,57 @@
 extern "C" {
 #endif
 
+/* ---- mixed clusters ---------------------------------------------------------------------------
+ */
+
+enum { HM_KINDS_MAX = 8 }; /* Most kinds of machines in one cluster. */
+
+/*
+ * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
+ * of each kind; of a large cluster, a part of the mixes, as a note of the answer says.
+ */
+struct hm_kind {
+    const struct hm_cluster *machine; /* The machine, its price and its fabric. */
+    double count;                     /* Number of machines: whole, 1 to 1e6. */
+};
+
+/*
+ * Add a kind of machine to a cluster that hm_cluster_new made. The machine is copied. Its name must
+ * differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ */
+HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
+                               double count, struct hm_err *err);
+
+/* ---- dataflow platforms ------------------------------------------------------------------------
+ */
+
+/* How a dataflow platform such as Spark recovers from a lost worker. */
+enum hm_recovery {
+    HM_RECOVERY_AUTO,       /* The cheaper one of both. */
+    HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
+    HM_RECOVERY_CHECKPOINT, /* All workers go back to the last checkpoint. */
+};
+
+/*
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. It applies to the
+ * communication of the job and to HM_PLATFORM_DRIVER. 0 or NaN: the default.
+ */
+struct hm_dataflow {
+    double
+        partitions; /* Partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
+    double slots;   /* Tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
+    double task_s;  /* Seconds of the driver to start one task; default: that of the framework. */
+    double skew;    /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
+    double speculation;  /* A copy of a task starts after this many times the usual time, 1 to 100;
+                            default: there are no copies. */
+    bool distributed;    /* The model is a distributed data set, not a variable at the driver. */
+    double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
+    double restart_s;    /* Seconds to replace a lost worker, >= 0. */
+    double lineage;      /* Iterations to repeat for a lost partition, > 0; default: 1. */
+    double checkpoint_s; /* Seconds to write one checkpoint, >= 0. */
+    enum hm_recovery recovery;
+};
+
 /* ---- the question ---------------------------------------------------------------------------- */
 
 /* The quantity that the answer minimises. */
@@ -105,6 +156,29 @@ HM_API const char *hm_consistency_name(enum hm_consistency consistency);
 HM_API int hm_consistency_find(const char *name);
 
 /*
+ * Strategies of TensorFlow (tf.distribute), each of which is a platform with certain settings.
+ * Columns of the table: identifier; name in requests; name in TensorFlow; platform; whether it runs
+ * in one machine only.
+ */
+#define HM_STRATEGY_MAP(X)                                                                         \
+    X(MIRRORED, "mirrored", "MirroredStrategy", ALLREDUCE, true)                                   \
+    X(CENTRAL_STORAGE, "central-storage", "CentralStorageStrategy", SERVER, true)                  \
+    X(MULTI_WORKER_MIRRORED, "multi-worker-mirrored", "MultiWorkerMirroredStrategy", ALLREDUCE,    \
+      false)                                                                                       \
+    X(TPU, "tpu", "TPUStrategy", ALLREDUCE, false)                                                 \
+    X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
+
+enum hm_strategy {
+    HM_STRATEGY_NONE, /* The platform is not named as a strategy. */
+#define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
+    HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
+#undef HM_STRATEGY_ENUM
+        HM_STRATEGY_COUNT
+};
+/* Returns the name in TensorFlow, such as "MirroredStrategy"; "none" for HM_STRATEGY_NONE. */
+HM_API const char *hm_strategy_title(enum hm_strategy strategy);
+
+/*
  * A platform and its settings. All fields after `platform` apply only to HM_PLATFORM_SERVER, except
  * `local_steps`.
  */
@@ -125,6 +199,9 @@ struct hm_way {
                            factor is stale_cost * n^stale_power, but at least 1. */
     double local_steps; /* Iterations of a worker between two averages of the models, whole, 1 to
                            1e9; 0: 1. Not used by servers and drivers. */
+    enum hm_strategy strategy; /* The strategy of TensorFlow that this is, which sets limits: one
+                                  machine, or machines with TPUs. Central storage is one server, in
+                                  the host of the machine. */
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
@@ -214,6 +291,9 @@ struct hm_point {
                            question has neither deadline nor budget. */
     double meets;       /* Probability that the point meets deadline and budget; NaN: the question
                            has neither, or the interval is unknown. */
+    double machines[HM_KINDS_MAX]; /* Mixed clusters: number of machines of each kind, without those
+                                      of servers or a driver; 0 for other clusters. */
+    double price_per_s; /* Mixed clusters: money per second of all machines; NaN: unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -277,6 +357,8 @@ struct hm_plan_alternative {
     double memory_bytes; /* Bytes of memory of one worker; NaN: unknown. */
     struct hm_way way;   /* The platform, if the question names platforms. */
     struct hm_point point;
+    const char **kinds; /* Mixed clusters: names of the kinds of machines; NULL: one kind. */
+    size_t kind_count;
 };
 
 enum hm_status {
@@ -388,7 +470,10 @@ struct hm_answer {
                                question has neither. */
     const char *unit;       /* Work that the seconds measure, if the runs state it: "sample",
                                "token" or "epoch"; NULL: one iteration. */
-    void *memory;           /* Owns all memory of this struct. */
+    const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
+                           points; NULL: one kind. */
+    size_t kind_count;
+    void *memory; /* Owns all memory of this struct. */
 };
 
 /*

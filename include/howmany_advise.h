@@ -35,6 +35,8 @@ struct hm_trace {
     double seed;           /* Seed of the run; NaN: not given. */
     double staleness;      /* Maximum number of steps that a worker may be ahead of the slowest one;
                               0: synchronous, INFINITY: no bound. */
+    double backups;        /* Number of workers that each step does not wait for. */
+    double rows;           /* Number of rows of the training data, >= 1; NaN or 0: not given. */
     const char *source;    /* Name of the file; may be NULL. */
     int line;              /* Line of the first point in the file, counted from 1; 0: unknown. */
     size_t count;          /* Number of points, >= 1; the length of the four arrays below. */
@@ -71,7 +73,8 @@ struct hm_traces_settings {
 /*
  * Read traces from files, plain or gzip; "-" is standard input. A file has JSON lines, as `howmany
  * train` writes them, or CSV with a header: algorithm, m (or n, workers), iteration, seconds or
- * elapsed_s, loss (or objective), staleness (steps, or async); other columns are ignored. settings
+ * elapsed_s, loss (or objective), staleness (steps, or async), backups, rows (of the training
+ * data); other columns are ignored. settings
  * may be NULL.
  */
 HM_API int hm_traces_load(const char *const *paths, size_t count,
@@ -97,7 +100,14 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    const char **terms;    /* Formulas in the variable n, which is the number of workers m. */
+    double staleness;      /* The times are those of runs with this bound of the staleness; 0:
+                              synchronous, INFINITY: asynchronous. */
+    double backups;        /* The times are those of runs with this number of backup workers. */
+    double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
+                               row of the table; NaN: unknown. NULL: unknown for all rows. */
+    double *deviation;      /* Standard deviation of the seconds of single iterations, relative to
+                               their mean, for each row; NULL: unknown. */
+    const char **terms;     /* Formulas in the variable n, which is the number of workers m. */
     size_t term_count;
     double *theta; /* Coefficient of each term. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
@@ -162,6 +172,8 @@ struct hm_converge_settings {
                                  built-in terms. Borrowed. */
     size_t term_count;
     double leave_out; /* Ignore the traces of this number of workers; 0: use all traces. */
+    double rows;      /* Number of rows of the training data that g is for, > 0; 0: the largest
+                         number of a trace. Traces on other numbers of rows are converted. */
 };
 
 /*
@@ -239,6 +251,21 @@ struct hm_g_stale {
     size_t cost_count;
 };
 
+/*
+ * The dependence of the loss curve on the rows of the training data. On R rows, a run needs (R /
+ * r)^power times the iterations of a run on r rows, and its excess loss P - P*, where P* belongs to
+ * the same rows, is (R / r)^scale times as large.
+ */
+struct hm_g_size {
+    size_t count;       /* Number of different numbers of rows; 0: all traces have the same. */
+    double least, most; /* Smallest and largest number of rows of a trace. */
+    bool known;         /* Power and scale could be found; otherwise they are 0. */
+    double power, scale;
+    double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
+                        predicted from smaller ones; NaN: unknown. */
+    double spread;   /* Standard deviation of ln(P - P*) that the conversion adds. */
+};
+
 /* The loss curve g(i, m) of one algorithm. */
 struct hm_g {
     const char *algorithm;
@@ -263,8 +290,11 @@ struct hm_g {
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
-    struct hm_g_stale ssp;   /* Cost of a bounded staleness (SSP). */
-    struct hm_g_stale async; /* Cost of an unbounded staleness (asynchronous runs). */
+    struct hm_g_stale ssp;    /* Cost of a bounded staleness (SSP). */
+    struct hm_g_stale async;  /* Cost of an unbounded staleness (asynchronous runs). */
+    struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
+                                 late; their number takes the place of the staleness. */
+    struct hm_g_size size;    /* Dependence on the rows of the training data. */
 };
 
 /*
@@ -277,7 +307,11 @@ struct hm_convergence {
     double best;                /* Least loss P* that can be reached. */
     double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
-    double level; /* Coverage probability of the intervals. */
+    double rows; /* Number of rows of the training data that g is for; NaN: the traces do not say
+                    it, or all have the same. */
+    bool best_sampled; /* P* is that of the largest sample, because there is no trace on `rows`
+                          rows. Only the excess loss P - P* is predicted. */
+    double level;      /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
     size_t count;
     struct hm_paces *paces; /* Seconds of an iteration, from the times of the traces; an algorithm
@@ -329,12 +363,14 @@ struct hm_holdout_settings {
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
-    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
-                       predictions. */
-    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
-                       predictions. */
-    double window;  /* Number of the last known iterations to which each prediction ahead is
-                       fitted; 0 means 50. */
+    double ahead;      /* Number of iterations by which each prediction looks ahead; 0: no such
+                          predictions. */
+    double ahead_s;    /* Number of seconds by which each prediction looks ahead; 0: no such
+                          predictions. */
+    double window;     /* Number of the last known iterations to which each prediction ahead is
+                          fitted; 0 means 50. */
+    bool rows;         /* Also predict traces on some number of rows from those on fewer rows. */
+    double leave_rows; /* Number of rows to predict; 0: each number with two smaller ones. */
 };
 
 /*
@@ -346,6 +382,17 @@ struct hm_g_ahead {
     size_t points;      /* Number of predictions. */
     double median, rms; /* Median and root mean square of the errors of log10(P - P*), as in struct
                            hm_g_error. */
+};
+
+/*
+ * Errors for traces on a number of rows of the training data, predicted from traces on fewer rows.
+ */
+struct hm_g_rows_error {
+    double rows;
+    double from, to;    /* Smallest and largest number of rows that the prediction used. */
+    size_t points;      /* Number of points that were predicted. */
+    double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
+    double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
 };
 
 struct hm_g_holdout {
@@ -360,6 +407,9 @@ struct hm_g_holdout {
     size_t ahead_count;
     double ahead_median; /* Median absolute error of all predictions of later iterations; NaN:
                             there are none. */
+    struct hm_g_rows_error
+        *rows; /* Errors for each number of rows that was predicted, ascending. */
+    size_t rows_count;
 };
 
 struct hm_holdout {
@@ -439,17 +489,22 @@ enum hm_advise_why {
  * their names are the ends of intervals.
  */
 struct hm_candidate {
-    const char *algorithm;
+    const char *algorithm; /* Name of the algorithm; for stale runs and runs with backup workers
+                              with an addition, such as "adam (ssp 3)" or "sgd (1 backup)". */
     double m;
-    bool measured; /* There are traces of this algorithm on m workers. */
+    double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
+    double backups;   /* Number of backup workers. */
+    bool measured;    /* There are traces of this algorithm on m workers. */
     double iterations, iterations_low, iterations_high;    /* Number of iterations until the
                                                               target loss is reached, or until
                                                               the time limit. */
     double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
-    double time_s, low_s, high_s;                          /* Expected seconds of the run. */
-    double cost, cost_low, cost_high;                      /* Money for the run. */
-    double loss, loss_low, loss_high; /* Excess loss P - P*: the target, or the value that is
-                                         reached within the time limit. */
+    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the seconds of single
+                                               iterations; NaN: unknown. */
+    double time_s, low_s, high_s;           /* Expected seconds of the run. */
+    double cost, cost_low, cost_high;       /* Money for the run. */
+    double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
+                                               reached within the time limit. */
     double reaches;     /* Probability that the candidate reaches the target loss within the time
                            limit and the budget. */
     double probability; /* Probability that this candidate is the best. */

@@ -341,6 +341,8 @@ struct hm_design {
     double rounded;   /* Value of the criterion for the runs to make. */
     double before;    /* Value of the criterion for the runs already measured; INFINITY: there
                          are too few runs. */
+    double within;    /* Half the width of the 90 % interval of the time of one run at the target
+                         after the runs, as a share of the time; NaN without a job or a target. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */

@@ -14,6 +14,7 @@
 extern "C" {
 #endif
 
+struct hm_dataflow;  /* Partitions and tasks of a dataflow platform; see howmany.h. */
 struct hm_large_job; /* A job that trains a transformer; docs/reference/large.md describes it. */
 struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
@@ -352,6 +353,7 @@ struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
     bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -382,6 +384,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
+    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
@@ -444,6 +447,10 @@ enum hm_cluster_key {
     HM_CLUSTER_STRAGGLERS = 16,
 };
 
+struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
+/* The samples of a worker of a mixed cluster: in proportion to its speed, or equally many. */
+enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
+
 struct hm_cluster {
     const char *name;        /* Name of the machine; may be NULL. */
     const char *fabric_name; /* Name of the fabric; NULL: that of the machine entry, or none. */
@@ -460,7 +467,11 @@ struct hm_cluster {
                          values of enum hm_cluster_key. */
     const char *note; /* Sentence about keys that were kept from the cluster of the job or that
                          have an old name; NULL: none. */
-    void *memory;     /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    const struct hm_kind *kinds; /* Kinds of a mixed cluster, see howmany.h; NULL: one kind. The
+                                    other fields are then those of the first kind. */
+    size_t kind_count;
+    enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
+    void *memory;          /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -613,7 +624,9 @@ struct hm_job {
     size_t expect_count;
     double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
                            as fit in memory. */
-    void *memory;       /* Owns all memory that the library allocated for the job. */
+    const struct hm_dataflow *dataflow; /* Partitions and tasks of a platform with a driver, see
+                                           howmany.h; NULL: none. */
+    void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
 /*

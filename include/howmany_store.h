@@ -80,6 +80,12 @@ HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
  */
 HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness,
                                struct hm_err *err);
+/*
+ * Get a number from the field `more` of a run, such as `backups` or `rows`; NaN if the field has no
+ * such number.
+ */
+HM_API int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_number,
+                            struct hm_err *err);
 
 /*
  * Add all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A

@@ -2,11 +2,13 @@
  * Chooses the constants of CPUs and frameworks (src/hardware/cpu.h, framework.c) by coordinate
  * descent on data/platforms.csv, and estimates errors by cross-validation.
  *
- *     fit-platform report | cpu | cpu-cross | frameworks | cross
+ *     fit-platform report | cpu | cpu-cross | frameworks | cross | held-out
  *
  * report prints the errors of the current constants by row. cpu chooses the constants of CPUs on
  * the rows without a framework, cpu-cross leaves out one network at a time. frameworks chooses the
- * costs of each framework on its rows, cross leaves out one task (network) at a time. The loss is
+ * costs of each framework on its rows, cross leaves out one task (network) at a time. held-out
+ * prints the number of each row and the seconds predicted when its network was left out; sorted by
+ * number they are the column held_out_s. The loss is
  * the mean of |ln(predicted/measured)| over networks, and a small penalty keeps a cost that the
  * rows do not determine near its present value.
  */
@@ -42,6 +44,7 @@ enum {
 };
 
 static struct hm_platform_rows table;
+static bool numbers_only; /* Print only the numbers and predictions of rows. */
 static struct hm_cpu_constants cpu;
 static struct hm_framework_costs costs[HM_FRAMEWORK_COUNT];
 static struct hm_constants all;
@@ -143,6 +146,13 @@ static int fit_compare(const void *a, const void *b)
 /* Prints the rows of a framework, or only those of one network, and collects their errors. */
 static size_t fit_report(int framework, const char *only, double *errors, size_t count)
 {
+    if (numbers_only) {
+        for (size_t i = 0; i < table.count; i++)
+            if ((int)table.rows[i].job->framework == framework &&
+                strcmp(only, table.rows[i].network) == 0)
+                printf("%zu %.5g\n", i + 1, table.rows[i].seconds * exp(row_error(&table.rows[i])));
+        return count;
+    }
     for (size_t i = 0; i < table.count; i++) {
         const struct hm_platform_row *r = &table.rows[i];
         if ((int)r->job->framework != framework || (only && strcmp(only, r->network) != 0))
@@ -211,7 +221,12 @@ int main(int argc, char **argv)
         return 2;
     }
     fit_reset();
-    if (strcmp(what, "cpu") == 0) {
+    numbers_only = strcmp(what, "held-out") == 0;
+    if (numbers_only) {
+        fit_cross(HM_FRAMEWORK_NONE, &cpu, cpu_knobs, CPU_KNOBS);
+        for (int f = 1; f < HM_FRAMEWORK_COUNT; f++)
+            fit_cross(f, &costs[f], framework_knobs, FRAMEWORK_KNOBS);
+    } else if (strcmp(what, "cpu") == 0) {
         fit_descend(&cpu, cpu_knobs, CPU_KNOBS, HM_FRAMEWORK_NONE, NULL);
         fit_print(&cpu, cpu_knobs, CPU_KNOBS, "cpu");
         fit_median("cpu", errors, fit_report(HM_FRAMEWORK_NONE, NULL, errors, 0));

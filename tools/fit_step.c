@@ -4,7 +4,7 @@
  * and each network of the largest source in turn, is left out, the constants are chosen on the
  * rest, and the left-out rows are predicted.
  *
- *     fit-step [report | fit | cross] [PASSES] [SOURCE]
+ *     fit-step [report | fit | cross | links] [PASSES] [SOURCE]
  *
  * report prints the errors of the current constants, fit prints better constants. cross prints the
  * number of each row of data/steps.csv and the seconds predicted when its source was left out, for
@@ -12,6 +12,10 @@
  *
  *     fit-step cross 6 | sort -n | cut -d' ' -f2 > held-out
  *     (head -1 data/steps.csv; sed 1d data/steps.csv | sed 's/[^,]*$//' | paste -d '' - held-out)
+ *
+ * links chooses the constants of messages on all-reduces, then those of overlap and of large
+ * clusters on steps of several workers, and prints them and the errors of each source of
+ * all-reduces when it was left out.
  *
  * Rows with a platform are not fitted: no constant describes platforms. The loss is the mean over
  * groups (source and network) of the mean of |ln(predicted/measured)|, so that large tables do not
@@ -52,6 +56,26 @@ static struct fit_row rows[ROWS];
 static size_t row_count;
 static char groups[GROUPS][128];
 static int group_count;
+/* Which constants are chosen on which rows: all on all, those of messages on all-reduces, or those
+ * of overlap and large clusters on steps of several workers. */
+static enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP } choosing;
+
+static bool constant_chosen(size_t i)
+{
+    const char *name = constants[i].name;
+    bool overlap = strcmp(name, "contention") == 0 || strcmp(name, "jitter") == 0 ||
+                   strcmp(name, "coll_nodes") == 0;
+
+    return choosing == CHOOSE_ALL || (choosing == CHOOSE_OVERLAP && overlap) ||
+           (choosing == CHOOSE_MESSAGES && !overlap && strncmp(name, "coll_", 5) == 0);
+}
+
+static bool row_counts(const struct fit_row *r)
+{
+    return !r->out && !r->platform &&
+           (choosing == CHOOSE_ALL ||
+            (choosing == CHOOSE_MESSAGES ? !r->step : r->step && r->step->n > 1));
+}
 
 static double *constant_at(struct hm_constants *k, size_t i)
 {
@@ -94,7 +118,7 @@ static double loss(const struct hm_constants *k)
     int counts[GROUPS] = {0}, used = 0;
 
     for (size_t i = 0; i < row_count; i++) {
-        if (rows[i].out || rows[i].platform)
+        if (!row_counts(&rows[i]))
             continue;
         row_predict(&rows[i], k);
         /* Errors are limited, so that a few rows that no constants explain do not dominate the
@@ -122,6 +146,8 @@ static double descend(struct hm_constants *k, int passes, bool verbose)
         for (size_t i = 0; i < CONSTANTS; i++) {
             double *x = constant_at(k, i), old = *x;
             bool better = false;
+            if (!constant_chosen(i))
+                continue;
             for (int sign = -1; sign <= 1 && !better; sign += 2) {
                 double next = old * (1 + sign * steps[i]);
                 *x = fmin(fmax(next, constants[i].low), constants[i].high);
@@ -222,6 +248,55 @@ static bool left_out_with(const struct fit_row *a, const struct fit_row *b)
            strcmp(a->step->network, b->step->network) == 0;
 }
 
+/* Moves the constants that are chosen by about a quarter, since they have seen all rows. */
+static void move_constants(struct hm_constants *k)
+{
+    for (size_t j = 0; j < CONSTANTS; j++) {
+        double moved = *constant_at(k, j) * (j % 2 ? 1.25 : 0.8);
+        if (constant_chosen(j))
+            *constant_at(k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);
+    }
+}
+
+/* Leaves out each source of all-reduces in turn; sources of one machine, whose names are equal up
+ * to the first underscore, are left out together. */
+static void cross_links(int passes)
+{
+    static double errors[ROWS], absolute[ROWS], ratio[ROWS];
+    static bool done[ROWS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < row_count; i++) {
+        if (done[i] || !rows[i].collective)
+            continue;
+        const char *source = row_source(&rows[i]);
+        size_t length = strncmp(source, "allreduce", 9) ? strcspn(source, "_") : strlen(source);
+        struct hm_constants k = hm__constants;
+        for (size_t j = 0; j < row_count; j++)
+            rows[j].out = rows[j].collective && strncmp(row_source(&rows[j]), source, length) == 0;
+        move_constants(&k);
+        descend(&k, passes, false);
+        for (size_t j = 0; j < row_count; j++)
+            if (rows[j].out) {
+                row_predict(&rows[j], &k);
+                errors[j] = rows[j].error;
+                absolute[count] = fabs(exp(errors[j]) - 1);
+                ratio[count++] = exp(-errors[j]);
+                done[j] = true;
+            }
+    }
+    for (size_t i = 0; i < row_count; i++)
+        rows[i].error = errors[i];
+    printf("\nheld out: %zu all-reduces, median error %.1f %%, 5-95 %% of measured/predicted %.2f "
+           "%.2f\n",
+           count, 100 * quantile(absolute, count, 0.5), quantile(ratio, count, 0.05),
+           quantile(ratio, count, 0.95));
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i].collective && (i == 0 || !rows[i - 1].collective ||
+                                   strcmp(row_source(&rows[i]), row_source(&rows[i - 1])) != 0))
+            report_rows(row_source(&rows[i]), row_source(&rows[i]), NULL, -1, -1);
+}
+
 /* Leaves out each source in turn, chooses constants on the other rows, and predicts its rows. */
 static void cross(int passes, const char *prefix)
 {
@@ -234,10 +309,8 @@ static void cross(int passes, const char *prefix)
             rows[k].out = left_out_with(&rows[i], &rows[k]);
         struct hm_constants k = hm__constants;
         /* The current constants were chosen from all rows, so the search starts at other values. */
-        for (size_t j = 0; j < CONSTANTS && !rows[i].platform; j++) {
-            double moved = *constant_at(&k, j) * (j % 2 ? 1.25 : 0.8);
-            *constant_at(&k, j) = fmin(fmax(moved, constants[j].low), constants[j].high);
-        }
+        if (!rows[i].platform)
+            move_constants(&k);
         if (!rows[i].platform)
             descend(&k, passes, false);
         for (size_t j = 0; j < row_count; j++)
@@ -275,17 +348,27 @@ int main(int argc, char **argv)
             (struct fit_row){.collective = &collectives.rows[i],
                              .group = group_of(collectives.rows[i].source, "all-reduce")};
     struct hm_constants k = hm__constants;
-    if (strcmp(what, "fit") == 0) {
+    bool links = strcmp(what, "links") == 0;
+    for (int stage = links ? CHOOSE_MESSAGES : CHOOSE_ALL;
+         strcmp(what, "fit") == 0 || (links && stage <= CHOOSE_OVERLAP); stage++) {
+        choosing = stage;
         descend(&k, passes, true);
         for (size_t i = 0; i < CONSTANTS; i++)
-            printf("%s %.4g\n", constants[i].name, *constant_at(&k, i));
+            if (constant_chosen(i))
+                printf("%s %.4g\n", constants[i].name, *constant_at(&k, i));
+        if (!links)
+            break;
     }
+    choosing = CHOOSE_ALL;
     if (strcmp(what, "cross") == 0) {
         cross(passes, argc > 3 ? argv[3] : "");
     } else {
         printf("loss %.4f\n", loss(&k));
         report(true);
     }
+    choosing = CHOOSE_MESSAGES;
+    if (links)
+        cross_links(passes);
     hm__measured_steps_release(&steps);
     hm__measured_collectives_release(&collectives);
     hm_catalog_free(catalog);

@@ -191,7 +191,7 @@ static int session_set_stragglers(struct session *s, struct hm_err *err)
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
-static struct hm_train_plan session_make_plan(const struct session *s)
+static struct hm_train_plan session_make_plan(struct session *s)
 {
     const struct train_options *o = s->options;
     bool batches = s->run.algorithm->traits & HM_TRAIT_BATCHES;
@@ -205,6 +205,7 @@ static struct hm_train_plan session_make_plan(const struct session *s)
         .test = o->has_test ? &s->test : NULL,
         .test_rows = s->test_rows,
         .report = trace_point,
+        .context = &s->times,
     };
 
     if (o->epochs > 0) {
@@ -258,6 +259,7 @@ static int session_train(struct session *s, enum hm_stop *ret_stop, struct hm_er
     }
     if (s->comm->rank == 0)
         session_print_header(s, plan.limits.iterations);
+    s->times.last = s->run.iteration;
     rc = hm__train(&s->run, &plan, &s->totals, &last, ret_stop, err);
     const struct hm_server_stats *stats = rc == 0 && s->options->platform == HM_PLATFORM_SERVER
                                               ? hm__server_worker_stats(&s->run)
@@ -272,7 +274,8 @@ static int session_train(struct session *s, enum hm_stop *ret_stop, struct hm_er
                                           .ranks = s->world->size,
                                           .simulated = s->simulated,
                                           .serving = &s->serving,
-                                          .stats = stats});
+                                          .stats = stats,
+                                          .times = &s->times});
     return rc;
 }
 
@@ -297,6 +300,7 @@ int session_run(struct session *s)
     rc = rc ? session_begin_platform(s, rc, &err) : session_train(s, &stop, &err);
     hm__rows_release(&s->objective.rows);
     hm__rows_release(&s->test);
+    trace_times_release(&s->times);
     hm__arena_free(s->arena);
     if (rc && s->comm->rank == 0)
         cli_report(&err);

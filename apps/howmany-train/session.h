@@ -2,6 +2,7 @@
 #ifndef HM_SESSION_H
 #define HM_SESSION_H
 
+#include "trace.h"
 #include "train_options.h"
 
 struct session {
@@ -27,7 +28,8 @@ struct session {
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;
-    char identity[512]; /* Text that identifies problem and data in checkpoints. */
+    struct trace_times times; /* Seconds of the iterations of this run, on rank 0. */
+    char identity[512];       /* Text that identifies problem and data in checkpoints. */
 };
 
 /*

@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "json.h"
+#include "memory.h"
 
 /* Write a complete line and flush it, so that a reader of the output sees each line at once. */
 static void trace_put_line(struct hm_json *line)
@@ -59,6 +61,7 @@ static void trace_put_rows(struct hm_json *line, const struct trace_head *head)
     trace_put_known(line, "positive", o->positive);
     hm__json_put_text(line, "scale", train_scale_text(&o->scale, scale));
     hm__json_put_text(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
+    trace_put_positive(line, "sample", o->sample);
     hm__json_put_bool(line, "sparse", head->sparse);
     hm__json_put_number(line, "lambda", o->lambda);
     if (o->data_seed >= 0)
@@ -216,12 +219,66 @@ static void trace_put_usage(struct hm_json *line, const struct hm_trace_point *p
     trace_put_usage_list(line, "rank_memory", point, usage_memory);
 }
 
-void trace_point(void *unused, const struct hm_trace_point *point)
+/* ---- spread of the seconds of iterations ---------------------------------------------------- */
+
+/* Smallest number of single iterations of which percentiles are reported. */
+enum { TIMES_LEAST = 10 };
+
+void trace_times_release(struct trace_times *times)
+{
+    hm__free(times->seconds);
+    *times = (struct trace_times){0};
+}
+
+/*
+ * Adds the seconds of a point that is one iteration after the last one. The mean of several
+ * iterations says little about the spread of single ones and is left out, as is every value after
+ * memory has run out.
+ */
+static void trace_times_add(struct trace_times *times, const struct hm_trace_point *point)
+{
+    double step = point->iteration - times->last;
+
+    times->last = point->iteration;
+    if (step != 1 || !isfinite(point->seconds))
+        return;
+    if (times->count == times->room) {
+        size_t room = times->room ? 2 * times->room : 256;
+        double *more = hm__realloc(times->seconds, room, sizeof(*more));
+        if (!more)
+            return;
+        times->seconds = more;
+        times->room = room;
+    }
+    times->seconds[times->count++] = point->seconds;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Writes the 5th and the 95th percentile (nearest rank) of the seconds of single iterations. */
+static void trace_put_times(struct hm_json *line, struct trace_times *times)
+{
+    if (times->count < TIMES_LEAST)
+        return;
+    double last = (double)(times->count - 1);
+    qsort(times->seconds, times->count, sizeof(*times->seconds), compare_doubles);
+    hm__json_put_number(line, "seconds_p5", times->seconds[(size_t)(0.05 * last + 0.5)]);
+    hm__json_put_number(line, "seconds_p95", times->seconds[(size_t)(0.95 * last + 0.5)]);
+}
+
+/* ---- points and summary --------------------------------------------------------------------- */
+
+void trace_point(void *times, const struct hm_trace_point *point)
 {
     struct hm_text text = {0};
     struct hm_json line = {.out = &text};
 
-    (void)unused;
+    trace_times_add(times, point);
     hm__json_open(&line, NULL, HM_JSON_OBJECT);
     hm__json_put_number(&line, "iteration", point->iteration);
     hm__json_put_number(&line, "epoch", point->epoch);
@@ -274,6 +331,7 @@ void trace_summary(const struct trace_end *end)
     hm__json_put_number(&line, "iterations", last->iteration);
     hm__json_put_number(&line, "epochs", last->epoch);
     hm__json_put_number(&line, "elapsed_s", totals->elapsed_s);
+    trace_put_times(&line, end->times);
     hm__json_put_number(&line, "compute_s", totals->compute_s);
     hm__json_put_number(&line, "communicate_s", totals->elapsed_s - totals->compute_s);
     hm__json_put_number(&line, "objective", last->objective);

@@ -15,8 +15,17 @@ struct trace_head {
     const char *mpi, *blas; /* Names and versions of the libraries; borrowed. */
 };
 
+/* Seconds of the single iterations of a run. Zero-initialise; the list is owned. */
+struct trace_times {
+    double *seconds;
+    size_t count, room;
+    double last; /* Iteration of the last point. */
+};
+
 void trace_head(const struct trace_head *head);
-void trace_point(void *unused, const struct hm_trace_point *point);
+/* Writes a point of the trace. `times` is a struct trace_times, to which seconds are added. */
+void trace_point(void *times, const struct hm_trace_point *point);
+void trace_times_release(struct trace_times *times);
 /* Result of a run. */
 struct trace_end {
     const struct hm_trace_point *last;
@@ -27,6 +36,7 @@ struct trace_end {
     const struct hm_serving *serving;
     /* Statistics of the servers; NULL: the run has no servers. */
     const struct hm_server_stats *stats;
+    struct trace_times *times;
 };
 
 void trace_summary(const struct trace_end *end);

@@ -114,6 +114,7 @@ class Point(Record):
     fits: whether it fits in memory
     wait_s: part of compute_s that waits for slower workers
     server_share: share of the iteration in which servers' links are busy
+    machines: mixed clusters: machines of each kind
     what: transformers: the change that makes the layout fit
     machine: transformers and alternatives: name of the machine
     tokens_per_s: transformers: tokens of all workers
@@ -148,6 +149,7 @@ class Point(Record):
     fits: bool
     wait_s: Optional[float]
     server_share: Optional[float]
+    machines: Optional[List[Optional[float]]]
     what: Optional[str]
     machine: Optional[str]
     tokens_per_s: Optional[float]
@@ -265,6 +267,7 @@ class Rank(Record):
     cost: money of what total_of says
     why: why it loses; null for the winner
     platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -286,6 +289,7 @@ class Rank(Record):
     cost: Optional[float]
     why: Optional[str]
     platform: Optional[str]
+    strategy: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
     servers: Optional[float]
@@ -308,6 +312,7 @@ class Plan(Answer):
     job: name of the job
     machine: name of the machine
     fabric: name of the fabric between machines
+    kinds: mixed clusters: names of the kinds of machines
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
@@ -363,6 +368,7 @@ class Plan(Answer):
     changes: transformers: other batches, sequences, precisions
     room: transformers: how far the recommended layout can grow
     platform: allreduce, driver, server, gossip-ring, gossip-exp or federated
+    strategy: strategy of TensorFlow, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -379,6 +385,7 @@ class Plan(Answer):
     job: Optional[str]
     machine: Optional[str]
     fabric: Optional[str]
+    kinds: Optional[List[str]]
     provenance: str
     goal: str
     scaling: str
@@ -434,6 +441,7 @@ class Plan(Answer):
     changes: Optional[List[LayoutChange]]
     room: Optional[LayoutRoom]
     platform: Optional[str]
+    strategy: Optional[str]
     consistency: Optional[str]
     staleness: Optional[float]
     servers: Optional[float]
@@ -822,6 +830,7 @@ class Design(Answer):
     gap: certified distance from the optimum
     rounded: criterion of the whole runs
     before: criterion of the runs already measured
+    within: half the 90 % interval of the time at the target after the runs, as a share
     cost: cost of the whole runs
     machine_s: machine time of the whole runs
     money: money of the whole runs
@@ -834,6 +843,7 @@ class Design(Answer):
     gap: Optional[float]
     rounded: Optional[float]
     before: Optional[float]
+    within: Optional[float]
     cost: float
     machine_s: Optional[float]
     money: Optional[float]
@@ -1691,8 +1701,9 @@ def plan(
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
         platform: allreduce, driver (model at a driver), server (parameter servers), gossip-ring,
-            gossip-exp or federated instead of the job's communication; several are ranked, 'all'
-            ranks the first three
+            gossip-exp or federated instead of the job's communication; or a strategy of TensorFlow:
+            mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu,
+            parameter-server (async); several are ranked, 'all' ranks the first three
         consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
             or all (default bsp; with platform all, all)
         staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)

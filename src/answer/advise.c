@@ -55,6 +55,12 @@ static int advise_question_check(const struct hm_advise_question *q, const struc
                         "loss and reach are both given: give a distance from P* or a loss");
     if (!loss && !(q->within_s > 0) && !(q->budget > 0))
         return hm__fail(err, HM_E_MISSING, "one of loss, reach, within and budget is needed");
+    if (isfinite(q->reach) && c->best_sampled)
+        return hm__fail(
+            err, HM_E_CONFLICT,
+            "reach: P* of %.10g rows is not known, so only a loss above P* can be asked "
+            "for",
+            c->rows);
     if (isfinite(q->reach) && q->reach <= c->best)
         return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the minimum is %s%.10g",
                         c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
@@ -172,7 +178,10 @@ static int advising_add_runner(struct hm_advising *a, const struct hm_g *g,
         return 0;
     }
     a->count++;
-    return hm__runner_init(r, g, m, a->convergence->best, a->question->seed, err);
+    int rc = hm__runner_init(r, g, m, a->convergence->best, a->question->seed, err);
+    if (rc == 0)
+        hm__runner_vary(r, hm__pace_spread(pace, m), a->question->seed, a->count);
+    return rc;
 }
 
 static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
@@ -189,20 +198,16 @@ static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, s
         rc = hm__notes_add(hm__advice_notes(a), err,
                            "the times of %s come from its traces: no other times were given for it",
                            g->algorithm);
-    if (rc == 0 && g->ssp.traces + g->async.traces > 0)
-        rc = hm__notes_add(hm__advice_notes(a), err,
-                           "stale runs of %s are not candidates: converge estimates the cost of "
-                           "staleness, and plan takes it as stale_cost",
-                           hm__g_name(g->algorithm));
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && (rc = hm__budget_check("m", err)) == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = advising_add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
         rc = hm__notes_add(hm__advice_notes(a), err,
-                           "%zu value%s of m left out for %s: %s has no time of an %s there",
-                           a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
-                           hm__g_name(g->algorithm), pace->source, a->convergence->unit);
+                           "%s is left out on %zu number%s of workers: the time of an %s is not "
+                           "known there",
+                           hm__g_name(g->algorithm), a->unknown_pace,
+                           a->unknown_pace == 1 ? "" : "s", a->convergence->unit);
     return rc;
 }
 
@@ -212,9 +217,8 @@ static int advising_make_runners(struct hm_advising *a, struct hm_err *err)
     int rc = 0;
 
     for (size_t k = 0; k < a->convergence->count; k++)
-        room += question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm)
-                    ? a->m_count
-                    : 0;
+        if (question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm))
+            room += a->m_count * (1 + hm__advising_count_stale(a, &a->convergence->algorithms[k]));
     if (room > CANDIDATES_MAX)
         return hm__fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
     a->runners = hm__arena_alloc(a->memory, room + 1, sizeof(*a->runners));
@@ -223,6 +227,10 @@ static int advising_make_runners(struct hm_advising *a, struct hm_err *err)
     for (size_t k = 0; rc == 0 && k < a->convergence->count; k++)
         if (question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm))
             rc = advising_add_algorithm(a, &a->convergence->algorithms[k], err);
+    a->fresh = a->count;
+    for (size_t k = 0; rc == 0 && k < a->convergence->count; k++)
+        if (question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm))
+            rc = hm__advising_add_stale(a, &a->convergence->algorithms[k], err);
     if (rc == 0 && a->count == 0) {
         rc = hm__fail(err, HM_E_MISSING,
                       "there is no candidate: no algorithm has traces and times for an m of "
@@ -268,7 +276,7 @@ static void runner_eval_limits(const struct hm_advising *a, struct hm_runner *r)
         time = fmin(time, q->budget / (r->m * q->price_per_s));
     r->expected = 0;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        r->iterations[d] = floor(time / r->paces[d] + 1e-9);
+        r->iterations[d] = hm__runner_within(r, d, time);
         r->value[d] = hm__runner_reach(r, d, r->iterations[d]);
         r->expected += r->value[d] / HM_G_DRAWS;
     }
@@ -279,7 +287,7 @@ static void runner_eval_limits(const struct hm_advising *a, struct hm_runner *r)
 static bool draw_in_limits(const struct hm_advising *a, const struct hm_runner *r, size_t d)
 {
     const struct hm_advise_question *q = a->question;
-    double time = r->iterations[d] * r->paces[d];
+    double time = hm__runner_time(r, d, r->iterations[d]);
 
     return isfinite(r->value[d]) && isfinite(time) &&
            (q->within_s == 0 || time <= q->within_s * (1 + 1e-9)) &&
@@ -325,15 +333,19 @@ static void candidate_init(const struct hm_advising *a, const struct hm_runner *
 {
     double draws[HM_G_DRAWS], most = r->g->m[r->g->m_count - 1];
 
-    c->algorithm = r->g->algorithm;
+    c->algorithm = r->name;
     c->m = r->m;
+    c->staleness = r->staleness;
+    c->backups = r->backups;
     c->measured = r->curves > 0;
     c->iterations = draws_mean(r->iterations);
     draws_interval(a, r->iterations, &c->iterations_low, &c->iterations_high);
     c->iteration_s = r->seconds;
     draws_interval(a, r->paces, &c->iteration_low_s, &c->iteration_high_s);
+    c->iteration_p5_s = r->seconds * r->spread.low;
+    c->iteration_p95_s = r->seconds * r->spread.high;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        draws[d] = r->iterations[d] * r->paces[d];
+        draws[d] = hm__runner_time(r, d, r->iterations[d]);
         c->reaches += draw_in_limits(a, r, d) ? 1.0 / HM_G_DRAWS : 0;
     }
     c->time_s = draws_mean(draws);
@@ -500,7 +512,7 @@ static int advising_run(struct hm_advising *a, struct hm_err *err)
         a->advice->schedule = hm__arena_alloc(a->memory, 1, sizeof(struct hm_schedule));
         rc = !a->advice->schedule ? hm__fail_nomem(err)
                                   : hm__schedule_find(a->advice->schedule, a->memory, a->runners,
-                                                      a->count, a->convergence->best, a->level,
+                                                      a->fresh, a->convergence->best, a->level,
                                                       q->switch_s, a->confidence, err);
     }
     return rc ? rc : note_limits(a, err);

@@ -113,7 +113,7 @@ int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
             if (out->lead_count > 0)
                 out->leads[out->lead_count - 1].to = change;
             out->leads[out->lead_count++] = (struct hm_lead){
-                .algorithm = r->g->algorithm, .m = r->m, .from = k == 0 ? INFINITY : change};
+                .algorithm = r->name, .m = r->m, .from = k == 0 ? INFINITY : change};
         }
         last = r;
     }

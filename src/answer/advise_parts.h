@@ -21,6 +21,7 @@ struct hm_advising {
     size_t m_count;
     struct hm_runner *runners;
     size_t count;
+    size_t fresh; /* Number of synchronous candidates, which come first in `runners`. */
     /*
      * Indices into `runners`, sorted from best to worst; the candidates of the advice have the same
      * order.
@@ -37,6 +38,10 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
     return (struct hm_notes){a->memory, &a->advice->notes, &a->advice->note_count};
 }
 
+/* Number of kinds of stale runs of an algorithm that have times: each is tried on every m. */
+size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);
+/* Adds stale runs and runs with backup workers of an algorithm to the candidates. */
+int hm__advising_add_stale(struct hm_advising *a, const struct hm_g *g, struct hm_err *err);
 /* Finds which candidate leads in which range of losses. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
 /* Finds the most useful next run. */

@@ -10,13 +10,14 @@
 
 #include <math.h>
 
+#include "checks.h"
 #include "err.h"
 
 int hm__trades_init(struct hm_trades *t, const struct hm_search *s, const struct hm_curve *c,
                     struct hm_err *err)
 {
     *t = (struct hm_trades){.least_s = INFINITY, .least_cost = INFINITY};
-    if (!(s->cluster && s->cluster->node.price_per_s > 0))
+    if (!(s->cluster && hm__cluster_priced(s->cluster) && s->cluster->node.price_per_s > 0))
         return 0;
     t->items = hm__calloc(c->count, sizeof(*t->items));
     if (!t->items)

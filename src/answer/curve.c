@@ -11,17 +11,33 @@
 #include <math.h>
 
 #include "chance.h"
+#include "checks.h"
 #include "err.h"
+#include "mixes.h"
+#include "names.h"
 #include "search.h"
 #include "way_time.h"
 #include "ways.h"
+
+/* Largest number of workers in one machine of a cluster. */
+static double per_node_most(const struct hm_cluster *c)
+{
+    double most = c->kind_count > 0 ? 1 : c->node.accelerators;
+
+    for (size_t k = 0; k < c->kind_count; k++)
+        most = fmax(most, c->kinds[k].machine->node.accelerators);
+    return most;
+}
 
 double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 {
     const struct hm_cluster *c = s->cluster;
     double per_node = c ? c->node.accelerators : 1;
-    bool few = c && c->max_nodes > 0;
-    double nodes = few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node : 0;
+    bool mixed = c && c->kind_count > 0, few = mixed || (c && c->max_nodes > 0);
+    const bool inside = c && hm__strategy_inside(s->way.strategy);
+    double nodes = mixed ? fmin(hm__cluster_workers(c), HM_MIX_WORKERS)
+                   : few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node
+                         : 0;
     const struct hm_question *q = s->question;
     const struct hm_graph *graph = s->job->graph;
     double asked = q->max_n;
@@ -29,6 +45,10 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     if (q->n_count > 0)
         asked = asked > 0 ? fmin(asked, q->n[q->n_count - 1]) : q->n[q->n_count - 1];
 
+    if (inside) {
+        nodes = fmin(few ? nodes : INFINITY, per_node_most(c));
+        few = true;
+    }
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
     /* A fit is not trusted far beyond the largest n of its runs, so the default limit is lower. */
@@ -51,6 +71,7 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     variant.way = s->way;
     variant.stragglers = s->stragglers;
     variant.table = s->table;
+    variant.mixes = s->mixes;
     return variant;
 }
 
@@ -107,6 +128,9 @@ double hm__search_iterations(const struct hm_search *s, double work, double n)
 double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 {
     double price = s->cluster ? s->cluster->node.price_per_s : NAN;
+
+    if (s->cluster && s->cluster->kind_count > 0)
+        return p->total_s * (hm__cluster_priced(s->cluster) ? p->price_per_s : p->nodes);
     return p->nodes * p->total_s * (isnan(price) ? 1 : price);
 }
 
@@ -122,7 +146,7 @@ static double point_seconds_per_work(const struct hm_search *s, const struct hm_
 static void point_finish(const struct hm_search *s, const struct hm_point *reference, double work,
                          struct hm_point *p)
 {
-    bool priced = s->cluster && s->cluster->node.price_per_s >= 0;
+    bool priced = s->cluster && hm__cluster_priced(s->cluster);
 
     p->speedup = point_seconds_per_work(s, reference) / point_seconds_per_work(s, p);
     p->efficiency = p->speedup * reference->n / p->n;
@@ -178,10 +202,26 @@ static size_t search_point_count(const struct hm_search *s, double max_n, double
     size_t count = 0;
 
     if (q->n_count == 0)
-        return grid_count(max_n, per_node);
+        return s->mixes ? hm__mixes_count(s->mixes, max_n) : grid_count(max_n, per_node);
     while (count < q->n_count && q->n[count] <= max_n)
         count++;
     return count;
+}
+
+/* Sets the numbers of workers of the curve. */
+static void curve_set_n(struct hm_curve *curve, const struct hm_search *s, double per_node)
+{
+    const struct hm_question *q = s->question;
+
+    if (s->mixes && q->n_count == 0) {
+        size_t i = 0;
+        for (double n = 1; i < curve->count; n++)
+            if (hm__mixes_have(s->mixes, n))
+                curve->points[i++].n = n;
+        return;
+    }
+    for (size_t i = 0; i < curve->count; i++)
+        curve->points[i].n = q->n_count ? q->n[i] : grid_n(i, per_node);
 }
 
 /* Fails if the cluster has fewer workers than the smallest n of the question. */
@@ -189,7 +229,10 @@ static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err 
 {
     hm__fail(err, HM_E_RANGE, "n: %g workers are more than the largest number allowed, %g",
              s->question->n[0], max_n);
-    hm__err_hint(err, "max_n and cluster.max_nodes limit n");
+    hm__err_hint(err,
+                 hm__strategy_inside(s->way.strategy) ? "%s uses one machine"
+                                                      : "max_n and cluster.max_nodes limit n",
+                 hm_strategy_title(s->way.strategy));
     hm__err_field(err, "n");
     return HM_E_RANGE;
 }
@@ -209,8 +252,7 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
     curve->points = hm__calloc(count, sizeof(*curve->points));
     if (!curve->points)
         return hm__fail_nomem(err);
-    for (size_t i = 0; i < count; i++)
-        curve->points[i].n = s->question->n_count ? s->question->n[i] : grid_n(i, per_node);
+    curve_set_n(curve, s, per_node);
     curve->reference.n = s->reference;
     rc = hm__search_eval(s, model, curve->points, count, err);
     if (rc == 0)

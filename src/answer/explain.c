@@ -10,6 +10,7 @@
 #include "collective.h"
 #include "err.h"
 #include "memory.h"
+#include "names.h"
 #include "search.h"
 
 static int check_allocated(const void *pointer, struct hm_err *err)
@@ -92,7 +93,7 @@ static double point_serial_s(const struct hm_search *s, const struct hm_model *m
 {
     struct hm_point half = {.n = floor(p->n / 2)};
 
-    if (s->weak || s->job->graph || half.n < 1 || hm__model_eval(model, &half, 1, NULL))
+    if (s->weak || s->job->graph || s->mixes || half.n < 1 || hm__model_eval(model, &half, 1, NULL))
         return 0;
     double now = p->compute_s - p->wait_s, then = half.compute_s - half.wait_s;
     double shrinks = (then - now) / (p->n / half.n - 1);
@@ -147,6 +148,10 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                      : "numbers of workers that would be faster do not fit in memory";
         return 0;
     }
+    bool limits;
+    int rc = hm__answer_explain_dataflow(a, model, p, &limits, err);
+    if (rc || limits)
+        return rc;
     if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {
         a->limit = HM_LIMIT_IMBALANCE;
         a->limit_share = (1 - exposed / p->time_s) * (1 - 1 / p->imbalance);
@@ -355,7 +360,7 @@ static int help_ways(struct hm_answer *a, const struct hm_search *s, const struc
     struct hm_variant v = hm__search_variant(s);
     int rc = 0;
 
-    if (s->way.platform == HM_PLATFORM_SERVER) {
+    if (s->way.platform == HM_PLATFORM_SERVER && !hm__strategy_inside(s->way.strategy)) {
         v.way.servers *= 2;
         rc = add_help(a, s, c, &v, "2x servers", err);
     }
@@ -434,7 +439,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
     /* The splits of a graph are not known for n above the ceiling. */
-    if (!ceiling || max_n > 25000 || s->parts)
+    if (!ceiling || max_n > 25000 || s->parts || hm__strategy_inside(s->way.strategy))
         return 0;
     int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)

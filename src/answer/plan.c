@@ -2,7 +2,7 @@
  * hm_plan: answers a question, with the model or a fit of runs as the source of f(n), the time of
  * an iteration on n workers. Every combination of machine, scheme and platform is searched over all
  * n; the answer describes the best combination in full, and ranks the others below it with the
- * reason why each is worse. Limit: all nodes of a combination are of one kind.
+ * reason why each is worse. mixes.c chooses the machines of a mixed cluster for each n.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "chance.h"
 #include "checks.h"
 #include "err.h"
+#include "mixes.h"
 #include "model_step.h"
 #include "search.h"
 #include "sheet_error.h"
@@ -57,6 +58,7 @@ struct plan_work {
     /* Straggler tables, one for each cluster that needs one; owned. */
     struct hm_stragglers **stragglers;
     struct hm_step_table **tables; /* Times of steps, one table for each cluster; owned. */
+    struct hm_mixes **mixes;       /* Mixes of each candidate on a mixed cluster, or NULL; owned. */
     size_t table_count;
     size_t straggler_count;
     struct hm_answer *answer;
@@ -73,6 +75,11 @@ static int candidate_curve(struct candidate *c, struct hm_err *err)
 
     if (c->model)
         return 0;
+    if (c->err.code) {
+        if (err != &c->err && err)
+            *err = c->err;
+        return c->err.code;
+    }
     int rc = hm__model_new(c->search.job, c->search.cluster, &variant, &c->model, err);
     if (rc)
         return rc;
@@ -131,7 +138,7 @@ static int candidate_evaluate(struct candidate *c, struct hm_err *err)
 
 static bool candidate_is_priced(const struct candidate *c)
 {
-    return c->search.cluster && c->search.cluster->node.price_per_s >= 0;
+    return c->search.cluster && hm__cluster_priced(c->search.cluster);
 }
 
 static bool plan_any_priced(const struct plan_work *p)
@@ -394,6 +401,38 @@ static int plan_make_tables(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Chooses the mixes of machines for candidates on mixed clusters. An error is kept with the
+ * candidate, whose evaluation then fails.
+ */
+static int plan_make_mixes(struct plan_work *p, struct hm_err *err)
+{
+    p->mixes = hm__calloc(p->count, sizeof(struct hm_mixes *));
+    if (!p->mixes)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < p->count; i++) {
+        struct candidate *c = &p->candidates[i];
+        if (!c->search.cluster || c->search.cluster->kind_count == 0)
+            continue;
+        bool same = i > 0 && p->mixes[i - 1] && p->mixes[i - 1]->cluster == c->search.cluster;
+        int rc = hm__mixes_new(&c->search, same ? p->mixes[i - 1] : NULL, &p->mixes[i], &c->err);
+        if (rc == HM_E_NOMEM)
+            return hm__fail_nomem(err);
+        c->search.mixes = p->mixes[i];
+    }
+    return 0;
+}
+
+static void plan_free_mixes(struct plan_work *p)
+{
+    for (size_t i = p->mixes ? p->allocated : 0; i-- > 0;) {
+        const struct hm_mixes *before = i > 0 ? p->mixes[i - 1] : NULL;
+        if (p->mixes[i])
+            hm__mixes_free(p->mixes[i], !before || before->cluster != p->mixes[i]->cluster);
+    }
+    hm__free(p->mixes);
+}
+
 /* Evaluates the candidates from..to-1, which differ only in the number of servers. */
 static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool any_priced,
                                struct hm_err *err)
@@ -538,16 +577,17 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
         return rc;
     *ret = (struct hm_plan_alternative){
         .machine = answer_copy_text(a, cluster->name),
-        .accelerators = cluster->node.accelerators,
+        .accelerators = cluster->kind_count > 0 ? 1 : cluster->node.accelerators,
         .gpus = hm__cluster_has_gpus(cluster),
-        .memory_bytes = cluster->node.memory_bytes > 0 ? cluster->node.memory_bytes : NAN,
+        .memory_bytes = hm__cluster_memory(cluster),
         .way = hm__way_at(&c->search.way, &c->curve.points[index]),
         .point = c->curve.points[index]};
     if (!c->search.question->fit) {
         double level = hm__sheet_intervals(&c->search, &ret->point, 1);
         ret->point.meets = hm__point_chance(&c->search, &ret->point, level);
     }
-    return cluster->name && !ret->machine ? hm__fail_nomem(err) : 0;
+    rc = cluster->name && !ret->machine ? hm__fail_nomem(err) : 0;
+    return rc ? rc : hm__kind_names(a->memory, cluster, &ret->kinds, &ret->kind_count, err);
 }
 
 /*
@@ -594,7 +634,7 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
         return hm__fail_nomem(err);
     if (job->measured_count)
         memcpy(a->measured, job->measured, job->measured_count * sizeof(*a->measured));
-    return 0;
+    return hm__kind_names(a->memory, c, &a->kinds, &a->kind_count, err);
 }
 
 /* Fills in the fields of the answer that come directly from the search and its curve. */
@@ -618,11 +658,11 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->question.beta = s->beta;
     a->reference = s->reference;
     a->whole_job = s->job->iterations > 0 || s->job->epochs > 0;
-    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : NAN;
-    a->priced = a->price_per_s >= 0;
-    a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
-    a->memory_bytes =
-        s->cluster && s->cluster->node.memory_bytes > 0 ? s->cluster->node.memory_bytes : NAN;
+    bool mixed = s->cluster && s->cluster->kind_count > 0;
+    a->price_per_s = s->cluster && !mixed ? s->cluster->node.price_per_s : NAN;
+    a->priced = s->cluster && hm__cluster_priced(s->cluster);
+    a->accelerators = s->cluster && !mixed ? s->cluster->node.accelerators : 1;
+    a->memory_bytes = s->cluster ? hm__cluster_memory(s->cluster) : NAN;
     a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);
@@ -681,6 +721,11 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
 
     for (size_t i = 0; rc == 0 && i < cluster_count; i++)
         rc = hm_cluster_check(clusters[i], err);
+    if (rc == 0 && question->fit)
+        rc = hm__cluster_one_kind(cluster_count      ? clusters[0]
+                                  : job->has_cluster ? &job->cluster
+                                                     : NULL,
+                                  err);
     for (size_t i = 0; rc == 0 && i < scheme_count; i++)
         rc = hm__check_enum("schemes", (int)schemes[i], HM_SCHEME_BEST + 1, err);
     if (rc == 0 && !(arena = hm__arena_new()))
@@ -712,6 +757,8 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     if (rc == 0)
         rc = plan_split_graph(&p, err);
     if (rc == 0)
+        rc = plan_make_mixes(&p, err);
+    if (rc == 0)
         rc = plan_rank_candidates(&p, err);
     if (rc == 0)
         rc = plan_answer(&p, err);
@@ -730,6 +777,7 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     for (size_t i = 0; i < p.table_count; i++)
         hm__step_table_free(p.tables[i]);
     hm__free(p.tables);
+    plan_free_mixes(&p);
     hm__free(p.parts);
     if (rc == 0)
         *ret_answer = p.answer;

@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "err.h"
+#include "mixes.h"
+#include "names.h"
 #include "notes.h"
 #include "search.h"
 #include "sheet_spread.h"
@@ -58,6 +60,15 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
     int rc = note_if(0, way->platform == HM_PLATFORM_DRIVER, a,
                      "the driver is an additional node, which is included", err);
 
+    if (rc == 0 && hm__strategy_inside(way->strategy))
+        rc = hm__notes_add(answer_notes(a), err,
+                           "%s uses the workers of one machine; MultiWorkerMirroredStrategy uses "
+                           "several",
+                           hm_strategy_title(way->strategy));
+    rc = note_if(rc, way->strategy == HM_STRATEGY_CENTRAL_STORAGE, a,
+                 "the host of the machine keeps the variables, and its link is that of one "
+                 "accelerator",
+                 err);
     if (rc == 0 && hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER)
         rc = hm__notes_add(answer_notes(a), err, "%g additional node%s for servers %s included",
                            way->servers, one ? "" : "s", one ? "is" : "are");
@@ -116,6 +127,30 @@ static int note_batch(struct hm_answer *a, const struct hm_search *s, struct hm_
                                    : "a batch of %.0f is larger than the critical batch %.0f: more "
                                      "than half of its samples save no iterations",
                          batch, most);
+}
+
+/* Adds notes on the mixes of a cluster with several kinds of machines. */
+static int note_mix(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    const struct hm_cluster *c = s->cluster;
+    const bool async = s->way.consistency == HM_CONSISTENCY_ASYNC;
+
+    if (!c || c->kind_count == 0)
+        return 0;
+    const bool speed = c->shares == HM_SHARES_SPEED && !async && !s->job->graph;
+    int rc = note_if(0, true, a,
+                     speed   ? "each worker has samples in proportion to its speed; messages move "
+                               "at the slowest link of the mix"
+                     : async ? "workers do not wait for slower kinds; messages move at the slowest "
+                               "link of the mix"
+                             : "all workers have equal shares, so that the slowest kind limits a "
+                               "step; messages move at the slowest link of the mix",
+                     err);
+    rc = note_if(rc, hm__way_nodes(&s->way) > 0, a,
+                 "nodes of servers or the driver are of the first kind", err);
+    return note_if(rc, hm__mixes_partial(c), a,
+                   "there are too many mixes to try all: counts of machines are tried in steps",
+                   err);
 }
 
 /* Adds notes on the units of deadline, budget and cost. */
@@ -199,6 +234,10 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
         rc = note_way(a, &s->way, err);
     if (rc == 0)
         rc = note_model(a, s, model, err);
+    if (rc == 0)
+        rc = note_mix(a, s, err);
+    if (rc == 0 && !fit)
+        rc = hm__answer_note_dataflow(a, model, err);
     if (rc == 0)
         rc = note_batch(a, s, err);
     if (rc == 0)

@@ -49,7 +49,7 @@ static void take_design(struct hm_answer *a, const struct hm_search *s, const st
     const double drift = hm__sheet_drift(s->job, s->cluster, design_most(d), p->n);
     double longest = 0;
 
-    a->advised_within = NORMAL_90 * hypot(sqrt(d->rounded) / p->time_s, drift);
+    a->advised_within = hypot(d->within, NORMAL_90 * drift);
     /* Runs that hardly narrow the interval are not worth making. */
     if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
         return;

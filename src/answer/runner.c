@@ -22,6 +22,8 @@
  * of the draws that reach it.
  */
 static const double NEVER = 10;
+/* Least seconds of a run in a draw, relative to the mean. */
+static const double LEAST_TIME = 0.1;
 
 /*
  * Sets the iterations of the grid: first consecutive ones, then growing steps, up to eight times
@@ -214,6 +216,7 @@ static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
         known == HM_NONE ? hm__g_spread(r->g, r->m) : r->g->spread[known] / sqrt((double)r->curves);
     double bent[HM_GRID_MAX];
 
+    spread = hypot(spread, r->g->size.spread);
     for (size_t p = 0; p < count; p++)
         bent[p] = hm__g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
@@ -266,6 +269,7 @@ int hm__runner_init(struct hm_runner *r, const struct hm_g *g, double m, double 
     size_t curves = g_count_curves(g, m) + 1;
 
     r->g = g;
+    r->name = g->algorithm;
     r->m = m;
     grid_init(&r->grid, g->last);
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
@@ -274,6 +278,48 @@ int hm__runner_init(struct hm_runner *r, const struct hm_g *g, double m, double 
     rc = rc ? rc : r->y ? runner_fill(r, &laid, best, seed, err) : hm__fail_nomem(err);
     laid_curves_release(&laid);
     return rc;
+}
+
+void hm__runner_vary(struct hm_runner *r, struct hm_pace_spread spread, double seed, size_t stream)
+{
+    struct hm_random random;
+
+    r->spread = spread;
+    hm__random_init(&random, (uint64_t)seed, 0xb00000000u + stream);
+    for (size_t d = 0; d < HM_G_DRAWS; d++)
+        r->luck[d] = hm__random_normal(&random);
+}
+
+/* Relative deviation of the seconds of a number of iterations in a draw, at least LEAST_TIME. */
+static double runner_luck(const struct hm_runner *r, size_t draw, double iterations)
+{
+    double away = r->luck[draw] * r->spread.deviation / sqrt(fmax(iterations, 1));
+
+    return fmax(1 + away, LEAST_TIME);
+}
+
+double hm__runner_time(const struct hm_runner *r, size_t draw, double iterations)
+{
+    return iterations * r->paces[draw] * runner_luck(r, draw, iterations);
+}
+
+double hm__runner_within(const struct hm_runner *r, size_t draw, double seconds)
+{
+    double usual = seconds / r->paces[draw];
+
+    return floor(usual / runner_luck(r, draw, usual) + 1e-9);
+}
+
+void hm__runner_delay(struct hm_runner *r, const struct hm_g_stale *cost, double staleness)
+{
+    double y[HM_GRID_MAX];
+
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        double c = exp(hm__g_stale_log_cost(cost, staleness, r->m, d));
+        for (size_t p = 0; p < r->grid.count; p++)
+            y[p] = hm__runner_reach(r, d, r->grid.iterations[p] / c);
+        memcpy(r->y + d * r->grid.count, y, r->grid.count * sizeof(*y));
+    }
 }
 
 void hm__runner_release(struct hm_runner *runner)
@@ -340,7 +386,7 @@ double hm__runner_times(const struct hm_runner *r, double level, size_t step, do
     double sum = 0;
 
     for (size_t d = 0; d < count; d++) {
-        times[d] = hm__runner_hit(r, d * step, level) * r->paces[d * step];
+        times[d] = hm__runner_time(r, d * step, hm__runner_hit(r, d * step, level));
         sum += isfinite(times[d]) ? times[d] : 0;
         there += isfinite(times[d]) != 0;
     }

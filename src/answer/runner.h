@@ -23,11 +23,15 @@ struct hm_grid {
 
 struct hm_runner {
     const struct hm_g *g;
+    const char *name; /* Name of the algorithm; for stale runs with an addition. Borrowed. */
     double m;
-    size_t curves; /* Number of traces on m workers. */
+    double staleness, backups; /* Bound of the staleness and number of backup workers. */
+    size_t curves;             /* Number of traces on m workers. */
     struct hm_grid grid;
-    double seconds;           /* f(m), the seconds of an iteration. */
-    double paces[HM_G_DRAWS]; /* Seconds of an iteration in each draw of the fit. */
+    double seconds;               /* f(m), the seconds of an iteration. */
+    double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
+    struct hm_pace_spread spread; /* Spread of single iterations around their mean. */
+    double luck[HM_G_DRAWS]; /* Standard normal number of each draw, for the seconds of a run. */
     /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */
     double *y;
     /*
@@ -46,6 +50,22 @@ struct hm_runner {
  */
 int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
                     double seed, struct hm_err *err);
+/*
+ * Sets the spread of single iterations and the random numbers with which the seconds of whole runs
+ * vary; `stream` distinguishes candidates.
+ */
+void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, double seed,
+                     size_t stream);
+/* Slows down all paths by the cost of a staleness: after i iterations a run has the loss of a
+ * synchronous one after i / c. */
+void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
+/*
+ * Seconds of a number of iterations in a draw of the fits. The sum of k iterations with a relative
+ * standard deviation s deviates by s / sqrt(k).
+ */
+double hm__runner_time(const struct hm_runner *runner, size_t draw, double iterations);
+/* Number of whole iterations within some seconds in a draw of the fits. */
+double hm__runner_within(const struct hm_runner *runner, size_t draw, double seconds);
 void hm__runner_release(struct hm_runner *runner);
 /*
  * Returns the iterations until y = ln(P - P*) is at most `level` in a draw of the fit; INFINITY if

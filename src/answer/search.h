@@ -33,6 +33,7 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
+    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; NULL for other clusters. */
 };
 
 /* Default largest n for a job with a graph; it is small because splitting takes time. */
@@ -138,6 +139,15 @@ int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
 int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_curve *curve, struct hm_err *err);
 
+/*
+ * Explains what limits an iteration on a dataflow platform; *ret_limits is false if neither its
+ * tasks nor its driver limit (explain_dataflow.c).
+ */
+int hm__answer_explain_dataflow(struct hm_answer *answer, const struct hm_model *model,
+                                const struct hm_point *point, bool *ret_limits, struct hm_err *err);
+/* Adds notes on the tasks of a dataflow platform and on lost workers (explain_dataflow.c). */
+int hm__answer_note_dataflow(struct hm_answer *answer, const struct hm_model *model,
+                             struct hm_err *err);
 /* Adds notes on the assumptions of the answer (plan_notes.c). */
 int hm__answer_notes(struct hm_answer *answer, const struct hm_search *search,
                      const struct hm_model *model, bool reference_fits, struct hm_err *err);

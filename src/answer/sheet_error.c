@@ -1,24 +1,33 @@
 /*
  * Sets the uncertainty of a plan without runs: each point gets the 90 % interval of its kind of job
- * and hardware from the table of measured errors (src/model/sheet_spread.c).
+ * and hardware from the table of measured errors (src/model/sheet_spread.c). If the machine was
+ * calibrated, the uncertainty of its figures is added; both are independent, so their squares add.
  */
 #include "sheet_error.h"
+
+#include <math.h>
 
 #include "sheet_spread.h"
 
 static const double SHEET_LEVEL = 0.9; /* Probability of the intervals in the table. */
 
-static const struct hm_sheet_error *point_sheet_error(const struct hm_search *s,
-                                                      const struct hm_point *p)
+static struct hm_sheet_error point_sheet_error(const struct hm_search *s, const struct hm_point *p)
 {
-    return &hm__sheet_errors[hm__sheet_kind(s->job, s->cluster, &s->way, p->n)];
+    struct hm_sheet_error error =
+        hm__sheet_errors[hm__sheet_kind(s->job, s->cluster, &s->way, p->n)];
+    const double calibrated = s->cluster ? s->cluster->node.measured.uncertainty : NAN;
+
+    if (calibrated > 0)
+        error.spread = hypot(error.spread, calibrated);
+    return error;
 }
 
 double hm__sheet_intervals(const struct hm_search *s, struct hm_point *points, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct hm_point *p = &points[i];
-        const struct hm_interval interval = hm__sheet_interval(point_sheet_error(s, p));
+        const struct hm_sheet_error error = point_sheet_error(s, p);
+        const struct hm_interval interval = hm__sheet_interval(&error);
         p->low_s = p->time_s * interval.low;
         p->high_s = p->time_s * interval.high;
     }
@@ -32,5 +41,5 @@ void hm__answer_sheet_error(struct hm_answer *a, const struct hm_search *s)
     a->level = hm__sheet_intervals(s, a->points, a->point_count);
     size_t at = a->recommended != HM_NONE ? a->recommended : a->nearest;
     if (at < a->point_count)
-        a->sheet_kind = point_sheet_error(s, &a->points[at])->title;
+        a->sheet_kind = point_sheet_error(s, &a->points[at]).title;
 }

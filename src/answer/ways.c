@@ -11,6 +11,7 @@
 
 #include "budget.h"
 #include "err.h"
+#include "names.h"
 #include "slowness.h"
 #include "way_time.h"
 
@@ -123,7 +124,7 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
     struct hm_err ignored = {0};
 
     *ret_servers = NAN;
-    if (s->way.platform != HM_PLATFORM_SERVER)
+    if (s->way.platform != HM_PLATFORM_SERVER || hm__strategy_inside(s->way.strategy))
         return 0;
     int rc = way_time_with(s, n, high, &least, &ignored);
 

@@ -83,14 +83,16 @@ struct hm_g_data {
 };
 
 /*
- * Whether an algorithm has fresh traces (traces without staleness). If it has, the loss curve g and
- * the seconds of an iteration are fitted to the fresh traces only, because stale iterations make
- * less progress and take less time; otherwise they are fitted to all traces.
+ * Whether an algorithm has fresh traces (traces without staleness and without backup workers). If
+ * it has, the loss curve g and the seconds of an iteration are fitted to the fresh traces only,
+ * because stale iterations make less progress and take less time; otherwise they are fitted to all
+ * traces.
  */
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm);
 static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
 {
-    return strcmp(trace->algorithm, algorithm) == 0 && (!has_fresh || trace->staleness == 0);
+    return strcmp(trace->algorithm, algorithm) == 0 &&
+           (!has_fresh || (trace->staleness == 0 && trace->backups == 0));
 }
 
 /*
@@ -108,6 +110,11 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
 int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                     const char *algorithm, double best, double leave_out, struct hm_err *err);
 
+/*
+ * Returns the optimal loss P* that the traces give, or NaN if no trace gives it. Fails if two
+ * traces give different values.
+ */
+int hm__g_given_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err);
 /* Estimates the optimal loss P* and its interval from the traces and the lower bounds in them. */
 int hm__g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
                double *ret_low, double *ret_high, struct hm_err *err);
@@ -157,7 +164,14 @@ void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights)
 /* ---- staleness ------------------------------------------------------------------------------- */
 
 /*
- * Fits the cost of staleness, g->ssp and g->async, to the stale traces. g must have been fitted to
+ * Computes ln c for a draw of the cost c of a staleness (or number of backups) on m workers; for
+ * the fitted cost if draw is HM_NONE or there is no such draw.
+ */
+double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, double m,
+                            size_t draw);
+/*
+ * Fits the cost of staleness, g->ssp and g->async, and of backup workers, g->backup, to the traces
+ * that have them. g must have been fitted to
  * the fresh traces, and must have draws and curves. Traces that diverged, and traces on a number of
  * workers for which g is unknown, are not used; *ret_left_out is their number.
  */
@@ -168,10 +182,42 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
 /*
- * Returns the pace (seconds of an iteration) for an algorithm: the last pace with the name of the
- * algorithm; if there is none, the last pace without a name; otherwise NULL.
+ * The runs of an algorithm that share a pace. With `fresh`, only runs with this staleness and this
+ * number of backups count; otherwise all runs of the algorithm.
+ */
+struct hm_pace_of {
+    const char *algorithm;
+    double staleness, backups;
+    bool fresh; /* Whether the algorithm has fresh traces. */
+};
+
+static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct hm_trace *trace)
+{
+    return strcmp(trace->algorithm, of->algorithm) == 0 &&
+           (!of->fresh || (trace->staleness == of->staleness && trace->backups == of->backups));
+}
+
+/*
+ * Returns the pace (seconds of an iteration) of synchronous runs of an algorithm: the last pace
+ * with the name of the algorithm; if there is none, the last pace without a name; otherwise NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
+/* Computes percentiles and deviations of single iterations for a pace with a table of times. */
+int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
+                        const struct hm_traces *traces, const struct hm_pace_of *of,
+                        struct hm_err *err);
+
+/*
+ * The spread of single iterations on m workers: the 5th and the 95th percentile divided by the
+ * mean (NaN: unknown), and the relative standard deviation (0 if it is unknown).
+ */
+struct hm_pace_spread {
+    double low, high, deviation;
+};
+
+struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
+/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
+double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
  * HM_G_DRAWS draws. Returns false if the pace is not known at m.

@@ -16,6 +16,7 @@
 #include "converge.h"
 #include "err.h"
 #include "notes.h"
+#include "size.h"
 #include "student.h"
 
 static const double LEVEL = 0.9;
@@ -74,6 +75,23 @@ static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct
     return 0;
 }
 
+static int note_size(struct hm_convergence *c, const struct hm_g *g, struct hm_err *err)
+{
+    const struct hm_g_size *s = &g->size;
+
+    if (!s->known)
+        return hm__notes_add(convergence_notes(c), err,
+                             "%s: no number of workers has traces on two numbers of rows, so their "
+                             "effect is unknown",
+                             hm__g_name(g->algorithm));
+    if (c->rows > s->most && isnan(s->held_out))
+        return hm__notes_add(convergence_notes(c), err,
+                             "%s: the error of predicting %.10g rows is unknown: traces on a third "
+                             "number of rows would show it",
+                             hm__g_name(g->algorithm), c->rows);
+    return 0;
+}
+
 /* ---- P* -------------------------------------------------------------------------------------- */
 
 static int check_best(const struct hm_traces *traces, double best, struct hm_err *err)
@@ -96,11 +114,7 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
     return 0;
 }
 
-/*
- * Returns the optimal loss P* that the traces give, or NaN if no trace gives it. Fails if two
- * traces give different values.
- */
-static int traces_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
+int hm__g_given_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
 {
     double best = NAN;
 
@@ -126,7 +140,7 @@ static int convergence_find_best(struct hm_convergence *c, const struct hm_trace
                                  const struct hm_converge_settings *settings, struct hm_err *err)
 {
     double best = settings->best;
-    int rc = settings->best_given ? 0 : traces_best(traces, &best, err);
+    int rc = settings->best_given ? 0 : hm__g_given_best(traces, &best, err);
 
     if (rc)
         return rc;
@@ -306,8 +320,8 @@ static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct 
     if (rc == 0 && left_out > 0)
         rc = hm__notes_add(
             convergence_notes(c), err,
-            "%zu stale trace%s of %s %s not used: diverged, or on a number of workers without "
-            "fresh traces",
+            "%zu trace%s of %s with staleness or backups %s not used: diverged, or on a number of "
+            "workers without fresh traces",
             left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
             left_out == 1 ? "is" : "are");
     return rc;
@@ -371,6 +385,30 @@ static int convergence_fill(struct hm_convergence *c, const struct hm_traces *tr
     return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);
 }
 
+/* Converts traces to one number of rows, and fits the loss curves to the converted traces. */
+static int convergence_fill_sized(struct hm_convergence *c, const struct hm_traces *traces,
+                                  const struct hm_converge_settings *settings, struct hm_err *err)
+{
+    struct hm_converge_settings own = *settings;
+    struct hm_sizes sizes;
+    int rc = hm__sizes_init(&sizes, c->memory, traces, settings, err);
+
+    if (rc)
+        return rc;
+    own.best_given = true;
+    own.best = sizes.best;
+    c->rows = sizes.rows;
+    c->best_sampled = !sizes.best_known;
+    rc = convergence_fill(c, &sizes.traces, &own, err);
+    c->best_estimated = sizes.estimated;
+    for (size_t k = 0; rc == 0 && k < c->count; k++) {
+        struct hm_g *g = &c->algorithms[k];
+        g->size = hm__sizes_find(&sizes, g->algorithm)->fit;
+        rc = note_size(c, g, err);
+    }
+    return rc;
+}
+
 static void free_paces(void *paces)
 {
     hm_paces_free(paces);
@@ -382,6 +420,8 @@ static int converge_settings_check(const struct hm_converge_settings *s, struct 
         return hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", s->level);
     if (s->best_given && isinf(s->best))
         return hm__fail(err, HM_E_RANGE, "best: P* = %g is not finite", s->best);
+    if (!(s->rows >= 0 && isfinite(s->rows)))
+        return hm__fail(err, HM_E_RANGE, "rows: %g is not a number of rows", s->rows);
     return 0;
 }
 
@@ -396,6 +436,7 @@ static int convergence_begin(struct hm_convergence **ret, const struct hm_traces
         return hm__fail_nomem(err);
     }
     c->memory = arena;
+    c->rows = NAN;
     c->level = level > 0 ? level : LEVEL;
     c->measure = hm__arena_strdup(arena, traces->measure ? traces->measure : "loss");
     c->unit = hm__arena_strdup(arena, traces->unit ? traces->unit : "iteration");
@@ -426,7 +467,8 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
     rc = rc ? rc : convergence_begin(&c, traces, s->level, err);
     if (rc)
         return rc;
-    rc = convergence_fill(c, traces, s, err);
+    rc = hm__traces_sized(traces, s->rows) ? convergence_fill_sized(c, traces, s, err)
+                                           : convergence_fill(c, traces, s, err);
     if (c->paces && hm__arena_own(c->memory, c->paces, free_paces)) {
         hm_paces_free(c->paces);
         rc = rc ? rc : hm__fail_nomem(err);
@@ -515,6 +557,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     if (rc == 0) {
         size_t known = hm__g_find(g, m);
         double spread = known == HM_NONE ? hm__g_spread(g, m) : fmax(g->spread[known], HM_G_NOISE);
+        spread = hypot(spread, g->size.spread);
         draw_paths(&path, &bend, spread, y);
         rc = summarise_paths(&path, y, c->level, &bend, ret_predictions, err);
     }

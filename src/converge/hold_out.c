@@ -16,21 +16,16 @@
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
+#include "hold_out.h"
 #include "linear.h"
+#include "size.h"
 #include "student.h"
 
 enum { SHAPES = 5, SHAPE_TERMS = 3 };
 
 static const double WINDOW = 50;
 
-/* A growing list of absolute errors, and the sum of their squares. */
-struct error_list {
-    double *values;
-    size_t count, room;
-    double squares;
-};
-
-static int error_list_add(struct error_list *e, double error, struct hm_err *err)
+int hm__error_list_add(struct hm_error_list *e, double error, struct hm_err *err)
 {
     if (e->count == e->room) {
         size_t room = e->room ? 2 * e->room : 256;
@@ -45,7 +40,7 @@ static int error_list_add(struct error_list *e, double error, struct hm_err *err
     return 0;
 }
 
-static double error_list_median(struct error_list *e, size_t from)
+double hm__error_list_median(struct hm_error_list *e, size_t from)
 {
     return e->count > from ? hm__quantile(e->values + from, e->count - from, 0.5) : NAN;
 }
@@ -64,7 +59,7 @@ struct holdout_trial {
      * Errors for left-out numbers of workers inside the measured range, and errors of looking
      * ahead.
      */
-    struct error_list inside, ahead;
+    struct hm_error_list inside, ahead;
 };
 
 static int trial_collect(struct holdout_trial *t, struct hm_arena *arena,
@@ -101,7 +96,7 @@ static int trial_fit_without(struct holdout_trial *t, size_t m, struct hm_err *e
 /* ---- leaving an m out ------------------------------------------------------------------------ */
 
 static int trial_predict_trace(struct holdout_trial *t, size_t m, const struct hm_trace *trace,
-                               struct error_list *errors, size_t *covered, struct hm_err *err)
+                               struct hm_error_list *errors, size_t *covered, struct hm_err *err)
 {
     struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
     int rc = p ? hm_convergence_predict(t->without[m], 0, trace->m, trace->iteration, trace->count,
@@ -111,7 +106,7 @@ static int trial_predict_trace(struct holdout_trial *t, size_t m, const struct h
     for (size_t k = 0; rc == 0 && k < trace->count; k++) {
         double y = hm__g_log(trace->loss[k], t->best);
         *covered += log(p[k].low) <= y && y <= log(p[k].high);
-        rc = error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
+        rc = hm__error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
     }
     hm__free(p);
     return rc;
@@ -120,7 +115,7 @@ static int trial_predict_trace(struct holdout_trial *t, size_t m, const struct h
 static int trial_leave_out(struct holdout_trial *t, size_t m, struct hm_g_error *ret,
                            struct hm_err *err)
 {
-    struct error_list errors = {0};
+    struct hm_error_list errors = {0};
     size_t covered = 0;
     int rc = trial_fit_without(t, m, err);
 
@@ -129,11 +124,11 @@ static int trial_leave_out(struct holdout_trial *t, size_t m, struct hm_g_error 
         if (t->traces.traces[k].m == t->ms[m])
             rc = trial_predict_trace(t, m, &t->traces.traces[k], &errors, &covered, err);
     for (size_t k = 0; rc == 0 && ret->inside && k < errors.count; k++)
-        rc = error_list_add(&t->inside, errors.values[k], err);
+        rc = hm__error_list_add(&t->inside, errors.values[k], err);
     if (rc == 0 && errors.count > 0) {
         ret->points = errors.count;
         ret->rms = sqrt(errors.squares / (double)errors.count);
-        ret->median = error_list_median(&errors, 0);
+        ret->median = hm__error_list_median(&errors, 0);
         ret->covered = (double)covered / (double)errors.count;
     }
     hm__free(errors.values);
@@ -159,7 +154,7 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
             out->outside = out->left_out[out->left_out_count].median;
         out->left_out_count++;
     }
-    out->inside = error_list_median(&t->inside, 0);
+    out->inside = hm__error_list_median(&t->inside, 0);
     return rc;
 }
 
@@ -333,7 +328,7 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
             break;
         double error = view_error_ahead(v, s, to - window, to);
         if (isfinite(error))
-            rc = error_list_add(&t->ahead, error, err);
+            rc = hm__error_list_add(&t->ahead, error, err);
     }
     return rc;
 }
@@ -395,10 +390,10 @@ static int trial_look_ahead_all(struct holdout_trial *t, struct hm_arena *arena,
         out->ahead[out->ahead_count++] =
             (struct hm_g_ahead){.m = t->ms[m],
                                 .points = points,
-                                .median = error_list_median(&t->ahead, first),
+                                .median = hm__error_list_median(&t->ahead, first),
                                 .rms = sqrt((t->ahead.squares - squares) / (double)points)};
     }
-    out->ahead_median = error_list_median(&t->ahead, 0);
+    out->ahead_median = hm__error_list_median(&t->ahead, 0);
     return rc;
 }
 
@@ -443,6 +438,25 @@ static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *e
     return 0;
 }
 
+/*
+ * Holds out numbers of workers, and looks ahead. Traces on several numbers of rows are first
+ * converted to one.
+ */
+static int holdout_of_workers(struct hm_holdout *h, const struct hm_traces *traces,
+                              const struct hm_convergence *c,
+                              const struct hm_holdout_settings *settings, struct hm_err *err)
+{
+    struct hm_holdout_settings own = *settings;
+    struct hm_sizes sizes;
+    bool sized = hm__traces_sized(traces, settings->converge.rows);
+    int rc = sized ? hm__sizes_init(&sizes, h->memory, traces, &settings->converge, err) : 0;
+
+    own.converge.rows = 0;
+    for (size_t k = 0; rc == 0 && k < c->count; k++)
+        rc = holdout_algorithm(h, sized ? &sizes.traces : traces, c, k, &own, err);
+    return rc;
+}
+
 int hm_convergence_hold_out(const struct hm_traces *traces,
                             const struct hm_holdout_settings *settings,
                             struct hm_holdout **ret_holdout, struct hm_err *err)
@@ -463,9 +477,11 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
     all.leave_out = 0;
     int rc = hm_convergence_new(traces, &all, &c, err);
     rc = rc ? rc : holdout_begin(&h, c->count, err);
-    for (size_t k = 0; rc == 0 && k < c->count; k++)
-        rc = holdout_algorithm(h, traces, c, k, settings, err);
+    if (rc == 0 && (!settings->only_ahead || settings->ahead > 0 || settings->ahead_s > 0))
+        rc = holdout_of_workers(h, traces, c, settings, err);
     hm_convergence_free(c);
+    if (rc == 0 && settings->rows)
+        rc = hm__hold_out_rows(h, traces, settings, err);
     if (rc) {
         hm_holdout_free(h);
         return rc;

@@ -214,8 +214,7 @@ int hm__paces_from_table(const double *m, const double *seconds, size_t count,
 
 /* ---- from traces ----------------------------------------------------------------------------- */
 
-/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
-static double trace_mean_seconds(const struct hm_trace *t)
+double hm__trace_mean_seconds(const struct hm_trace *t)
 {
     double sum = 0, count = 0, last = t->elapsed_s[t->count - 1];
 
@@ -233,15 +232,14 @@ static double trace_mean_seconds(const struct hm_trace *t)
  * Lists the number of workers n and the mean seconds of an iteration for each trace that has times,
  * sorted by n; returns the number of entries.
  */
-static size_t traces_list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
-                               double *seconds)
+static size_t traces_list_runs(const struct hm_traces *traces, const struct hm_pace_of *of,
+                               double *n, double *seconds)
 {
-    bool fresh = hm__g_has_fresh(traces, algorithm);
     size_t count = 0;
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        double s = hm__g_takes(t, algorithm, fresh) ? trace_mean_seconds(t) : NAN;
+        double s = hm__pace_of_takes(of, t) ? hm__trace_mean_seconds(t) : NAN;
         if (!(s > 0))
             continue;
         size_t at = count++;
@@ -306,12 +304,21 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-static bool algorithm_seen_before(const struct hm_traces *traces, size_t k)
+/*
+ * Sets the runs that share a pace with the k-th trace; returns false if an earlier trace shares it
+ * too.
+ */
+static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
 {
+    const struct hm_trace *t = &traces->traces[k];
+    bool fresh = hm__g_has_fresh(traces, t->algorithm);
+
+    *of =
+        (struct hm_pace_of){t->algorithm, fresh ? t->staleness : 0, fresh ? t->backups : 0, fresh};
     for (size_t l = 0; l < k; l++)
-        if (strcmp(traces->traces[l].algorithm, traces->traces[k].algorithm) == 0)
-            return true;
-    return false;
+        if (hm__pace_of_takes(of, &traces->traces[l]))
+            return false;
+    return true;
 }
 
 int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
@@ -328,15 +335,17 @@ int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_p
     int rc = n && s ? 0 : hm__fail_nomem(err);
 
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
-        const char *algorithm = traces->traces[k].algorithm;
         struct hm_pace *pace = &paces->paces[paces->count];
-        size_t count =
-            algorithm_seen_before(traces, k) ? 0 : traces_list_runs(traces, algorithm, n, s);
+        struct hm_pace_of of;
+        size_t count = pace_of_trace(traces, k, &of) ? traces_list_runs(traces, &of, n, s) : 0;
         if (count == 0)
             continue;
         paces->count++;
-        rc = pace_label(pace, paces->memory, algorithm, "the traces", err);
+        pace->staleness = of.staleness;
+        pace->backups = of.backups;
+        rc = pace_label(pace, paces->memory, of.algorithm, "the traces", err);
         rc = rc ? rc : pace_tabulate(pace, paces->memory, n, s, count, err);
+        rc = rc ? rc : hm__pace_add_spread(pace, paces->memory, traces, &of, err);
         rc = rc ? rc : pace_add_fit(pace, paces->memory, n, s, count, err);
     }
     return paces_finish(paces, rc, ret_paces);
@@ -350,6 +359,8 @@ const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *al
 
     for (size_t k = 0; paces && k < paces->count; k++) {
         const struct hm_pace *pace = &paces->paces[k];
+        if (pace->staleness != 0 || pace->backups != 0)
+            continue;
         if (pace->algorithm ? strcmp(pace->algorithm, algorithm) == 0 : !found || !found->algorithm)
             found = pace;
     }

@@ -14,6 +14,7 @@
  * always send the newest weights: the only change is that gradients are applied one by one. Growth
  * occurs with old copies of the weights: it is small while the step size is small, and then rises
  * quickly. Asynchronous runs have no staleness bound; they have a level (and a power) of their own.
+ * Backup workers, whose late gradients are dropped, are fitted in the same way: s is their number.
  *
  * Intervals come from fitting again with the draws of g and with random weights of fresh and stale
  * traces (Bayesian bootstrap). Source of the model: Ho et al., NIPS 2013 (SSP).
@@ -452,21 +453,32 @@ static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, dou
     w->staleness[at] = staleness;
 }
 
+/* The parts of the cost of staleness: bounded staleness, asynchronous runs, backup workers. */
+enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
+
+/* Returns the part that a trace belongs to; PARTS if it is fresh, or stale with backup workers. */
+static enum stale_part trace_part(const struct hm_trace *t)
+{
+    if (t->backups > 0)
+        return t->staleness == 0 ? PART_BACKUPS : PARTS;
+    return t->staleness == 0 ? PARTS : isinf(t->staleness) ? PART_ASYNC : PART_SSP;
+}
+
 static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
-                             const struct hm_traces *traces, bool async, double leave_out,
+                             const struct hm_traces *traces, enum stale_part part, double leave_out,
                              size_t *left_out, struct hm_err *err)
 {
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         struct hm_g_curve curve;
-        if (strcmp(t->algorithm, w->g->algorithm) != 0 || t->staleness == 0 ||
-            (isinf(t->staleness) != 0) != async || t->m == leave_out)
+        if (strcmp(t->algorithm, w->g->algorithm) != 0 || trace_part(t) != part ||
+            t->m == leave_out)
             continue;
         int rc = hm__g_thin(&curve, arena, t, w->best, err);
         if (rc)
             return rc;
         if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0]))
-            stale_work_insert(w, curve, t->staleness);
+            stale_work_insert(w, curve, part == PART_BACKUPS ? t->backups : t->staleness);
         else
             ++*left_out;
     }
@@ -673,21 +685,30 @@ static int stale_solve(struct stale_work *w, struct hm_g_stale *stale, struct hm
     return rc ? rc : stale_list_costs(w, stale, arena, level, err);
 }
 
+double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, double m, size_t draw)
+{
+    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
+    double cost = log_cost(draw < stale->draw_count ? stale->draws + draw * COUNT : theta,
+                           stale->exponent, staleness, m);
+
+    return fmin(fmax(cost, LEAST), MOST);
+}
+
 int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
                     double best, double level, const struct hm_converge_settings *settings,
                     size_t *ret_left_out, struct hm_err *err)
 {
     struct hm_arena *scratch = hm__arena_new();
-    struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
+    struct hm_g_stale *const parts[PARTS] = {&g->ssp, &g->async, &g->backup};
     int rc = scratch ? 0 : hm__fail_nomem(err);
 
     *ret_left_out = 0;
-    for (size_t k = 0; rc == 0 && k < 2; k++) {
+    for (enum stale_part k = PART_SSP; rc == 0 && k < PARTS; k++) {
         struct stale_work w;
         rc = stale_work_init(&w, scratch, g, best, traces->count + 1, err);
         if (rc)
             break;
-        rc = stale_work_gather(&w, scratch, traces, k == 1, settings->leave_out, ret_left_out, err);
+        rc = stale_work_gather(&w, scratch, traces, k, settings->leave_out, ret_left_out, err);
         if (rc == 0 && w.count > 0)
             rc = stale_solve(&w, parts[k], arena, scratch, level, settings->seed, err);
         stale_work_release(&w);

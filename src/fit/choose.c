@@ -31,21 +31,23 @@ static const double STEEP_MUST_HALVE = 2;
 static const double HOPELESS = 0.15;
 
 /*
- * The default rule. A steep term needs several configurations, because many curves fit few points.
- * The weight of a set of terms counts few runs, because errors along one curve are correlated. The
- * drift is the error that no set of terms describes.
+ * The default rule: the one that all sources of published curves together choose
+ * (docs/explain/accuracy.md). A steep term needs several configurations, because many curves fit few
+ * points. The weight of a set of terms counts few runs, because errors along one curve are
+ * correlated. The drift is the error that no set of terms describes.
  */
 struct hm_fit_rule hm_fit_rule_default(void)
 {
     return (struct hm_fit_rule){.steep_needs = 4,
-                                .steep_weight = 0.15,
-                                .counted_runs = 2,
+                                .steep_weight = 0.5,
+                                .counted_runs = 3,
                                 .drift = 0.04,
                                 .drift_power = 1,
                                 .crossing = 0.2,
                                 .noise = 0.03,
                                 .noise_weight = 2,
                                 .weak_turn = 0.06,
+                                .strong_turn = 0.06,
                                 .turn_share = 0.15};
 }
 

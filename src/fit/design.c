@@ -18,6 +18,7 @@
 
 #include "budget.h"
 #include "checks.h"
+#include "design_within.h"
 #include "err.h"
 #include "fit.h"
 #include "programme.h"
@@ -42,6 +43,7 @@ struct design_work {
     double noise;    /* Relative noise of a run; used only with a job. */
     double size_min; /* Smallest size of the candidates; NaN if they have no size. */
     struct hm_programme programme;
+    struct hm_design_rows runs; /* The measured runs and those to make; used only with a job. */
 };
 
 static struct hm_notes design_notes(struct hm_design *d)
@@ -262,6 +264,17 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
+/* Adds a run to those that a fit of the job will have; f holds its scaled features. */
+static void design_add_run(struct design_work *w, const double *f)
+{
+    double terms[HM_TERMS_MAX];
+
+    for (size_t k = 0; k < w->basis.count; k++)
+        terms[k] = f[k] * w->noise / w->scale[k];
+    if (w->fit)
+        hm__design_add_row(&w->runs, terms);
+}
+
 /*
  * Checks that measured runs match the candidates: candidates without a size are runs of size 1, so
  * all measured runs must have size 1.
@@ -294,6 +307,7 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     /* In units of its own width, a prior adds 1 to the information about its coefficient. */
     for (size_t k = 0; k < w->basis.count && w->fit; k++)
         w->programme.known[k][k] = 1;
+    hm__lsq_init(&w->runs.lsq, w->basis.count);
     for (size_t i = 0; rc == 0 && have && i < have->count; i++) {
         double f[HM_TERMS_MAX];
         if (seconds && isnan(seconds[i]))
@@ -302,6 +316,7 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
             f[k] = x[k * have->count + i] * w->scale[k] /
                    (w->fit ? w->noise * candidate_seconds(w, x, have->count, i) : 1);
         add_known(w, f);
+        design_add_run(w, f);
     }
     hm__free(x);
     return rc;
@@ -589,6 +604,22 @@ static void design_sum_up(struct design_work *w)
     d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : NAN;
 }
 
+/* Sets how exactly the time at the target will be known; there must be a job and a target. */
+static void design_set_within(struct design_work *w, const struct ranked_share *ranked)
+{
+    const struct hm__fit *f = w->fit ? w->fit->inside : NULL;
+    double target[HM_TERMS_MAX];
+
+    w->design->within = NAN;
+    if (!f || w->settings->criterion != HM_CRITERION_I)
+        return;
+    for (size_t i = 0; i < w->design->made_count; i++)
+        design_add_run(w, w->features + ranked[i].j * w->basis.count);
+    for (size_t k = 0; k < w->basis.count; k++)
+        target[k] = w->programme.target[k] / w->scale[k];
+    w->design->within = hm__design_within(&w->runs, f->basis.priors, w->noise, target);
+}
+
 static int choose_runs(struct design_work *w, struct hm_err *err)
 {
     struct hm_design *d = w->design;
@@ -616,6 +647,7 @@ static int choose_runs(struct design_work *w, struct hm_err *err)
     if (rc == 0 && is_short)
         rc = hm__notes_add(design_notes(d), err,
                            "the budget does not pay for enough whole runs to tell the terms apart");
+    design_set_within(w, ranked);
     if (rc == 0)
         rc = order_made(w, ranked, d->made_count, whole, err);
     if (rc == 0) {

@@ -11,6 +11,9 @@
  * the usual size is unlikely but possible. The draws are then selected with these weights by
  * systematic resampling (Kitagawa 1996).
  *
+ * If the loss already grows inside the runs, and most sets of terms agree that it does, the usual
+ * size of the change is larger by a multiple of this growth: such curves do turn upwards.
+ *
  * Limit: runs at n that are all within a factor of two of each other show no loss per doubling;
  * their draws are left as they are, and so are those of runs whose predictions need a further
  * quantity.
@@ -20,10 +23,21 @@
 
 #include "err.h"
 #include "fit.h"
+#include "student.h"
 
-enum { FREE = 4, PLACES = 3 };
+/* The places in n at which losses are compared. */
+enum { EARLY, MIDDLE, LAST, FAR, PLACES };
+enum { FREE = 4 };
 
 static const double RECENT = 4, BEYOND = 8;
+
+/*
+ * A cost per worker, a term proportional to n, doubles its share at each doubling of n: over the
+ * three doublings beyond the runs its loss grows by up to 8 times the growth at the last one.
+ */
+static const double GROWTH = 8;
+/* Share of the draws that may show a smaller growth of the loss than the one that is used. */
+static const double DOUBT = 0.2;
 
 /* Returns the loss of efficiency per doubling of n between the places `from` and `to` in a draw. */
 static double draw_loss(const struct hm_fit *fit, const double *x, const double *n, size_t from,
@@ -44,16 +58,35 @@ static double usual_turn(const struct hm_fit *fit)
     return fit->weak || f->weak_runs ? f->rule.weak_turn : f->rule.strong_turn;
 }
 
+/*
+ * Returns the growth of the loss in the last quarter of the runs' range on which most draws agree;
+ * 0: the loss does not grow, or the draws differ. `growths` is memory for one number per draw.
+ */
+static double agreed_growth(const struct hm_fit *fit, const double *x, const double *n,
+                            double *growths)
+{
+    const struct hm__fit *f = fit->inside;
+
+    for (size_t d = 0; d < f->draw_count; d++) {
+        double growth =
+            draw_loss(fit, x, n, MIDDLE, LAST, d) - draw_loss(fit, x, n, EARLY, MIDDLE, d);
+        growths[d] = isfinite(growth) ? growth : 0;
+    }
+    return fmax(0, hm__quantile(growths, f->draw_count, DOUBT));
+}
+
 /* Sets the weight of each draw, and returns their sum. */
 static double draws_weigh(const struct hm_fit *fit, const double *x, const double *n,
                           double *weights)
 {
     const struct hm__fit *f = fit->inside;
+    double usual = usual_turn(fit) + GROWTH * agreed_growth(fit, x, n, weights);
     double sum = 0;
 
     for (size_t d = 0; d < f->draw_count; d++) {
-        double inside = draw_loss(fit, x, n, 0, 1, d), beyond = draw_loss(fit, x, n, 1, 2, d);
-        double z = (beyond - inside) / (usual_turn(fit) + f->rule.turn_share * fabs(inside));
+        double inside = draw_loss(fit, x, n, EARLY, LAST, d);
+        double beyond = draw_loss(fit, x, n, LAST, FAR, d);
+        double z = (beyond - inside) / (usual + f->rule.turn_share * fabs(inside));
         double weight = pow(1 + z * z / FREE, -(FREE + 1) / 2.0);
         /*
          * The loss of a draw is not defined if one of its times is 0; such a draw gets the weight
@@ -87,8 +120,8 @@ static void draws_select(struct hm__fit *f, const struct hm_draw *before, const 
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
-    const double n[PLACES] = {fmax(fit->n_min, fit->n_max / RECENT), fit->n_max,
-                              BEYOND * fit->n_max};
+    const double early = fmax(fit->n_min, fit->n_max / RECENT), last = fit->n_max;
+    const double n[PLACES] = {early, sqrt(early * last), last, BEYOND * last};
     struct hm_err unknown = {0};
     double *x = NULL;
 

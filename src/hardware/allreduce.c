@@ -1,16 +1,23 @@
 /*
  * The time of an all-reduce of M bytes among n workers on N nodes, with g workers in each node.
  *
- * Each worker sends and receives s = 2(n-1)/n M bytes: over the links inside a node, and over the
- * ports of the node, which all its workers share. The slower of both limits the transfer: s /
- * min(link, port). If the switch of a node adds up the messages itself (NVLink SHARP), the links
- * carry fewer bytes. A collective has a fixed start cost, and each hop of the tree adds a latency:
+ * The workers of a node add up their messages over the links inside it, each sending 2(g-1)/g M
+ * bytes; the nodes exchange the sums through their ports, 2(N-1)/N M bytes each. Both stages run as
+ * one pipeline, so that the slower of them is the transfer time x. If the switch of a node adds up
+ * the messages itself (NVLink SHARP), the links of a single node carry fewer bytes. Small messages
+ * take a start cost, a hop from each worker of a node to the next, and a tree of nodes:
  *
- *     start + 2 ceil(log2 g) link latency + 2 ceil(log2 N) (fabric latency + software)
+ *     start + 2 (g-1) link latency + 2 ceil(log2 N) fabric latency
  *
- * A message of medium size does not fill the links, which costs fill * x/(1+x) more seconds, where
- * x is the transfer time divided by `fill`. Limits: only one collective runs at a time, and the
- * switch is ideal except that each doubling of the nodes loses a share of the bandwidth.
+ * Larger ones are sent with a protocol that reaches the full bandwidth and synchronises more often
+ * (NCCL calls it Simple), which costs up to `floor` seconds more; half of them at M = `half`. The
+ * floor has a constant part for the links, which a switch that adds up does not need, and several
+ * fabric latencies for each hop between nodes. Until the pipeline is full another fill * x/(fill+x)
+ * seconds are lost; between nodes the pipeline holds a constant number of bytes, so that slow ports
+ * take longer to fill.
+ *
+ * Limits: only one collective runs at a time, and the fabric is ideal except that each doubling of
+ * the nodes loses a share of the bandwidth.
  */
 #include "allreduce.h"
 
@@ -21,44 +28,59 @@ static double up_log2(double n)
     return n > 1 ? ceil(log2(n) - 1e-9) : 0;
 }
 
-struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const struct hm_wires *w,
-                                       const struct hm_constants *k)
+/* Returns the all-reduce that a collective library would choose: ring, or both stages. */
+static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
+                                            const struct hm_constants *k)
 {
     double inside = fmin(n, w->per_node), nodes = ceil(n / w->per_node);
     double link = w->link.bandwidth_bytes_per_s * k->coll_link;
-    double latency = k->coll_start * 1e-6, rate = INFINITY;
-    struct hm_allreduce a = {.scheme = scheme, .fill_s = k->coll_fill * 1e-6};
+    /* In a mesh, a worker of a part of the node uses only the links to the others of this part. */
+    if (w->link.mesh && inside > 1)
+        link *= (inside - 1) / (w->per_node - 1);
+    bool adds = w->link.reduces && inside > 4 && nodes == 1;
+    struct hm_allreduce a = {.scheme = HM_SCHEME_RING,
+                             .latency_s = k->coll_start * 1e-6,
+                             .half_bytes = k->coll_half * 1e3,
+                             .fill_s = k->coll_fill * 1e-6};
 
-    if (n <= 1)
-        return (struct hm_allreduce){.scheme = HM_SCHEME_RING};
-    if (scheme != HM_SCHEME_BEST) {
-        struct hm_wires reached = *w;
-        reached.link.bandwidth_bytes_per_s = link;
-        reached.link.latency_s *= k->coll_hop;
-        reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
-        reached.fabric.latency_s += k->coll_net * 1e-6;
-        /*
-         * A message takes a latency plus its bytes times a time per byte, so evaluating a message
-         * of one byte gives both coefficients.
-         */
-        struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
-        a.latency_s = latency + time.latency_s;
-        a.per_byte_s = time.bandwidth_s;
-        return a;
-    }
-    a.scheme = nodes > 1 && w->per_node > 1 ? HM_SCHEME_HIERARCHICAL : HM_SCHEME_RING;
     if (inside > 1) {
-        rate = link * (w->link.reduces && inside > 4 ? k->coll_switch : 1);
-        latency += 2 * up_log2(inside) * w->link.latency_s * k->coll_hop;
+        a.latency_s += 2 * (inside - 1) * w->link.latency_s * k->coll_hop;
+        a.floor_s = adds ? 0 : k->coll_simple * 1e-6;
+        a.per_byte_s = 2 * (inside - 1) / inside / (link * (adds ? k->coll_switch : 1));
     }
     if (nodes > 1) {
-        double port = w->fabric.bandwidth_bytes_per_s * k->coll_port *
-                      fmax(0.3, 1 - k->coll_nodes * (log2(nodes) - 1));
-        rate = fmin(fmin(rate, inside > 1 ? link : INFINITY), port);
-        latency += 2 * up_log2(nodes) * (w->fabric.latency_s + k->coll_net * 1e-6);
+        double hops = 2 * up_log2(nodes), port = w->fabric.bandwidth_bytes_per_s * k->coll_port;
+        port *= fmax(0.3, 1 - k->coll_nodes * (log2(nodes) - 1));
+        if (inside > 1)
+            a.scheme = HM_SCHEME_HIERARCHICAL;
+        a.latency_s += hops * w->fabric.latency_s;
+        a.floor_s += hops * k->coll_net * w->fabric.latency_s;
+        a.per_byte_s = fmax(a.per_byte_s, 2 * (nodes - 1) / nodes / port);
+        a.fill_s += k->coll_chunk * 1e6 / port;
     }
-    a.latency_s = latency;
-    a.per_byte_s = 2 * (n - 1) / n / rate;
+    return a;
+}
+
+struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const struct hm_wires *w,
+                                       const struct hm_constants *k)
+{
+    if (n <= 1)
+        return (struct hm_allreduce){.scheme = HM_SCHEME_RING, .half_bytes = 1};
+    struct hm_allreduce a = allreduce_staged(n, w, k);
+    if (scheme == HM_SCHEME_BEST)
+        return a;
+    struct hm_wires reached = *w;
+    reached.link.bandwidth_bytes_per_s *= k->coll_link;
+    reached.link.latency_s *= k->coll_hop;
+    reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
+    /*
+     * A message takes a latency plus its bytes times a time per byte, so evaluating a message of
+     * one byte gives both coefficients.
+     */
+    struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
+    a.scheme = scheme;
+    a.latency_s = k->coll_start * 1e-6 + time.latency_s;
+    a.per_byte_s = time.bandwidth_s;
     return a;
 }
 
@@ -66,6 +88,7 @@ struct hm_wire_time hm__allreduce_time(const struct hm_allreduce *a, double byte
 {
     double transfer = a->per_byte_s * bytes;
     double fill = transfer > 0 ? a->fill_s * transfer / (a->fill_s + transfer) : 0;
+    double floor = a->floor_s * bytes / (bytes + a->half_bytes);
 
-    return (struct hm_wire_time){a->latency_s + fill, transfer};
+    return (struct hm_wire_time){a->latency_s + floor + fill, transfer};
 }

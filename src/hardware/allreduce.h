@@ -6,10 +6,11 @@
 #include "constants.h"
 
 /* An all-reduce among a fixed number of workers. A message of M bytes takes a latency, a time for
- * each byte, and up to fill_s seconds more while it is too small to fill the links. */
+ * each byte, up to floor_s seconds for the protocol of large messages (half of them at half_bytes),
+ * and up to fill_s seconds until the pipeline of transfers is full. */
 struct hm_allreduce {
     enum hm_scheme scheme; /* The scheme that is used; never HM_SCHEME_BEST. */
-    double latency_s, per_byte_s, fill_s;
+    double latency_s, per_byte_s, floor_s, half_bytes, fill_s;
 };
 
 /* Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that the library would

@@ -7,9 +7,10 @@
  * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise.
  * Because of the median, a few shapes with bad kernels have little effect.
  *
- * A CPU is described by its memory bandwidth, by one rate for each precision, which is that of the
- * fastest product, and by the fraction of this rate that products with the sizes of layers reach in
- * the median.
+ * A CPU is described by its cores, by the memory bandwidth of all threads and of one, and by one
+ * rate for each precision, which is that of the fastest product. The rate of the largest products
+ * inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use the fraction of
+ * the rate that products with the sizes of layers reach in the median.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
  * relative distance between the fastest round and the median. It says how well a figure repeats,
@@ -111,24 +112,41 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
+/* Seconds of an operation on a CPU; NaN if no model covers it. */
+static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
+{
+    double rate = t->math == HM_MATH_FP64 ? node->flops_64 : node->flops_32;
+    struct hm_node used = *node;
+    struct hm_cpu cpu;
+
+    used.threads = t->workers;
+    if (!hm__cpu_init(&cpu, &used, rate, t->math == HM_MATH_FP64 ? 8 : 4, &hm__cpu_constants))
+        return NAN;
+    return t->what == HM_TIMED_GEMM
+               ? hm__cpu_gemm(&cpu, t->shape[0], t->shape[1], t->shape[2], 1, 1)
+           : t->what == HM_TIMED_STREAM ? hm__cpu_stream(&cpu, t->shape[0])
+                                        : NAN;
+}
+
 /*
  * A search for the figure of a node that explains the times of one kind of operation in one
  * precision.
  */
-struct gpu_search {
+struct figure_search {
     const struct hm_timings *timings;
     struct hm_node *node;
     double *value; /* The member of `node` that is searched for. */
     enum hm_math math;
     /* Whether the operations are convolutions; otherwise they are matrix products. */
     bool convolutions;
+    double cores; /* Number of cores of a CPU, whose operations on all cores count; 0: a GPU. */
 };
 
 /*
  * Returns the median of ln(model / measured) if the figure has the value x; NaN if no such
  * operation was timed.
  */
-static double search_error(const struct gpu_search *g, double x)
+static double search_error(const struct figure_search *g, double x)
 {
     double errors[HM_CALIBRATION_OPS];
     size_t count = 0;
@@ -137,8 +155,10 @@ static double search_error(const struct gpu_search *g, double x)
     for (size_t i = 0; i < g->timings->count && count < HM_CALIBRATION_OPS; i++) {
         const struct hm_timing *t = &g->timings->rows[i];
         bool wanted = g->convolutions ? is_conv(t->what) : t->what == HM_TIMED_GEMM;
-        if (wanted && t->math == g->math)
-            errors[count++] = log(gpu_time(g->node, t) / t->seconds);
+        if (!wanted || t->math != g->math || (g->cores > 0 && t->workers != g->cores))
+            continue;
+        double time = g->cores > 0 ? cpu_time(g->node, t) : gpu_time(g->node, t);
+        errors[count++] = log(time / t->seconds);
     }
     return hm__values_median(errors, count);
 }
@@ -148,7 +168,7 @@ static double search_error(const struct gpu_search *g, double x)
  * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no
  * figure gives their times, because memory traffic limits them.
  */
-static void search_solve(const struct gpu_search *g, double low, double high)
+static void search_solve(const struct figure_search *g, double low, double high)
 {
     if (!(search_error(g, low) > 0) || !(search_error(g, high) < 0)) {
         *g->value = 0;
@@ -263,7 +283,7 @@ static int calibrate_gpu(const struct hm_timings *t, const struct hm_node *sheet
         return hm__fail(err, HM_E_MISSING, "the number of processors of the GPU is unknown");
     for (enum hm_math math = HM_MATH_FP64; math < HM_MATH_COUNT; math++) {
         double peak = *flops_at(&m->node, math);
-        struct gpu_search g = {t, &m->node, rate_at(&measured->flops, math), math, false};
+        struct figure_search g = {t, &m->node, rate_at(&measured->flops, math), math, false, 0};
         if (peak > 0)
             search_solve(&g, peak / 100, peak * 10);
         g.value = rate_at(&measured->convolutions, math);
@@ -292,22 +312,21 @@ static int calibrate_cpu(const struct hm_timings *t, struct hm_calibrated *m, st
             shares[count++] =
                 hm__timing_flop(&t->rows[i]) / t->rows[i].seconds / *flops_at(n, t->rows[i].math);
     n->efficiency = fmin(1, hm__values_median(shares, count));
+    n->cores = cores;
     n->kernel_overhead_s = median_seconds(t, HM_TIMED_KERNEL);
     n->memory_bandwidth_bytes_per_s = stream_rate(t, 1, cores, 0);
     n->memory_bytes = t->memory_bytes;
-    n->measured = (struct hm_calibration){.date = t->date};
+    n->measured =
+        (struct hm_calibration){.date = t->date,
+                                .memory_bandwidth_bytes_per_s = n->memory_bandwidth_bytes_per_s,
+                                .core_bandwidth_bytes_per_s = stream_rate(t, 1, 1, 0)};
+    for (enum hm_math math = HM_MATH_FP64; math <= HM_MATH_FP32; math++) {
+        double peak = *flops_at(n, math);
+        struct figure_search g = {t, n, rate_at(&n->measured.flops, math), math, false, cores};
+        if (peak > 0)
+            search_solve(&g, peak / 10, peak * 10);
+    }
     return 0;
-}
-
-/* Seconds of an operation on a CPU by the roofline model. */
-static double cpu_time(const struct hm_node *n, const struct hm_timing *t)
-{
-    if (t->what == HM_TIMED_STREAM)
-        return t->shape[0] / n->memory_bandwidth_bytes_per_s;
-    if (t->what != HM_TIMED_GEMM)
-        return NAN;
-    double rate = (t->math == HM_MATH_FP64 ? n->flops_64 : n->flops_32) * n->efficiency;
-    return hm__timing_flop(t) / rate + n->kernel_overhead_s;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------

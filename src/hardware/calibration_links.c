@@ -133,8 +133,10 @@ static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, st
 {
     size_t few = r->count > 4 ? r->count / 4 : 1;
 
-    *link = (struct hm_link){
-        .bandwidth_bytes_per_s = 1e10, .latency_s = 1e-6, .reduces = link->reduces};
+    *link = (struct hm_link){.bandwidth_bytes_per_s = 1e10,
+                             .latency_s = 1e-6,
+                             .reduces = link->reduces,
+                             .mesh = link->mesh};
     for (int i = 0; i < 4; i++) {
         solve_figure(m, r, r->count - few, few, &link->bandwidth_bytes_per_s, 1e5, 1e14, true);
         solve_figure(m, r, 0, few, &link->latency_s, 1e-9, 1, false);

@@ -70,7 +70,8 @@ static void put_link(struct hm_text *out, const char *key, const struct hm_link 
     put_quantity(out, link->bandwidth_bytes_per_s, "B/s");
     hm__text_add(out, ", latency: ");
     put_quantity(out, link->latency_s, "s");
-    hm__text_addf(out, "%s}\n", link->reduces ? ", reduces: true" : "");
+    hm__text_addf(out, "%s%s}\n", link->reduces ? ", reduces: true" : "",
+                  link->mesh ? ", mesh: true" : "");
 }
 
 /* Writes the data sheet of a worker that is not in the catalog. */
@@ -83,7 +84,7 @@ static void put_sheet(struct hm_text *out, const struct hm_node *n, bool gpu)
     if (gpu)
         hm__text_addf(out, "processors: %.0f\n", n->processors);
     else
-        hm__text_addf(out, "efficiency: %.4g\n", n->efficiency);
+        hm__text_addf(out, "cores: %.0f\nefficiency: %.4g\n", n->cores, n->efficiency);
     put_line(out, "memory_bandwidth", n->memory_bandwidth_bytes_per_s, "B/s");
     put_line(out, "kernel_overhead", n->kernel_overhead_s, "s");
     put_line(out, "memory", n->memory_bytes, "B");
@@ -101,6 +102,7 @@ static void put_measured(struct hm_text *out, const struct hm_calibration *c)
     put_rates(&body, "  flops", &c->flops, "flop/s");
     put_rates(&body, "  convolutions", &c->convolutions, NULL);
     put_line(&body, "  memory_bandwidth", c->memory_bandwidth_bytes_per_s, "B/s");
+    put_line(&body, "  core_bandwidth", c->core_bandwidth_bytes_per_s, "B/s");
     put_line(&body, "  kernel", c->kernel_s, "s");
     if (body.length > 0) {
         hm__text_add(out, "measured:\n");

@@ -62,16 +62,19 @@
     X(fuse_tuned, 0.303, 0.05, 1, "share of element-wise traffic that tuned software keeps")       \
     X(reach_tuned, 1, 1, 1.4, "efficiency of products in tuned software")                          \
     X(step_fixed, 668, 0, 5000, "microseconds of one step that nothing else explains")             \
-    X(coll_start, 21.9, 2, 100, "microseconds to start a collective")                              \
-    X(coll_hop, 1.12, 0.2, 5, "factor on the latency of a link for each hop inside a node")        \
-    X(coll_net, 0.239, 0, 50, "microseconds added to the latency of the fabric for each hop")     \
-    X(coll_fill, 73.2, 0, 500, "microseconds that a large message loses until the links are full") \
-    X(coll_link, 0.828, 0.4, 1, "of the bandwidth of the links inside a node")                     \
-    X(coll_port, 0.602, 0.3, 1, "of the bandwidth of the port of a node to the fabric")                  \
-    X(coll_switch, 1.27, 1, 2, "gain where the switch adds up the messages")                       \
-    X(coll_nodes, 0.0729, 0, 0.2, "share of the fabric lost for each doubling of the nodes")      \
-    X(contention, 0.269, 0, 0.5, "slow-down of computing while gradients are sent")                \
-    X(jitter, 0.0114, 0, 0.1, "slow-down of the step for each doubling of the workers")
+    X(coll_start, 22.9, 2, 100, "microseconds to start a collective")                              \
+    X(coll_hop, 0.393, 0.05, 5, "factor on the latency of a link from one worker to the next")     \
+    X(coll_simple, 29.9, 0, 200, "microseconds that the protocol of large messages adds in a node")\
+    X(coll_net, 5.98, 0, 50, "latencies of the fabric that this protocol adds for each hop")       \
+    X(coll_half, 239, 10, 5000, "kilobytes at which half of this is added")                        \
+    X(coll_fill, 59.6, 1, 500, "microseconds that a large message loses until the links are full") \
+    X(coll_chunk, 154, 10, 200, "megabytes that fill the pipeline between nodes")                  \
+    X(coll_link, 0.794, 0.4, 1, "of the bandwidth of the links inside a node")                     \
+    X(coll_port, 0.96, 0.3, 1, "of the bandwidth of the port of a node to the fabric")             \
+    X(coll_switch, 1.33, 1, 2, "gain where the switch adds up the messages")                       \
+    X(coll_nodes, 0.0499, 0, 0.2, "share of the fabric lost for each doubling of the nodes")       \
+    X(contention, 0.309, 0, 0.5, "slow-down of computing while gradients are sent")                \
+    X(jitter, 0.011, 0, 0.1, "slow-down of the step for each doubling of the workers")
 /* clang-format on */
 
 struct hm_constants {

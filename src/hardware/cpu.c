@@ -46,17 +46,26 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
 {
     if (!(node->cores > 0) || !(node->memory_bandwidth_bytes_per_s > 0))
         return false;
+    const struct hm_calibration *measured = &node->measured;
     double threads = node_threads(node), cores = fmin(threads, node->cores);
-    *cpu = (struct hm_cpu){
-        .k = k,
-        .threads = threads,
-        .cores = cores,
-        .rate = rate * cores / node->cores,
-        .reach = node->matrix_efficiency > 0 ? node->matrix_efficiency : k->reach,
-        .bandwidth = fmin(node->memory_bandwidth_bytes_per_s, threads * k->core_memory * 1e9),
-        .cache = node_cache(node),
-        .value_bytes = value_bytes,
-        .algebra = 1};
+    double products = value_bytes > 4 ? measured->flops.fp64 : measured->flops.fp32;
+    double memory = measured->memory_bandwidth_bytes_per_s > 0
+                        ? measured->memory_bandwidth_bytes_per_s
+                        : node->memory_bandwidth_bytes_per_s;
+    double of_thread = measured->core_bandwidth_bytes_per_s > 0
+                           ? measured->core_bandwidth_bytes_per_s
+                           : k->core_memory * 1e9;
+    *cpu = (struct hm_cpu){.k = k,
+                           .threads = threads,
+                           .cores = cores,
+                           .rate = rate * cores / node->cores,
+                           .reach = products > 0                  ? products / rate
+                                    : node->matrix_efficiency > 0 ? node->matrix_efficiency
+                                                                  : k->reach,
+                           .bandwidth = fmin(memory, threads * of_thread),
+                           .cache = node_cache(node),
+                           .value_bytes = value_bytes,
+                           .algebra = 1};
     return true;
 }
 

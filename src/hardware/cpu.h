@@ -48,8 +48,9 @@ struct hm_cpu {
     double algebra;        /* Speed of the framework's matrix products relative to a tuned BLAS. */
 };
 
-/* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Returns false if
- * the cores or the memory bandwidth of the node are unknown. */
+/* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Measured figures
+ * of the node replace those of its data sheet and the constants. Returns false if the cores or the
+ * memory bandwidth of the node are unknown. */
 bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
                   const struct hm_cpu_constants *constants);
 

@@ -9,6 +9,8 @@
  */
 #include "framework_time.h"
 
+#include "dataflow_time.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -19,8 +21,7 @@ static const struct hm_framework_costs *model_costs(const struct hm_model *m)
     return &k->frameworks[m->job->framework];
 }
 
-/* Returns the number of threads of a worker that compute. */
-static double model_threads(const struct hm_model *m)
+double hm__model_threads(const struct hm_model *m)
 {
     const struct hm_node *node = m->cluster ? &m->cluster->node : NULL;
 
@@ -59,9 +60,19 @@ double hm__model_framework_work(const struct hm_model *m, double samples)
     if (m->job->input == HM_INPUT_TEXT && m->job->network) {
         const struct hm_shape *in = &m->job->network->input;
         double values = fmax(in->height, 1) * fmax(in->width, 1) * in->channels;
-        seconds += hm__framework_input_time(c, samples * values, model_threads(m));
+        seconds += hm__framework_input_time(c, samples * values, hm__model_threads(m));
     }
     return seconds;
+}
+
+double hm__model_schedule(const struct hm_model *m, double tasks)
+{
+    const struct hm_dataflow *d = hm__model_dataflow(m);
+    struct hm_framework_costs c = *model_costs(m);
+
+    if (d->task_s > 0)
+        c.task = d->task_s * 1e6;
+    return hm__framework_driver_time(&c, 1, tasks) * (d->distributed ? 2 : 1);
 }
 
 void hm__model_framework_message(const struct hm_model *m, const struct hm_transfer *t, double n,
@@ -71,7 +82,8 @@ void hm__model_framework_message(const struct hm_model *m, const struct hm_trans
     const struct hm_framework_costs *c = model_costs(m);
 
     if (t->scheme == HM_SCHEME_TWO_WAVE) {
-        time->latency_s += t->times * hm__framework_driver_time(c, n, model_threads(m));
+        if (!hm__model_dataflow(m))
+            time->latency_s += t->times * hm__framework_driver_time(c, n, hm__model_threads(m));
         time->bandwidth_s += t->times * hm__framework_message_time(c, n, bytes);
     }
     if (t->scheme != HM_SCHEME_PARAMETER_SERVER)

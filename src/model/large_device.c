@@ -172,7 +172,10 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
                          struct hm_err *err)
 {
     struct hm_node node = cluster->node;
+    int rc = hm__cluster_one_kind(cluster, err);
 
+    if (rc)
+        return rc;
     /* Transformers train in bf16 if a worker supports it, otherwise in fp16. */
     node.flops_16 = hm__node_rate(&node, HM_MATH_BF16, 32, NULL);
     if (!(hm__is_given(cluster->node.flops_16) || hm__is_given(cluster->node.flops_bf16))) {

@@ -7,7 +7,8 @@
  * one of: none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling
  * divides the batch among the workers, weak scaling gives each worker the whole batch.
  *
- * Limits: one kind of machine, no contention between jobs, and one batch per iteration.
+ * Limits: no contention between jobs, and one batch per iteration. model_mix.c evaluates clusters
+ * of several kinds of machines by the models of their kinds.
  */
 #include "model.h"
 
@@ -18,6 +19,7 @@
 
 #include "budget.h"
 #include "collective.h"
+#include "dataflow_time.h"
 #include "err.h"
 #include "framework_time.h"
 #include "memory.h"
@@ -133,9 +135,10 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
                                  .outside = hm__way_nodes(&m->variant.way) > 0};
+    int rc = hm__model_set_strategy(m, err);
     m->wires.fabric.bandwidth_bytes_per_s *= m->variant.bandwidth;
     m->wires.fabric.latency_s *= m->variant.latency;
-    return 0;
+    return rc;
 }
 
 static int set_network(struct hm_model *m, struct hm_err *err)
@@ -203,6 +206,8 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
 {
+    if (cluster && cluster->kind_count > 0)
+        return hm__model_new_mixed(job, cluster, variant, ret_model, err);
     struct hm_model *m = hm__calloc(1, sizeof(*m));
     int rc;
 
@@ -242,6 +247,8 @@ void hm__model_free(struct hm_model *m)
 {
     if (!m)
         return;
+    for (size_t k = 0; k < HM_KINDS_MAX; k++)
+        hm__model_free(m->kinds[k]);
     hm__layer_costs_release(&m->costs);
     hm__step_table_free(m->own_table);
     hm_counts_free(m->counts);
@@ -583,6 +590,8 @@ static int eval_workers(const struct hm_model *m, const struct eval_space *space
     int rc = eval_compute(m, &shares, points, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         points[i].compute_s += hm__model_framework_work(m, space->batch[i] * space->passes[i]);
+    if (rc == 0)
+        hm__model_dataflow_work(m, points, space->count);
     if (rc == 0 && m->stragglers && !hm__way_stale(&m->variant.way))
         rc = hm__stragglers_wait(m->stragglers, &m->variant.way, points, space->count, err);
     return rc;
@@ -617,8 +626,8 @@ static bool steps_are_split(const struct hm_model *m)
     return true;
 }
 
-int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, size_t count,
-                          double factor, struct hm_err *err)
+int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
+                        double factor, struct hm_err *err)
 {
     bool split = steps_are_split(m);
     struct eval_space space;
@@ -634,6 +643,8 @@ int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, siz
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (hm__model_dataflow(m))
+            points[i].latency_s += hm__model_dataflow_parts(m, points[i].n).schedule_s;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }
@@ -643,6 +654,8 @@ int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, siz
         eval_bucket_overlap(&space, points);
     if (rc == 0)
         rc = eval_servers(m, &space, points, err);
+    if (rc == 0)
+        hm__model_dataflow_losses(m, points, count);
     for (size_t i = 0; !split && i < count; i++)
         points[i].latency_s = points[i].bandwidth_s = NAN;
     hm__free(space.n);
@@ -653,9 +666,17 @@ int hm__model_eval_slowed(const struct hm_model *m, struct hm_point *points, siz
 static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
                          struct hm_point *points, size_t count, struct hm_err *err)
 {
+    struct hm_model mixed;
     struct eval_space space;
-    int rc = eval_space_init(m, points, count, &space, err);
+    int rc = 0;
 
+    /* The links of a mixed cluster depend on n, so each point has a model of its own. */
+    for (size_t i = 0; m->mixes && count > 1 && i < count && rc == 0; i++)
+        rc = eval_one_step(m, t, &points[i], 1, err);
+    if (m->mixes && (count > 1 || (rc = hm__model_mix_links(m, points[0].n, &mixed, err))))
+        return rc;
+    m = m->mixes ? &mixed : m;
+    rc = eval_space_init(m, points, count, &space, err);
     if (rc)
         return rc;
     rc = eval_step(m, t, &space, points, err);
@@ -750,38 +771,4 @@ const struct hm_transfer *hm__model_step(const struct hm_model *m, size_t step)
 const char *hm__model_note(const struct hm_model *m, size_t i)
 {
     return i < m->note_count ? m->notes[i] : NULL;
-}
-
-/* Adds the derivative of a formula with respect to a quantity of the job. The built-in parts do not
- * depend on these quantities and add nothing. */
-static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
-                     const char *quantity, double *slope, struct hm_err *err)
-{
-    double value, derivative;
-    int rc = f ? hm__formula_derive(f, m->symbols, n, quantity, true, &value, &derivative, err) : 0;
-
-    if (rc == 0 && f)
-        *slope += times * derivative;
-    return rc;
-}
-
-int hm__model_elasticity(const struct hm_model *m, double n, const char *quantity,
-                         double *ret_elasticity, struct hm_err *err)
-{
-    struct hm_point p = {.n = n};
-    double slope = 0;
-    int rc = hm__model_eval(m, &p, 1, err);
-
-    double slower = p.compute_s > p.wait_s ? p.compute_s / (p.compute_s - p.wait_s) : 1;
-    if (rc == 0)
-        rc = add_slope(m, m->job->compute, m->compute_work * slower, n, quantity, &slope, err);
-    if (rc == 0 && m->job->per_edge)
-        rc = add_slope(m, m->job->per_edge,
-                       model_parts_at(m, n)->edges_max / m->flops * m->variant.work, n, quantity,
-                       &slope, err);
-    for (size_t i = 0; rc == 0 && i < m->step_count; i++)
-        rc = add_slope(m, m->steps[i].time, m->steps[i].times, n, quantity, &slope, err);
-    if (rc == 0)
-        *ret_elasticity = p.time_s > 0 ? slope / p.time_s : 0;
-    return rc;
 }

@@ -30,6 +30,7 @@ struct hm_model {
     /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
      * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
+    struct hm_slowness capped; /* Slowness with speculative copies, if the job has a dataflow. */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, multiplied by the work factor. */
@@ -39,7 +40,23 @@ struct hm_model {
     double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
+    /* Mixed clusters: the mix for each n, borrowed, and the model of each kind, owned; NULL for
+     * other clusters. */
+    const struct hm_mixes *mixes;
+    struct hm_model *kinds[HM_KINDS_MAX];
 };
+
+/* Makes the model of a mixed cluster, whose variant must have its mixes. */
+int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
+                        const struct hm_variant *variant, struct hm_model **ret_model,
+                        struct hm_err *err);
+/* Same as hm__model_eval_slowed, for a model of machines of one kind. */
+int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
+                        double factor, struct hm_err *err);
+/* Sets *ret_model to a copy of the model of the first kind with the slowest links of the mix of n
+ * workers. The copy must not be freed. */
+int hm__model_mix_links(const struct hm_model *m, double n, struct hm_model *ret_model,
+                        struct hm_err *err);
 
 void hm__model_add_note(struct hm_model *m, const char *text);
 /*
@@ -53,6 +70,8 @@ int hm__model_fail_missing(const struct hm_model *m, const char *field, const ch
 /* Checks that formulas have the quantities they use, and that communication has its links. */
 int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
+/* Sets the links of a strategy of TensorFlow; fails if the machine cannot run it. */
+int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
 /* Sets the table of stragglers of the cluster, and notes that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
 /* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a

@@ -1,4 +1,5 @@
 /* The stragglers of a model: notes about them, and the table of the times that they cause. */
+#include "dataflow_time.h"
 #include "model_state.h"
 #include "slowness.h"
 
@@ -6,6 +7,10 @@ int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
 
+    if (slowness && hm__model_dataflow(m)) {
+        m->capped = hm__dataflow_slowness(hm__model_dataflow(m), slowness);
+        slowness = &m->capped;
+    }
     if (hm__way_stale(&m->variant.way) && m->overlap != HM_OVERLAP_NONE)
         hm__model_add_note(
             m, "with stale gradients a worker computes and communicates in turn: the overlap of "
@@ -19,7 +24,8 @@ int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err)
         hm__model_add_note(
             m, "the computing time is the expected time of the slowest worker of a step: see "
                "stragglers of the cluster");
-    m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
+    /* A shared table does not know speculative copies. */
+    m->stragglers = m->variant.by_speed || hm__model_dataflow(m) ? NULL : m->variant.stragglers;
     if (m->stragglers)
         return 0;
     int rc = hm__stragglers_new(slowness, m->variant.by_speed, &m->own_stragglers, err);

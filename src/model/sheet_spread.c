@@ -2,9 +2,10 @@
  * How far measured steps differ from the predictions of a specification sheet.
  *
  * The table has, for each kind of job and hardware, mean and standard deviation of
- * r = ln(measured / predicted) over the measurements in data/steps.csv. The predictions are those
- * of constants that were chosen without the source of the row (column held_out_s), so the spread
- * is that of a source that the model has not seen. `howmany validate --steps` computes the figures
+ * r = ln(measured / predicted) over the measurements in data/steps.csv and data/platforms.csv. The
+ * predictions are those of constants that were chosen without the source of the row, or without its
+ * network for CPUs and frameworks (column held_out_s), so the spread is that of a source that the
+ * model has not seen. `howmany validate --steps` computes the figures
  * again from the tables, and docs/explain/accuracy.md reports how the intervals hold.
  *
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
@@ -32,11 +33,13 @@
 /* clang-format off */
 const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
     [HM_SHEET_DEVICE] = {"networks on one accelerator", -0.0209, 0.1710},
-    [HM_SHEET_NODE] = {"networks on the accelerators of one node", -0.0060, 0.1745},
-    [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0058, 0.2522},
+    [HM_SHEET_NODE] = {"networks on the accelerators of one node", -0.0033, 0.1726},
+    [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0376, 0.2990},
     [HM_SHEET_COMPILED] = {"compiled networks on one accelerator", -0.0559, 0.4229},
     [HM_SHEET_SERVER] = {"parameter servers and workers with accelerators", -0.9383, 1.1600},
-    [HM_SHEET_DRIVER] = {"drivers, servers and workers without accelerators", 2.1092, 2.1288},
+    [HM_SHEET_DRIVER] = {"drivers and servers on CPUs, framework not named", 1.0170, 1.2191},
+    [HM_SHEET_FRAMEWORK] = {"drivers and servers of a framework on CPUs", -0.0894, 0.3782},
+    [HM_SHEET_CPU] = {"networks on CPUs", 0.0391, 0.4829},
     [HM_SHEET_RATES] = {"networks on hardware given by its rates", -0.1891, 0.4599},
     [HM_SHEET_MATRIX] = {"networks on matrix units given by their rates", 0.4957, 1.2448},
     [HM_SHEET_FORMULA] = {"jobs given by formulas or totals", 0.0710, 0.1968},
@@ -61,19 +64,17 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
                                   const struct hm_way *way, double n)
 {
     const bool layers = cluster && job->network && job->network->layer_count > 0 && !job->compute;
-    /*
-     * Too few CPUs were measured for a kind of their own; they have the errors of HM_SHEET_RATES.
-     */
     const bool cpu = cluster && cluster->node.cores > 0 && !(cluster->node.processors > 0);
     const bool operations = !cpu && hm__model_by_operations(job, cluster);
 
     if (way->platform == HM_PLATFORM_SERVER || way->platform == HM_PLATFORM_DRIVER)
         return operations                                   ? HM_SHEET_SERVER
                : !layers                                    ? HM_SHEET_FORMULA
-               : cpu && job->framework != HM_FRAMEWORK_NONE ? HM_SHEET_RATES
+               : cpu && job->framework != HM_FRAMEWORK_NONE ? HM_SHEET_FRAMEWORK
                                                             : HM_SHEET_DRIVER;
     if (!operations)
         return !layers                                      ? HM_SHEET_FORMULA
+               : cpu                                        ? HM_SHEET_CPU
                : job_uses_matrix_units(job, &cluster->node) ? HM_SHEET_MATRIX
                                                             : HM_SHEET_RATES;
     if (job->software == HM_SOFTWARE_COMPILED)

@@ -12,13 +12,15 @@
  * catalog.
  */
 enum hm_sheet_kind {
-    HM_SHEET_DEVICE,   /* A network on one accelerator. */
-    HM_SHEET_NODE,     /* A network on several accelerators of one node. */
-    HM_SHEET_NODES,    /* A network on accelerators of several nodes. */
-    HM_SHEET_COMPILED, /* A network on any number of accelerators, with compiled software. */
-    HM_SHEET_SERVER,   /* Parameter servers or a driver, and workers with accelerators. */
-    HM_SHEET_DRIVER,   /* Parameter servers or a driver, and workers without accelerators. */
-    HM_SHEET_RATES,    /* A network on hardware of which only the rates are known, such as CPUs. */
+    HM_SHEET_DEVICE,    /* A network on one accelerator. */
+    HM_SHEET_NODE,      /* A network on several accelerators of one node. */
+    HM_SHEET_NODES,     /* A network on accelerators of several nodes. */
+    HM_SHEET_COMPILED,  /* A network on any number of accelerators, with compiled software. */
+    HM_SHEET_SERVER,    /* Parameter servers or a driver, and workers with accelerators. */
+    HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, and the framework is not known. */
+    HM_SHEET_FRAMEWORK, /* Parameter servers or a driver of a known framework on CPUs. */
+    HM_SHEET_CPU,       /* A network on CPUs whose cores are known. */
+    HM_SHEET_RATES,     /* A network on hardware of which only the rates are known. */
     /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
     HM_SHEET_MATRIX,
     HM_SHEET_FORMULA, /* A job given by formulas, totals or a graph. */

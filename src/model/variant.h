@@ -4,6 +4,7 @@
 
 #include "formula.h"
 #include "howmany.h"
+#include "mix.h"
 #include "step_time.h"
 #include "way_time.h"
 
@@ -25,10 +26,11 @@ struct hm_variant {
     struct hm_step_table *table;
     bool steady;   /* Whether the cluster's stragglers are ignored. */
     bool by_speed; /* Whether each worker gets a share of the batch in proportion to its speed. */
+    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; borrowed. */
 };
 
 /* clang-format off */
-#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, NULL, NULL, false, false}
+#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, NULL, NULL, false, false, NULL}
 /* clang-format on */
 
 #endif

@@ -120,6 +120,9 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
     for (size_t i = 0; i < *ret_count; i++) {
         steps[i] = *message;
         steps[i].scheme = schemes[way->platform][i];
+        /* Workers join partitions of a distributed model with those of the data. */
+        if (way->platform == HM_PLATFORM_DRIVER && job->dataflow && job->dataflow->distributed)
+            steps[i].scheme = HM_SCHEME_SHUFFLE;
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
         steps[i].times = 1 / fmax(1, way->local_steps);
         /* Averages of parameters do not overlap with the backward pass, whereas gradients do. */

@@ -17,7 +17,7 @@ struct candidate_column {
     double value;
 };
 
-enum { CANDIDATE_COLUMNS = 19 };
+enum { CANDIDATE_COLUMNS = 22 };
 
 /*
  * Lists the quantities of a candidate in the order of JSON keys and CSV columns. Names are as in
@@ -34,6 +34,8 @@ static void candidate_list_columns(const struct hm_candidate *c,
         {"iteration_s", c->iteration_s},
         {"iteration_low_s", c->iteration_low_s},
         {"iteration_high_s", c->iteration_high_s},
+        {"iteration_p5_s", c->iteration_p5_s},
+        {"iteration_p95_s", c->iteration_p95_s},
         {"time_s", c->time_s},
         {"low_s", c->low_s},
         {"high_s", c->high_s},
@@ -47,6 +49,7 @@ static void candidate_list_columns(const struct hm_candidate *c,
         {"probability", c->probability},
         {"beyond_n", c->beyond_m},
         {"beyond_i", c->beyond_i},
+        {"backups", c->backups},
     };
 
     memcpy(columns, all, sizeof(all));
@@ -63,6 +66,10 @@ static void json_candidate(struct hm_json *json, const char *key, const struct h
     hm__json_put_bool(json, "measured", c->measured);
     for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
         hm__json_put_number(json, columns[k].name, columns[k].value);
+    if (isinf(c->staleness))
+        hm__json_put_text(json, "staleness", hm_consistency_name(HM_CONSISTENCY_ASYNC));
+    else
+        hm__json_put_number(json, "staleness", c->staleness);
     hm__json_put_text(json, "why", hm__advise_why_name(c->why));
     hm__json_close(json);
 }
@@ -177,7 +184,7 @@ static void advice_csv(struct hm_text *out, const struct hm_advice *a)
     hm__text_add(out, "algorithm,n,measured");
     for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
         hm__text_addf(out, ",%s", columns[k].name);
-    hm__text_add(out, ",why\n");
+    hm__text_add(out, ",staleness,why\n");
     for (size_t i = 0; i < a->candidate_count; i++) {
         const struct hm_candidate *c = &a->candidates[i];
         hm__csv_text(out, c->algorithm);
@@ -186,6 +193,10 @@ static void advice_csv(struct hm_text *out, const struct hm_advice *a)
         candidate_list_columns(c, columns);
         for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
             hm__csv_number(out, columns[k].value);
+        if (isinf(c->staleness))
+            hm__text_addf(out, ",%s", hm_consistency_name(HM_CONSISTENCY_ASYNC));
+        else
+            hm__csv_number(out, c->staleness);
         hm__text_addf(out, ",%s\n", hm__advise_why_name(c->why));
     }
 }

@@ -9,6 +9,9 @@
 #include "advice_render.h"
 #include "chance_words.h"
 
+/* Percentiles of iterations are shown if the 95th is more than this multiple of the 5th. */
+static const double SPREAD_SHOWN = 1.02;
+
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
 /* Adds a line "label   phrase" if the phrase is not empty. */
@@ -47,6 +50,21 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
     if (isfinite(c->reaches))
         hm__text_addf(out, "; it succeeds with a probability of %s",
                       hm__show_chance(c->reaches, chance));
+}
+
+/*
+ * Adds the range of the seconds of single iterations of the first candidate. Nothing is added if
+ * they differ by less than SPREAD_SHOWN.
+ */
+static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
+{
+    const struct hm_candidate *c = a->candidates;
+    char low[HM_SHOWN], high[HM_SHOWN];
+
+    if (a->candidate_count == 0 || !(c->iteration_p95_s > SPREAD_SHOWN * c->iteration_p5_s))
+        return;
+    hm__text_addf(out, "90 %% of its %ss take %s to %s", a->unit,
+                  hm__show_time(c->iteration_p5_s, low), hm__show_time(c->iteration_p95_s, high));
 }
 
 /* Adds the probability with which the first candidate reaches the loss within the limits. */
@@ -146,6 +164,7 @@ void hm__render_advice_text(struct hm_text *out, const struct hm_advice *a,
         advice_add_line(out, a, style, "limits", advice_say_limits_met);
     if (a->feasible)
         advice_add_line(out, a, style, "how sure", hm__say_sure);
+    advice_add_line(out, a, style, "spread", advice_say_spread);
     if (a->goal != HM_GOAL_COST || !hm__advice_asks_loss(a))
         advice_add_line(out, a, style, "cost", advice_say_cost);
     advice_add_line(out, a, style, "beyond", hm__say_beyond);

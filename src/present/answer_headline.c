@@ -40,13 +40,32 @@ static void answer_say_accelerators(struct hm_text *out, const struct hm_answer 
         hm__text_addf(out, " (%.0f %s%s)", n, noun, hm__plural(n));
 }
 
+/* Adds the machines of a point of a mixed cluster, such as "4 x g5.xlarge + 2 x p3.2xlarge". */
+static void answer_say_mix(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+{
+    double machines = 0;
+    bool any = false;
+
+    for (size_t k = 0; k < a->kind_count; k++) {
+        if (!(p->machines[k] > 0))
+            continue;
+        hm__text_addf(out, "%s%.0f x %s", any ? " + " : "", p->machines[k], a->kinds[k]);
+        machines += p->machines[k];
+        any = true;
+    }
+    if (p->n != machines)
+        hm__text_addf(out, " (%.0f worker%s)", p->n, hm__plural(p->n));
+}
+
 /* Adds the machines of a point, such as "10 x p4d.24xlarge (80 GPUs)" or "9 workers". */
 static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
                                 const struct hm_point *p)
 {
     double nodes = ceil(p->n / a->accelerators);
 
-    if (answer_names_machine(a))
+    if (a->kind_count > 0)
+        answer_say_mix(out, a, p);
+    else if (answer_names_machine(a))
         hm__text_addf(out, "%.0f x %s", nodes, a->machine);
     else if (a->accelerators > 1)
         hm__text_addf(out, "%.0f node%s", nodes, hm__plural(nodes));
@@ -277,7 +296,8 @@ static bool alternatives_equal(const struct hm_plan_alternative *x,
 {
     bool named = x->machine && y->machine;
 
-    return x->point.n == y->point.n && (!named || strcmp(x->machine, y->machine) == 0);
+    return x->point.n == y->point.n && (!named || strcmp(x->machine, y->machine) == 0) &&
+           memcmp(x->point.machines, y->point.machines, sizeof(x->point.machines)) == 0;
 }
 
 void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *a,

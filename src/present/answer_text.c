@@ -364,7 +364,9 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
 
     if (a->way.platform == HM_PLATFORM_JOB)
         return;
-    hm__text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
+    hm__text_addf(&line, "%s, ",
+                  a->way.strategy ? hm_strategy_title(a->way.strategy)
+                                  : hm_platform_name(a->way.platform));
     answer_say_consistency(&line, &a->way);
     if (a->way.local_steps > 1)
         hm__text_addf(&line, ", averaged every %.0f iterations", a->way.local_steps);
@@ -408,8 +410,8 @@ static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
     int wide = 9; /* Width of the column of platforms. */
 
     for (size_t i = 0; i < a->rank_count; i++)
-        if (strlen(hm_platform_name(a->ranking[i].way.platform)) > (size_t)wide)
-            wide = (int)strlen(hm_platform_name(a->ranking[i].way.platform));
+        if (strlen(hm__way_name(&a->ranking[i].way)) > (size_t)wide)
+            wide = (int)strlen(hm__way_name(&a->ranking[i].way));
     hm__text_addf(out, "\n  %s%-*s%s%-*s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
                   hm__render_dim(style, true), (int)widest, widest ? "machine" : "",
                   widest ? "  " : "", wide, "platform", "consistency", "servers", "n", "iteration",
@@ -419,8 +421,7 @@ static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
         struct hm_text how = {0};
         answer_say_consistency(&how, &r->way);
         hm__text_addf(out, "  %-*s%s%-*s  %-14s", (int)widest, r->machine ? r->machine : "",
-                      widest ? "  " : "", wide, hm_platform_name(r->way.platform),
-                      how.data ? how.data : "");
+                      widest ? "  " : "", wide, hm__way_name(&r->way), how.data ? how.data : "");
         hm__text_release(&how);
         if (r->way.platform == HM_PLATFORM_SERVER)
             hm__text_addf(out, " %7.0f %7.0f", r->way.servers, r->n);

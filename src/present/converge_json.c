@@ -114,6 +114,23 @@ static void json_staleness(struct hm_json *json, const char *key, const struct h
     hm__json_close(json);
 }
 
+/* Writes the dependence on the rows; leaves the key out if all traces have the same rows. */
+static void json_size(struct hm_json *json, const struct hm_g_size *size)
+{
+    if (size->count == 0)
+        return;
+    hm__json_open(json, "size", HM_JSON_OBJECT);
+    hm__json_put_number(json, "count", (double)size->count);
+    hm__json_put_number(json, "least", size->least);
+    hm__json_put_number(json, "most", size->most);
+    hm__json_put_bool(json, "known", size->known);
+    hm__json_put_number(json, "power", size->power);
+    hm__json_put_number(json, "scale", size->scale);
+    hm__json_put_number(json, "held_out", size->held_out);
+    hm__json_put_number(json, "spread", size->spread);
+    hm__json_close(json);
+}
+
 static void json_algorithm(struct hm_json *json, const struct hm_g *g, bool whole)
 {
     hm__json_open(json, NULL, HM_JSON_OBJECT);
@@ -131,6 +148,8 @@ static void json_algorithm(struct hm_json *json, const struct hm_g *g, bool whol
     json_alternatives(json, g);
     json_staleness(json, "ssp", &g->ssp, whole);
     json_staleness(json, "async", &g->async, whole);
+    json_staleness(json, "backup", &g->backup, whole);
+    json_size(json, &g->size);
     if (whole) {
         json_curves(json, g);
         json_draws(json, g->draws, g->draw_count, g->parameter_count);
@@ -145,6 +164,16 @@ static void json_pace(struct hm_json *json, const struct hm_pace *p)
     hm__json_put_text(json, "source", p->source);
     hm__json_put_numbers(json, "n", p->m, p->count);
     hm__json_put_numbers(json, "seconds", p->seconds, p->count);
+    if (isinf(p->staleness))
+        hm__json_put_text(json, "staleness", hm_consistency_name(HM_CONSISTENCY_ASYNC));
+    else
+        hm__json_put_number(json, "staleness", p->staleness);
+    hm__json_put_number(json, "backups", p->backups);
+    if (p->deviation) {
+        hm__json_put_numbers(json, "low_s", p->low_s, p->count);
+        hm__json_put_numbers(json, "high_s", p->high_s, p->count);
+        hm__json_put_numbers(json, "deviation", p->deviation, p->count);
+    }
     hm__json_put_texts(json, "terms", p->terms, p->term_count);
     hm__json_put_numbers(json, "theta", p->theta, p->term_count);
     hm__json_put_number(json, "noise", p->noise);
@@ -192,6 +221,24 @@ static void json_ahead(struct hm_json *json, const struct hm_g_holdout *h)
     hm__json_close(json);
 }
 
+static void json_rows(struct hm_json *json, const struct hm_g_holdout *h)
+{
+    hm__json_open(json, "rows", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < h->rows_count; i++) {
+        const struct hm_g_rows_error *e = &h->rows[i];
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "rows", e->rows);
+        hm__json_put_number(json, "from", e->from);
+        hm__json_put_number(json, "to", e->to);
+        hm__json_put_number(json, "points", (double)e->points);
+        hm__json_put_number(json, "median", e->median);
+        hm__json_put_number(json, "rms", e->rms);
+        hm__json_put_number(json, "covered", e->covered);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
 static void json_holdout(struct hm_json *json, const struct hm_holdout *holdout)
 {
     if (!holdout) {
@@ -212,6 +259,7 @@ static void json_holdout(struct hm_json *json, const struct hm_holdout *holdout)
         hm__json_put_number(json, "ahead_median", h->ahead_median);
         json_left_out(json, h);
         json_ahead(json, h);
+        json_rows(json, h);
         hm__json_close(json);
     }
     hm__json_close(json);
@@ -233,6 +281,8 @@ void hm__render_convergence_json(struct hm_text *out, const struct hm_convergenc
     hm__json_put_number(&json, "best_loss_low", c->best_low);
     hm__json_put_number(&json, "best_loss_high", c->best_high);
     hm__json_put_bool(&json, "best_loss_estimated", c->best_estimated);
+    hm__json_put_bool(&json, "best_loss_sampled", c->best_sampled);
+    hm__json_put_number(&json, "rows", c->rows);
     hm__json_put_number(&json, "level", c->level);
     hm__json_open(&json, "algorithms", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < c->count; i++)

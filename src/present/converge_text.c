@@ -45,6 +45,8 @@ static void convergence_add_best_loss(struct hm_text *out, const struct hm_conve
                       hm__show_interval(c->best_low, c->best_high, 6, interval), 100 * c->level);
     else
         hm__text_add(&line, c->best_estimated ? ", estimated" : ", given");
+    if (c->best_sampled)
+        hm__text_add(&line, ", of the largest sample of the rows");
     hm__render_taken(out, style, &line, 2);
 }
 
@@ -180,8 +182,8 @@ static const char *cost_interval(const struct hm_stale_cost *c, char *text)
     return text;
 }
 
-static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
-                            const struct hm_style *style)
+static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, const char *label,
+                            size_t *lines, const struct hm_style *style)
 {
     for (size_t i = 0; i < stale->cost_count; i++) {
         const struct hm_stale_cost *c = &stale->costs[i];
@@ -194,28 +196,52 @@ static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale,
                       c->m == 1 ? "" : "s", c->factor);
         if (isfinite(c->low) && isfinite(c->high))
             hm__text_addf(&line, " (%s)", cost_interval(c, interval));
-        hm__render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
+        hm__render_taken_line(out, style, (*lines)++ ? "" : label, &line);
     }
 }
 
 static void g_add_staleness(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
-    const struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
+    static const char *const names[] = {"stale traces are", "asynchronous traces are",
+                                        "traces with backup workers are"};
+    const struct hm_g_stale *const parts[] = {&g->ssp, &g->async, &g->backup};
     size_t lines = 0;
 
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         const struct hm_g_stale *stale = parts[k];
         struct hm_text line = {0};
         if (stale->traces == 0)
             continue;
-        stale_add_costs(out, stale, &lines, style);
-        hm__text_addf(&line, "%s off by %.2g with these costs, by %.2g without them",
-                      k ? "asynchronous traces are" : "stale traces are", stale->error,
-                      stale->without);
+        lines = k == 2 ? 0 : lines;
+        stale_add_costs(out, stale, k == 2 ? "backups" : "staleness", &lines, style);
+        hm__text_addf(&line, "%s off by %.2g with these costs, by %.2g without them", names[k],
+                      stale->error, stale->without);
         if (isfinite(stale->held_out))
-            hm__text_addf(&line, ", by %.2g for a staleness that is held out", stale->held_out);
+            hm__text_addf(&line, ", by %.2g for a %s that is held out", stale->held_out,
+                          k == 2 ? "number" : "staleness");
         hm__render_taken_line(out, style, "", &line);
     }
+}
+
+/* Adds how the loss depends on the rows of the training data, such as "iterations x rows^-0.4". */
+static void g_add_size(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
+                       const struct hm_style *style)
+{
+    const struct hm_g_size *s = &g->size;
+    struct hm_text line = {0};
+
+    if (s->count == 0 || !s->known)
+        return;
+    hm__text_addf(&line, "%.10g, from %.10g to %.10g: ", c->rows, s->least, s->most);
+    if (s->power == 0 && s->scale == 0)
+        hm__text_addf(&line, "%ss and loss do not depend on them", c->unit);
+    else
+        hm__text_addf(&line, "%ss grow as rows^%.2f", c->unit, s->power);
+    if (s->scale != 0)
+        hm__text_addf(&line, ", P - P* as rows^%.2f", s->scale);
+    if (isfinite(s->held_out))
+        hm__text_addf(&line, "; off by %.2g for %.10g from fewer", s->held_out, s->most);
+    hm__render_taken_line(out, style, "rows", &line);
 }
 
 /* ---- errors for m that were held out ----------------------------------------------------------
@@ -272,6 +298,31 @@ static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *
     else if (!isfinite(h->inside))
         hm__text_add(&line, "no m could be held out");
     hm__render_taken(out, style, &line, 2);
+}
+
+static void holdout_add_rows(struct hm_text *out, const struct hm_holdout *h,
+                             const struct hm_style *style)
+{
+    size_t width = holdout_name_width(h), count = 0;
+
+    for (size_t i = 0; i < h->count; i++)
+        count += h->algorithms[i].rows_count;
+    if (count == 0)
+        return;
+    hm__text_addf(out, "\n%s", hm__render_dim(style, true));
+    hm__render_cell(out, "predicted", width);
+    hm__text_addf(out, " %9s %-18s %7s %7s %7s %8s%s\n", "rows", "from", "points", "median", "rms",
+                  "covered", hm__render_dim(style, false));
+    for (size_t i = 0; i < h->count; i++)
+        for (size_t k = 0; k < h->algorithms[i].rows_count; k++) {
+            const struct hm_g_rows_error *e = &h->algorithms[i].rows[k];
+            char from[40];
+            snprintf(from, sizeof(from), "%.10g to %.10g", e->from, e->to);
+            hm__render_cell(out, h->algorithms[i].algorithm, width);
+            hm__text_addf(out, " %9.0f %-18s %7zu %7.2g %7.2g %6.0f %%\n", e->rows, from, e->points,
+                          e->median, e->rms, 100 * e->covered);
+        }
+    hm__text_add(out, "errors are those of log10(P - P*)\n");
 }
 
 static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *c,
@@ -334,6 +385,7 @@ static void convergence_add_holdout(struct hm_text *out, const struct hm_converg
     for (size_t i = 0; i < h->count; i++)
         if (h->left_out)
             holdout_add_summary(out, &h->algorithms[i], style);
+    holdout_add_rows(out, h, style);
     holdout_add_ahead(out, c, h, style);
 }
 
@@ -347,6 +399,7 @@ void hm__render_convergence_text(struct hm_text *out, const struct hm_convergenc
         g_add_error(out, g, style);
         g_add_origin(out, c, g, style);
         g_add_alternatives(out, g, style);
+        g_add_size(out, c, g, style);
         g_add_staleness(out, g, style);
         g_add_parameters(out, c, g, style);
     }

@@ -48,6 +48,9 @@ static void design_summary(struct hm_text *out, const struct hm_design *d)
     if (isfinite(d->before))
         hm__text_addf(out, "; %.6g before", d->before);
     hm__text_add(out, "\n");
+    if (d->within >= 0)
+        hm__text_addf(out, "after these runs the time at the target is known to ±%.2g %%\n",
+                      100 * d->within);
 }
 
 static void design_text(struct hm_text *out, const struct hm_design *d,
@@ -94,6 +97,7 @@ static void design_json(struct hm_text *out, const struct hm_design *d)
     hm__json_put_number(&json, "gap", d->gap);
     hm__json_put_number(&json, "rounded", d->rounded);
     hm__json_put_number(&json, "before", d->before);
+    hm__json_put_known(&json, "within", d->within);
     hm__json_put_number(&json, "cost", d->spent);
     hm__json_put_known(&json, "machine_s", d->seconds);
     hm__json_put_known(&json, "money", d->money);

@@ -32,6 +32,8 @@ struct hm_answer hm__answer_of_alternative(const struct hm_answer *a, size_t kin
     other.gpus = of->gpus;
     other.memory_bytes = of->memory_bytes;
     other.way = of->way;
+    other.kinds = of->kinds;
+    other.kind_count = of->kind_count;
     return other;
 }
 
@@ -108,6 +110,12 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_put_bool(json, "fits", p->fits);
     for (size_t i = 0; i < extra_count; i++)
         hm__json_put_known(json, extra[i].name, extra[i].value);
+    if (a->kind_count > 0) {
+        hm__json_open(json, "machines", HM_JSON_LIST);
+        for (size_t k = 0; k < a->kind_count; k++)
+            hm__json_put_number(json, NULL, p->machines[k]);
+        hm__json_close(json);
+    }
     if (machine)
         hm__json_put_text(json, "machine", *machine ? machine : NULL);
     hm__json_close(json);
@@ -141,6 +149,8 @@ static void json_way(struct hm_json *json, const struct hm_way *way, double samp
     if (way->platform == HM_PLATFORM_JOB)
         return;
     hm__json_put_text(json, "platform", hm_platform_name(way->platform));
+    if (way->strategy)
+        hm__json_put_text(json, "strategy", hm_strategy_title(way->strategy));
     hm__json_put_text(json, "consistency", hm_consistency_name(way->consistency));
     hm__json_put_known(json, "staleness",
                        way->consistency == HM_CONSISTENCY_SSP ? way->staleness : NAN);
@@ -170,6 +180,8 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_text(json, "job", a->job);
     hm__json_put_text(json, "machine", a->machine);
     hm__json_put_text(json, "fabric", a->fabric);
+    if (a->kind_count > 0)
+        hm__json_put_texts(json, "kinds", a->kinds, a->kind_count);
     hm__json_put_text(json, "provenance", a->provenance);
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", hm__scaling_name(a->scaling));
@@ -374,6 +386,8 @@ static void csv_header(struct hm_text *out, const struct hm_answer *a)
         hm__text_addf(out, ",%s", extra[k].name);
     if (a->way.platform != HM_PLATFORM_JOB)
         hm__text_add(out, ",platform,consistency,staleness,servers,backups");
+    for (size_t k = 0; k < a->kind_count; k++)
+        hm__text_addf(out, ",machines_%zu", k + 1);
     hm__text_add(out, "\n");
 }
 
@@ -395,6 +409,8 @@ static void answer_csv(struct hm_text *out, const struct hm_answer *a)
         }
         if (a->way.platform != HM_PLATFORM_JOB)
             csv_way(out, &a->way);
+        for (size_t k = 0; k < a->kind_count; k++)
+            hm__text_addf(out, ",%.0f", p->machines[k]);
         hm__text_add(out, "\n");
     }
 }

@@ -266,6 +266,66 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
     page_end_figure(page);
 }
 
+/* ---- seconds of an iteration ----------------------------------------------------------------- */
+
+/* Adds a collapsed table of the seconds of an iteration with their percentiles. */
+static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, const char *title)
+{
+    const char *const columns[] = {"algorithm",       "*workers",         "*mean",
+                                   "*5th percentile", "*95th percentile", NULL};
+    char shown[HM_SHOWN];
+
+    hm__text_add(out, "<details><summary>as a table</summary>\n");
+    hm__table_begin(out, title, columns);
+    for (size_t k = 0; k < paces->count; k++) {
+        const struct hm_pace *p = &paces->paces[k];
+        for (size_t i = 0; i < p->count; i++) {
+            bool known = p->low_s && isfinite(p->low_s[i]);
+            hm__table_row(out, algorithm_label(p->algorithm ? p->algorithm : ""));
+            hm__table_number(out, hm__show_count(p->m[i], shown));
+            hm__table_number(out, hm__show_time(p->seconds[i], shown));
+            hm__table_number(out, known ? hm__show_time(p->low_s[i], shown) : "");
+            hm__table_number(out, known ? hm__show_time(p->high_s[i], shown) : "");
+            hm__table_row_end(out);
+        }
+    }
+    hm__table_end(out);
+    hm__text_add(out, "</details>\n");
+}
+
+void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces)
+{
+    struct hm_svg_series *series =
+        paces ? page_alloc(page, paces->count + 1, sizeof(*series)) : NULL;
+    struct hm_svg_chart chart = {.title = "Seconds of an iteration by number of workers",
+                                 .description = "One line for each algorithm; bars are from the "
+                                                "5th to the 95th percentile of iterations.",
+                                 .x_label = "workers",
+                                 .y_label = "seconds",
+                                 .x_scale = HM_SCALE_LOG2,
+                                 .y_scale = HM_SCALE_LOG,
+                                 .apart = true,
+                                 .series = series};
+
+    for (size_t k = 0; series && k < paces->count; k++) {
+        const struct hm_pace *p = &paces->paces[k];
+        series[chart.count++] =
+            (struct hm_svg_series){.name = algorithm_label(p->algorithm ? p->algorithm : ""),
+                                   .look = k,
+                                   .x = p->m,
+                                   .y = p->seconds,
+                                   .low = p->low_s,
+                                   .high = p->high_s,
+                                   .count = p->count,
+                                   .line = true};
+    }
+    if (!series || page->failed || !hm__svg_has_points(&chart))
+        return;
+    page_begin_figure(page, &chart);
+    page_add_paces(page->out, paces, chart.title);
+    page_end_figure(page);
+}
+
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /*

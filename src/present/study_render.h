@@ -32,6 +32,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
                           size_t algorithm);
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
+void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces);
 void hm__chart_checks(struct hm_page *page, const struct hm_study *study);
 
 #endif

@@ -8,7 +8,8 @@
 #include "json.h"
 
 const char hm__export_trace_header[] =
-    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness\n";
+    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness,"
+    "backups,rows\n";
 
 /*
  * Returns the staleness of a run as text: a number, "async", or an empty text if the run has no
@@ -25,6 +26,15 @@ static const char *staleness_text(const struct hm_stored *run, char text[40], st
     if (isinf(staleness))
         snprintf(text, 40, "async");
     return text;
+}
+
+/* Returns a number of the run's field `more`; NaN if there is none. */
+static double more_number(const struct hm_stored *run, const char *key, struct hm_text *out)
+{
+    double number = NAN;
+
+    out->failed = out->failed || hm_stored_number(run, key, &number, NULL) != 0;
+    return number;
 }
 
 static void put_known(struct hm_json *json, const char *key, double value)
@@ -47,6 +57,8 @@ static void export_head(struct hm_text *out, const struct hm_stored *run)
     put_known(&json, "best", run->best);
     if (*staleness_text(run, staleness, out))
         hm__json_put_text(&json, "staleness", staleness);
+    put_known(&json, "backups", more_number(run, "backups", out));
+    put_known(&json, "rows", more_number(run, "rows", out));
     hm__json_close(&json);
     hm__text_add(out, "\n");
 }
@@ -79,6 +91,7 @@ void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run)
     char staleness[40];
 
     staleness_text(run, staleness, out);
+    double backups = more_number(run, "backups", out), rows = more_number(run, "rows", out);
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
         const double cells[] = {run->n,       run->seed, s->iteration, s->seconds,
@@ -87,6 +100,9 @@ void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run)
         hm__csv_text(out, run->algorithm ? run->algorithm : "");
         for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
             hm__csv_number(out, cells[k]);
-        hm__text_addf(out, ",%s\n", staleness);
+        hm__text_addf(out, ",%s", staleness);
+        hm__csv_number(out, backups);
+        hm__csv_number(out, rows);
+        hm__text_add(out, "\n");
     }
 }

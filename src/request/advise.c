@@ -321,7 +321,7 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
     int rc = hm__load_machine(call, &r->job, &r->job.on.items[0], &cluster, err);
     if (rc)
         return rc;
-    if (cluster->node.price_per_s > 0)
+    if (cluster->node.price_per_s > 0 && cluster->kind_count == 0)
         p->price_per_s = cluster->node.price_per_s / fmax(cluster->node.accelerators, 1);
     hm_cluster_free(cluster);
     return 0;
@@ -454,6 +454,10 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
+    if (rc == 0 && chosen && p.loaded.convergence && !isnan(p.loaded.convergence->rows))
+        rc = hm__request_fail(err, "loss", HM_E_MISSING,
+                              "no aim is given; traces on samples need a loss above P*, such as "
+                              "1e-4, or a time");
     if (rc == 0 && chosen)
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)

@@ -80,6 +80,7 @@ static const struct hm_member point[] = {
     BOOL("fits", "whether it fits in memory"),
     MAYBE(NUMBER, "wait_s", NULL, "part of compute_s that waits for slower workers"),
     MAYBE(NUMBER, "server_share", NULL, "share of the iteration in which servers' links are busy"),
+    MAYBE(NUMBERS, "machines", NULL, "mixed clusters: machines of each kind"),
     MAYBE(TEXT, "what", NULL, "transformers: the change that makes the layout fit"),
     MAYBE(TEXT, "machine", NULL, "transformers and alternatives: name of the machine"),
     MAYBE(NUMBER, "tokens_per_s", NULL, "transformers: tokens of all workers"),
@@ -188,6 +189,7 @@ static const struct hm_member help[] = {
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp or federated"),                      \
+        MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
@@ -218,6 +220,7 @@ static const struct hm_member plan[] = {
     KNOWN_TEXT("job", "name of the job"),
     KNOWN_TEXT("machine", "name of the machine"),
     KNOWN_TEXT("fabric", "name of the fabric between machines"),
+    MAYBE(TEXTS, "kinds", NULL, "mixed clusters: names of the kinds of machines"),
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),
     TEXT("scaling", "strong or weak"),
@@ -352,6 +355,7 @@ static const struct hm_member design[] = {
     KNOWN("gap", "certified distance from the optimum"),
     KNOWN("rounded", "criterion of the whole runs"),
     KNOWN("before", "criterion of the runs already measured"),
+    KNOWN("within", "half the 90 % interval of the time at the target after the runs, as a share"),
     NUMBER("cost", "cost of the whole runs"),
     KNOWN("machine_s", "machine time of the whole runs"),
     KNOWN("money", "money of the whole runs"),
@@ -428,6 +432,16 @@ static const struct hm_member staleness[] = {
     KNOWN("held_out", "error on held-out traces"),
     LIST("costs", "stale_cost", "factors"),
 };
+static const struct hm_member size[] = {
+    NUMBER("count", "numbers of rows"),
+    NUMBER("least", "smallest number of rows of a trace"),
+    NUMBER("most", "largest number of rows of a trace"),
+    BOOL("known", "whether power and scale could be found"),
+    NUMBER("power", "iterations are proportional to rows^power"),
+    NUMBER("scale", "the loss above P* is proportional to rows^scale"),
+    KNOWN("held_out", "error for the largest number of rows from smaller ones"),
+    NUMBER("spread", "spread of ln(P - P*) that the conversion adds"),
+};
 static const struct hm_member algorithm[] = {
     TEXT("algorithm", "name"),
     TEXT("form", "form of g"),
@@ -443,6 +457,8 @@ static const struct hm_member algorithm[] = {
     LIST("alternatives", "form", "forms that were considered"),
     MAYBE(OBJECT, "ssp", "staleness", "cost of bounded staleness"),
     MAYBE(OBJECT, "async", "staleness", "cost of asynchronous steps"),
+    MAYBE(OBJECT, "backup", "staleness", "cost of backup workers"),
+    MAYBE(OBJECT, "size", "size", "dependence on the rows of the training data"),
 };
 static const struct hm_member left_out[] = {NUMBER("n", "workers"),
                                             NUMBER("points", "points"),
@@ -453,6 +469,13 @@ static const struct hm_member left_out[] = {NUMBER("n", "workers"),
 static const struct hm_member ahead[] = {NUMBER("n", "workers"), NUMBER("points", "points"),
                                          KNOWN("median", "median error"),
                                          KNOWN("rms", "root mean square error")};
+static const struct hm_member rows_error[] = {NUMBER("rows", "rows that were predicted"),
+                                              NUMBER("from", "smallest number of rows used"),
+                                              NUMBER("to", "largest number of rows used"),
+                                              NUMBER("points", "points"),
+                                              KNOWN("median", "median error"),
+                                              KNOWN("rms", "root mean square error"),
+                                              KNOWN("covered", "share inside the intervals")};
 static const struct hm_member holdout_algorithm[] = {
     TEXT("algorithm", "name"),
     KNOWN("inside", "median error between measured numbers"),
@@ -460,6 +483,7 @@ static const struct hm_member holdout_algorithm[] = {
     KNOWN("ahead_median", "median error ahead"),
     LIST("left_out", "left_out", "each number of workers that was left out"),
     LIST("ahead", "ahead", "each number of workers, ahead"),
+    LIST("rows", "rows_error", "each number of rows, from smaller ones"),
 };
 static const struct hm_member holdout[] = {
     KNOWN("ahead", "iterations ahead"), KNOWN("ahead_s", "seconds ahead"),
@@ -475,6 +499,8 @@ static const struct hm_member converge[] = {
     KNOWN("best_loss_low", "lower end of its interval"),
     KNOWN("best_loss_high", "upper end of its interval"),
     BOOL("best_loss_estimated", "whether it was estimated"),
+    BOOL("best_loss_sampled", "whether it is that of the largest sample of the rows"),
+    KNOWN("rows", "rows of the training data, if traces differ in them"),
     NUMBER("level", "probability of the intervals"),
     LIST("algorithms", "algorithm", "each algorithm"),
     MAYBE(OBJECT, "holdout", "holdout", "errors on traces that were left out"),
@@ -491,6 +517,8 @@ static const struct hm_member candidate[] = {
     KNOWN("iteration_s", "seconds of an iteration"),
     KNOWN("iteration_low_s", "lower end"),
     KNOWN("iteration_high_s", "upper end"),
+    KNOWN("iteration_p5_s", "5th percentile of the seconds of single iterations"),
+    KNOWN("iteration_p95_s", "95th percentile"),
     KNOWN("time_s", "seconds to the loss"),
     KNOWN("low_s", "lower end"),
     KNOWN("high_s", "upper end"),
@@ -504,6 +532,8 @@ static const struct hm_member candidate[] = {
     KNOWN("probability", "probability to be the best"),
     KNOWN("beyond_n", "times outside the measured range of n"),
     KNOWN("beyond_i", "times outside the measured iterations"),
+    NUMBER("backups", "backup workers"),
+    {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "bound of the staleness, or async"},
     TEXT("why", "why it loses"),
 };
 static const struct hm_member lead[] = {TEXT("algorithm", "name"), NUMBER("n", "workers"),
@@ -718,9 +748,11 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(form),
     SCHEMA(stale_cost),
     SCHEMA(staleness),
+    SCHEMA(size),
     SCHEMA(algorithm),
     SCHEMA(left_out),
     SCHEMA(ahead),
+    SCHEMA(rows_error),
     SCHEMA(holdout_algorithm),
     SCHEMA(holdout),
     SCHEMA(converge),

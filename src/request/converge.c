@@ -11,11 +11,11 @@
 
 struct hm_converge_request {
     struct hm_trace_fields traces;
-    const char *leave_out;
+    const char *leave_out, *leave_rows;
     struct hm_quantity ahead;
     double window;
     bool json, csv;
-    const char *save, *plot;
+    const char *save, *plot, *plot_times;
     struct hm_texts set;
 };
 
@@ -31,6 +31,8 @@ static const struct hm_request_field fields[] = {
      .help = "a fact that files of other tools do not have, such as n=8"},
     HM_ROW_TEXT(T, leave_out, "leave_out", 0, "check", "M",
                 "how well the others predict the traces on M workers; each: every M in turn"),
+    HM_ROW_TEXT(T, leave_rows, "leave_rows", 0, "check", "R",
+                "how well fewer rows predict the traces on R rows; each: every R in turn"),
     {.name = "ahead",
      .kind = HM_REQUEST_QUANTITY,
      .offset = offsetof(T, ahead),
@@ -48,6 +50,13 @@ static const struct hm_request_field fields[] = {
      .choices = "@file",
      .help = "save the fit, for `howmany advise FILE.json`"},
     HM_ROW_PLOT(T, plot, "traces and fits as a picture: .svg, .png or .pdf"),
+    {.name = "plot_times",
+     .kind = HM_REQUEST_OUTPUT,
+     .offset = offsetof(T, plot_times),
+     .group = "output",
+     .argument = "FILE",
+     .choices = "@file",
+     .help = "seconds of an iteration by workers, with 5th and 95th percentiles, as a picture"},
     HM_ROW_JSON(T, json),
     HM_ROW_CSV(T, csv, "the points of the fit as comma-separated values"),
 };
@@ -57,8 +66,11 @@ static const struct hm_request_field fields[] = {
 /* ---- prediction of traces that were held out ---------------------------------------------------
  */
 
-/* Reads the field leave_out: a number of workers, or the word "each", for which *ret_m is 0. */
-static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
+/*
+ * Reads the field leave_out or leave_rows: a number of workers or rows, or the word "each", for
+ * which *ret_m is 0.
+ */
+static int read_leave_out(const char *field, const char *text, double *ret_m, struct hm_err *err)
 {
     size_t used = hm__number_read(text, ret_m);
 
@@ -66,8 +78,8 @@ static int read_leave_out(const char *text, double *ret_m, struct hm_err *err)
         *ret_m = 0;
         return 0;
     }
-    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > 1e9 || *ret_m != floor(*ret_m))
-        return hm__request_fail(err, "leave_out", HM_E_RANGE,
+    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > 1e15 || *ret_m != floor(*ret_m))
+        return hm__request_fail(err, field, HM_E_RANGE,
                                 "'%.40s' is neither a whole number from 1 nor each", text);
     return 0;
 }
@@ -86,7 +98,11 @@ static int make_settings(const struct hm_converge_request *r,
                                 "it is neither iterations, such as 10, nor time, such as 5s");
     s->ahead = isnan(ahead->value) || ahead->has_unit ? 0 : ahead->value;
     s->ahead_s = !isnan(ahead->value) && ahead->has_unit ? ahead->value : 0;
-    return r->leave_out ? read_leave_out(r->leave_out, &s->converge.leave_out, err) : 0;
+    s->rows = r->leave_rows != NULL;
+    int rc = r->leave_rows ? read_leave_out("leave_rows", r->leave_rows, &s->leave_rows, err) : 0;
+    if (rc == 0 && r->leave_out)
+        rc = read_leave_out("leave_out", r->leave_out, &s->converge.leave_out, err);
+    return rc;
 }
 
 static int check_left_out(const struct hm_converge_request *r, double m,
@@ -104,7 +120,10 @@ static int check_left_out(const struct hm_converge_request *r, double m,
 static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_traces *loaded,
                     struct hm_holdout **ret_held, struct hm_err *err)
 {
-    const char *asked = r->leave_out ? "leave_out" : !isnan(r->ahead.value) ? "ahead" : NULL;
+    const char *asked = r->leave_out             ? "leave_out"
+                        : r->leave_rows          ? "leave_rows"
+                        : !isnan(r->ahead.value) ? "ahead"
+                                                 : NULL;
     struct hm_holdout_settings settings;
 
     if (!asked && !isnan(r->window))
@@ -121,6 +140,8 @@ static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_
     int rc = make_settings(r, &loaded->settings, &settings, err);
     if (rc == 0)
         rc = hm_convergence_hold_out(loaded->traces, &settings, ret_held, err);
+    if (rc && r->leave_rows && !r->leave_out && err && !err->field[0])
+        hm__err_field(err, "leave_rows");
     return rc ? rc : check_left_out(r, settings.converge.leave_out, *ret_held, err);
 }
 
@@ -182,6 +203,22 @@ static int add_plot(const struct hm_converge_request *r, const struct hm_converg
     return rc;
 }
 
+static int add_plot_times(const struct hm_converge_request *r, const struct hm_convergence *c,
+                          struct hm_call *call, struct hm_err *err)
+{
+    char *script;
+    int rc = hm__paces_plot(c->paces, r->plot_times, &script, err);
+
+    if (rc) {
+        if (err && !err->field[0])
+            hm__err_field(err, "plot_times");
+        return rc;
+    }
+    rc = hm__call_file(call, r->plot_times, "gnuplot", script, err);
+    hm_text_free(script);
+    return rc;
+}
+
 /* ---- running -----------------------------------------------------------------------------------
  */
 
@@ -212,7 +249,9 @@ static int show_convergence(const struct hm_converge_request *r, const struct hm
         rc = hm__call_answer(call, format, text, err);
     if (rc == 0 && r->save)
         rc = add_saved(r, c, call, err);
-    return rc == 0 && r->plot ? add_plot(r, c, call, err) : rc;
+    if (rc == 0 && r->plot)
+        rc = add_plot(r, c, call, err);
+    return rc == 0 && r->plot_times ? add_plot_times(r, c, call, err) : rc;
 }
 
 static int converge_run(const void *values, struct hm_call *call, struct hm_err *err)

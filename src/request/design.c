@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "verbs.h"
 
@@ -256,6 +257,8 @@ static int design_run(const void *values, struct hm_call *call, struct hm_err *e
         rc = hm__request_fail(err, "target", HM_E_CONFLICT, "this applies only to criterion I");
     if (rc == 0 && r->job.job.name)
         rc = hm__load_job(call, &r->job, false, &job, err);
+    if (rc == 0)
+        rc = hm__cluster_one_kind(hm__loaded_cluster(&job), err);
     if (rc == 0)
         rc = read_budget(r, &job, &budget, err);
     if (rc == 0 && r->have.name)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "verbs.h"
 
@@ -159,6 +160,8 @@ static int fit_run(const void *values, struct hm_call *call, struct hm_err *err)
 
     if (rc == 0 && r->job.job.name)
         rc = hm__load_job(call, &r->job, false, &job, err);
+    if (rc == 0)
+        rc = hm__cluster_one_kind(hm__loaded_cluster(&job), err);
     if (rc == 0 && (r->runs.name || !r->job.job.name))
         rc = hm__load_runs(call, &r->runs, &r->where, &runs, err);
     struct hm_fit_settings settings = {

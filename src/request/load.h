@@ -99,6 +99,7 @@ struct hm_trace_fields {
     double best; /* Least loss P* that can be reached; NaN if it is not given. */
     const char *measure;
     bool epochs;
+    double rows; /* Rows of the training data that the fit is for; NaN if not given. */
     double level, seed;
 };
 

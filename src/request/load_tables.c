@@ -290,11 +290,12 @@ static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
  */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
-    const char *given = !isnan(f->best)  ? "best"
-                        : f->measure     ? "measure"
-                        : f->epochs      ? "epochs"
-                        : f->terms.count ? "terms"
-                                         : NULL;
+    const char *given = !isnan(f->best)   ? "best"
+                        : f->measure      ? "measure"
+                        : f->epochs       ? "epochs"
+                        : !isnan(f->rows) ? "rows"
+                        : f->terms.count  ? "terms"
+                                          : NULL;
 
     return given ? hm__request_fail(err, given, HM_E_CONFLICT,
                                     "%s is a stored fit; this belongs to the traces it came from",
@@ -312,6 +313,7 @@ int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
                                        .best_given = !isnan(f->best),
                                        .best = isnan(f->best) ? 0 : f->best,
                                        .level = isnan(f->level) ? 0 : f->level,
+                                       .rows = isnan(f->rows) ? 0 : f->rows,
                                        .seed = f->seed};
     if (is_fit(call, f)) {
         loaded->fit = f->traces.items[0].name;

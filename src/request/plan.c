@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "render.h"
 #include "verbs.h"
@@ -39,11 +40,12 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ALL,
      .group = "platform",
      .argument = "NAME[,…]",
-     .choices = "allreduce driver server gossip-ring gossip-exp federated all",
-     .help =
-         "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
-         "gossip-exp or federated instead of the job's communication; several are ranked, 'all' "
-         "ranks the first three"},
+     .choices = "allreduce driver server gossip-ring gossip-exp federated mirrored central-storage "
+                "multi-worker-mirrored tpu parameter-server all",
+     .help = "allreduce, driver (model at a driver), server (parameter servers), gossip-ring, "
+             "gossip-exp or federated instead of the job's communication; or a strategy of "
+             "TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, "
+             "tpu, parameter-server (async); several are ranked, 'all' ranks the first three"},
     {.name = "consistency",
      .kind = HM_REQUEST_CHOICES,
      .offset = offsetof(T, platform.consistency),
@@ -265,7 +267,7 @@ static int check_limits(const struct hm_context *context, const struct plan_part
     for (size_t i = 0; i < count; i++) {
         const struct hm_cluster *c =
             p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
-        most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
+        most = fmax(most, hm__cluster_workers(c));
     }
     if (!(context->limits.max_n > 0) || !(most > context->limits.max_n))
         return check_graph(context, p->job.job, most, err);

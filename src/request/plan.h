@@ -36,7 +36,7 @@ struct hm_plan_request {
     const char *plot;
 };
 
-enum { HM_WAYS_MAX = 12 };
+enum { HM_WAYS_MAX = 24 };
 
 struct hm_plan_ways {
     struct hm_way ways[HM_WAYS_MAX];

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "checks.h"
 #include "emit_simgrid.h"
 #include "emit_trace.h"
 #include "err.h"
@@ -34,7 +35,8 @@ static int emit_cluster(const struct hm_cluster *cluster, double nodes, char **r
 {
     if (!cluster)
         return hm__request_fail(err, "emit", HM_E_MISSING, "the job has no cluster");
-    return hm__emit_simgrid(cluster, nodes, ret_text, err);
+    int rc = hm__cluster_one_kind(cluster, err);
+    return rc ? rc : hm__emit_simgrid(cluster, nodes, ret_text, err);
 }
 
 int hm__plan_emit(const struct hm_plan_request *r, const struct hm_loaded_job *loaded,

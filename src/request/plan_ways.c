@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "names.h"
 #include "plan.h"
 
 enum { WAYS_STALENESS = 3 }; /* Default bound of the staleness for SSP, in steps. */
@@ -31,15 +32,38 @@ static bool has_platform(const struct hm_platform_fields *f, enum hm_platform pl
     return has_choice(&f->platform, (int)platform - (int)HM_PLATFORM_ALLREDUCE);
 }
 
-static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
+/* Whether a strategy of TensorFlow is among the platforms that the request names. The choices of
+ * the field `platform` continue with the strategies. */
+static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy strategy)
 {
-    bool stale = !isnan(f->staleness);
+    return !f->platform.all && has_choice(&f->platform, (int)HM_PLATFORM_FEDERATED + (int)strategy -
+                                                            (int)HM_STRATEGY_MIRRORED);
+}
+
+/* Whether servers have a consistency that the request names or implies. Without a name, servers are
+ * bsp, but those of TensorFlow are asynchronous. */
+static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy strategy,
+                         enum hm_consistency consistency)
+{
+    bool async = strategy == HM_STRATEGY_PARAMETER_SERVER && !(f->backups > 0);
 
     if (f->consistency.count > 0)
         return has_choice(&f->consistency, (int)consistency);
     if (f->platform.all)
         return true;
-    return consistency == (stale ? HM_CONSISTENCY_SSP : HM_CONSISTENCY_BSP);
+    return consistency == (!isnan(f->staleness) ? HM_CONSISTENCY_SSP
+                           : async              ? HM_CONSISTENCY_ASYNC
+                                                : HM_CONSISTENCY_BSP);
+}
+
+/* Whether any servers that the request names have a consistency. */
+static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
+{
+    bool strategy = has_strategy(f, HM_STRATEGY_PARAMETER_SERVER);
+
+    return ((has_platform(f, HM_PLATFORM_SERVER) || !strategy) &&
+            servers_have(f, HM_STRATEGY_NONE, consistency)) ||
+           (strategy && servers_have(f, HM_STRATEGY_PARAMETER_SERVER, consistency));
 }
 
 static bool has_stale_cost(const struct hm_platform_fields *f)
@@ -90,9 +114,9 @@ static int check_fields(const struct hm_platform_fields *f, struct hm_err *err)
         return rc;
     if (!given)
         return 0;
-    if (!has_platform(f, HM_PLATFORM_SERVER))
+    if (!has_platform(f, HM_PLATFORM_SERVER) && !has_strategy(f, HM_STRATEGY_PARAMETER_SERVER))
         return hm__request_fail(err, given, HM_E_CONFLICT,
-                                "this applies only to platform server or all");
+                                "this applies only to platform server or all, or parameter-server");
     if (!isnan(f->staleness) && !has_consistency(f, HM_CONSISTENCY_SSP))
         return hm__request_fail(err, "staleness", HM_E_CONFLICT,
                                 "this applies only to consistency ssp");
@@ -110,30 +134,51 @@ static void add_way(struct hm_plan_ways *w, struct hm_way way)
     w->ways[w->count++] = way;
 }
 
-static void add_servers(const struct hm_platform_fields *f, struct hm_plan_ways *w)
+/* Adds servers with each consistency; `strategy` is HM_STRATEGY_NONE for the platform server. */
+static void add_servers(const struct hm_platform_fields *f, enum hm_strategy strategy,
+                        struct hm_plan_ways *w)
 {
     struct hm_way way = {.platform = HM_PLATFORM_SERVER,
+                         .strategy = strategy,
                          .servers = isnan(f->servers) ? 0 : f->servers,
                          .colocated = f->colocated};
     bool backups = f->backups > 0;
 
-    if (has_consistency(f, HM_CONSISTENCY_BSP) && (f->platform.all || !backups))
+    if (servers_have(f, strategy, HM_CONSISTENCY_BSP) && (f->platform.all || !backups))
         add_way(w, way);
-    if (has_consistency(f, HM_CONSISTENCY_BSP) && backups) {
+    if (servers_have(f, strategy, HM_CONSISTENCY_BSP) && backups) {
         struct hm_way with = way;
         with.backups = f->backups;
         add_way(w, with);
     }
     way.stale_cost = isnan(f->stale_cost.value) ? 0 : f->stale_cost.value;
-    if (has_consistency(f, HM_CONSISTENCY_SSP)) {
+    if (servers_have(f, strategy, HM_CONSISTENCY_SSP)) {
         struct hm_way ssp = way;
         ssp.consistency = HM_CONSISTENCY_SSP;
         ssp.staleness = isnan(f->staleness) ? WAYS_STALENESS : f->staleness;
         add_way(w, ssp);
     }
     way.consistency = HM_CONSISTENCY_ASYNC;
-    if (has_consistency(f, HM_CONSISTENCY_ASYNC))
+    if (servers_have(f, strategy, HM_CONSISTENCY_ASYNC))
         add_way(w, way);
+}
+
+/* Adds the strategies of TensorFlow that the request names. */
+static void add_strategies(const struct hm_platform_fields *f, struct hm_plan_ways *w)
+{
+    for (int i = HM_STRATEGY_MIRRORED; i < HM_STRATEGY_COUNT; i++) {
+        enum hm_strategy strategy = (enum hm_strategy)i;
+        bool central = strategy == HM_STRATEGY_CENTRAL_STORAGE;
+        if (!has_strategy(f, strategy))
+            continue;
+        if (strategy == HM_STRATEGY_PARAMETER_SERVER)
+            add_servers(f, strategy, w);
+        else
+            add_way(w, (struct hm_way){.platform = hm__strategy_platform(strategy),
+                                       .strategy = strategy,
+                                       .servers = central ? 1 : 0,
+                                       .colocated = central});
+    }
 }
 
 /* ---- cost of staleness from a stored fit -------------------------------------------------------
@@ -258,7 +303,7 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *f, stru
         if (!has_platform(f, platform))
             continue;
         if (platform == HM_PLATFORM_SERVER)
-            add_servers(f, w);
+            add_servers(f, HM_STRATEGY_NONE, w);
         else
             add_way(w, (struct hm_way){.platform = platform,
                                        .local_steps =
@@ -266,5 +311,6 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *f, stru
                                                ? f->local_steps
                                                : 0});
     }
+    add_strategies(f, w);
     return f->stale_cost.from.name ? costs_from_fit(call, &f->stale_cost.from, w, err) : 0;
 }

@@ -38,6 +38,9 @@
          .help = "the column that is the loss: objective (default), loss, test_error, accuracy"},  \
         HM_ROW_FLAG(type, m.epochs, "epochs", 0, "traces",                                         \
                     "count epochs instead of iterations, for asynchronous runs"),                  \
+        HM_ROW_WHOLE(type, m.rows, "rows", 0, 1, 1e15, "traces", "R",                              \
+                     "rows of the training data to predict, from traces on samples of them "       \
+                     "(default: the largest number of rows of a trace)"),                          \
         HM_ROW_TERMS(type, m.terms, 't',                                                           \
                      "formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a "  \
                      "library of them, and the forms of theory)"),                                 \

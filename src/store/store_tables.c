@@ -144,6 +144,38 @@ int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness, stru
     return 0;
 }
 
+int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_number,
+                     struct hm_err *err)
+{
+    int bad = hm__check_pointers(err, "run", run, "key", key, "ret_number", ret_number, NULL);
+    if (bad)
+        return bad;
+    struct hm_arena *arena = run->more ? hm__arena_new() : NULL;
+    struct hm_value *more = NULL;
+
+    if (run->more && !arena)
+        return hm__fail_nomem(err);
+    int rc = arena ? hm__json_parse(arena, run->more, strlen(run->more), "more", &more, NULL) : 0;
+    double number = rc == 0 && more ? hm__value_number(more, key) : NAN;
+    hm__arena_free(arena);
+    if (rc == HM_E_NOMEM)
+        return hm__fail_nomem(err);
+    *ret_number = number;
+    return 0;
+}
+
+/* Writes a number of `more` that is at least `least`. */
+static void put_more_number(struct hm_json *json, const struct hm_stored *run, const char *key,
+                            double least)
+{
+    double number;
+
+    if (hm_stored_number(run, key, &number, NULL))
+        json->out->failed = true;
+    else if (number >= least && number <= HM_M_MOST && floor(number) == number)
+        hm__json_put_number(json, key, number);
+}
+
 /* Writes the head line of a trace: the labels of the run. */
 static void write_trace_head(struct hm_text *out, const struct hm_stored *run)
 {
@@ -167,6 +199,8 @@ static void write_trace_head(struct hm_text *out, const struct hm_stored *run)
         hm__json_put_text(&json, "staleness", "async");
     else if (staleness > 0)
         hm__json_put_number(&json, "staleness", staleness);
+    put_more_number(&json, run, "backups", 0);
+    put_more_number(&json, run, "rows", 1);
     hm__json_close(&json);
     hm__text_add(out, "\n");
 }

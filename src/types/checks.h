@@ -7,6 +7,8 @@
 
 #include "howmany_advise.h"
 
+struct hm_arena;
+
 /* Whether an optional quantity of a job or a cluster has a value: it is neither 0 nor NaN. */
 bool hm__is_given(double value);
 
@@ -53,6 +55,24 @@ int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_e
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
+/* Check the kinds of a mixed cluster; `prefix` is as in hm__cluster_check. */
+int hm__cluster_check_kinds(const struct hm_cluster *cluster, const char *prefix,
+                            struct hm_err *err);
+/* Copy a cluster with its texts, speeds and kinds into an arena. */
+int hm__cluster_copy(struct hm_arena *arena, const struct hm_cluster *from, struct hm_cluster *to,
+                     struct hm_err *err);
+/* Set the kinds of a cluster, of which there is at least one; the fields that describe a machine
+ * become those of the first kind, and the name lists all kinds. `kinds` is borrowed. */
+int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
+                          const struct hm_kind *kinds, size_t count, struct hm_err *err);
+/* Whether the price of every machine of the cluster is known. */
+bool hm__cluster_priced(const struct hm_cluster *cluster);
+/* Number of workers of all machines that exist; NaN or 0: no limit. */
+double hm__cluster_workers(const struct hm_cluster *cluster);
+/* Bytes of memory of every worker; NaN: unknown, or different for each kind. */
+double hm__cluster_memory(const struct hm_cluster *cluster);
+/* Fail if a cluster, which may be NULL, has several kinds of machines. */
+int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
 /* Initialise a cluster of machines with one worker each; every other quantity is unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*

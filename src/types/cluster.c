@@ -145,6 +145,8 @@ static int check_measured(const struct hm_calibration *m, const char *prefix, st
         {"node.measured.convolutions.fp8", v->fp8, 0, MOST, false, true, false},
         {"node.measured.memory_bandwidth_bytes_per_s", m->memory_bandwidth_bytes_per_s, 0, MOST,
          false, true, false},
+        {"node.measured.core_bandwidth_bytes_per_s", m->core_bandwidth_bytes_per_s, 0, MOST, false,
+         true, false},
         {"node.measured.kernel_s", m->kernel_s, 0, MOST, false, true, false},
     };
 
@@ -188,6 +190,7 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
     };
     rc = check_numbers(numbers, sizeof(numbers) / sizeof(numbers[0]), prefix, err);
     rc = rc ? rc : check_measured(&n->measured, prefix, err);
+    rc = rc ? rc : hm__cluster_check_kinds(c, prefix, err);
     return rc ? rc : check_slowness(&c->slowness, prefix, err);
 }
 

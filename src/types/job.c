@@ -213,24 +213,9 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
         rc = hm_cluster_check(cluster, err);
     if (rc)
         return rc;
-    struct hm_cluster copy = *cluster;
-    const size_t count = cluster->slowness.speed_count;
-    double *speeds = hm__arena_alloc(job->memory, count, sizeof(*speeds));
-    const char *const from[] = {cluster->name,   cluster->fabric_name, cluster->title,
-                                cluster->source, cluster->date,        cluster->note};
-    const char **to[] = {&copy.name,   &copy.fabric_name, &copy.title,
-                         &copy.source, &copy.date,        &copy.note};
-    rc = speeds ? 0 : hm__fail_nomem(err);
-    for (size_t i = 0; rc == 0 && i < sizeof(to) / sizeof(to[0]); i++)
-        rc = set_text(job, from[i], to[i], err);
+    rc = hm__cluster_copy(job->memory, cluster, &job->cluster, err);
     if (rc)
         return rc;
-    if (count > 0)
-        memcpy(speeds, cluster->slowness.speeds, count * sizeof(*speeds));
-    copy.slowness.speeds = count > 0 ? speeds : NULL;
-    copy.slowness.per_node = copy.node.accelerators;
-    copy.memory = NULL;
-    job->cluster = copy;
     job->has_cluster = true;
     return 0;
 }
@@ -410,6 +395,35 @@ static int check_parts(const struct hm_job *j, struct hm_err *err)
     return 0;
 }
 
+/* Checks the partitions and tasks of a dataflow platform. */
+static int check_dataflow(const struct hm_dataflow *d, struct hm_err *err)
+{
+    const struct {
+        const char *name;
+        double value, min, max;
+        bool whole;
+    } numbers[] = {
+        {"dataflow.partitions", d->partitions, 1, 1e7, true},
+        {"dataflow.slots", d->slots, 1, 1e4, true},
+        {"dataflow.task_s", d->task_s, 0, 1e6, false},
+        {"dataflow.skew", d->skew, 1, 1e6, false},
+        {"dataflow.speculation", d->speculation, 1, 100, false},
+        {"dataflow.mtbf_s", d->mtbf_s, 0, MOST, false},
+        {"dataflow.restart_s", d->restart_s, 0, MOST, false},
+        {"dataflow.lineage", d->lineage, 0, 1e9, false},
+        {"dataflow.checkpoint_s", d->checkpoint_s, 0, MOST, false},
+    };
+    int rc = hm__check_enum("dataflow.recovery", (int)d->recovery, HM_RECOVERY_CHECKPOINT + 1, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (hm__is_given(numbers[i].value))
+            rc = numbers[i].whole ? hm__check_whole(numbers[i].name, numbers[i].value,
+                                                    numbers[i].min, numbers[i].max, err)
+                                  : hm__check_range(numbers[i].name, numbers[i].value,
+                                                    numbers[i].min, numbers[i].max, err);
+    return rc;
+}
+
 int hm_job_check(const struct hm_job *j, struct hm_err *err)
 {
     int rc = hm__check_pointer(j, "job", err);
@@ -433,6 +447,8 @@ int hm_job_check(const struct hm_job *j, struct hm_err *err)
         rc = check_formula(j->per_edge, "per_edge", err);
     if (rc == 0)
         rc = check_steps(j, err);
+    if (rc == 0 && j->dataflow)
+        rc = check_dataflow(j->dataflow, err);
     if (rc == 0 && j->has_cluster)
         rc = hm__cluster_check(&j->cluster, "cluster.", err);
     if (rc == 0)

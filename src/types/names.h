@@ -19,6 +19,13 @@ const char *hm__recommend_way_name(enum hm_recommend_way way); /* Returns "rows"
                                                                   or "none". */
 const char *hm__advise_why_name(enum hm_advise_why why); /* Returns "best", "iterations", ... */
 
+/* Returns the name of a platform, or of its strategy if it has one. */
+const char *hm__way_name(const struct hm_way *way);
+/* Returns the platform of a strategy. */
+enum hm_platform hm__strategy_platform(enum hm_strategy strategy);
+/* Whether a strategy runs in one machine only. */
+bool hm__strategy_inside(enum hm_strategy strategy);
+
 /* Names of enum hm_scaling, in the order of the enumeration; ends with NULL. */
 extern const char *const hm__scaling_names[];
 /* Names of enum hm_software, in the order of the enumeration; ends with NULL. */

@@ -3,9 +3,33 @@
 
 #include "checks.h"
 #include "err.h"
+#include "names.h"
 #include "slowness.h"
 
 static const double MOST = 1e15;
+
+/* Checks that a strategy has its platform, and that central storage is one synchronous server. */
+static int check_strategy(const struct hm_way *way, struct hm_err *err)
+{
+    bool central = way->strategy == HM_STRATEGY_CENTRAL_STORAGE;
+    enum hm_platform platform = hm__strategy_platform(way->strategy);
+
+    if (way->strategy != HM_STRATEGY_NONE && way->platform != platform) {
+        hm__fail(err, HM_E_CONFLICT, "%s has the platform %s, not %s",
+                 hm_strategy_title(way->strategy), hm_platform_name(platform),
+                 hm_platform_name(way->platform));
+        hm__err_field(err, "strategy");
+        return HM_E_CONFLICT;
+    }
+    if (central && (way->servers != 1 || !way->colocated || way->backups > 0 ||
+                    way->consistency != HM_CONSISTENCY_BSP)) {
+        hm__fail(err, HM_E_CONFLICT,
+                 "central storage is one server in the host of the workers, with bsp");
+        hm__err_field(err, "strategy");
+        return HM_E_CONFLICT;
+    }
+    return 0;
+}
 
 /* Checks the settings of one platform: their ranges, and settings that contradict each other. */
 static int check_way(const struct hm_way *way, struct hm_err *err)
@@ -27,6 +51,10 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
         rc = hm__check_range("stale_power", way->stale_power, -10, 10, err);
     if (rc == 0)
         rc = hm__check_whole("local_steps", way->local_steps, 0, 1e9, err);
+    if (rc == 0)
+        rc = hm__check_enum("strategy", (int)way->strategy, HM_STRATEGY_COUNT, err);
+    if (rc == 0)
+        rc = check_strategy(way, err);
     if (rc)
         return rc;
     if (way->local_steps > 1 &&

@@ -52,6 +52,10 @@ static int check_trace(const struct hm_trace *t, bool need_loss, struct hm_err *
         rc = hm__check_range("m", t->m, 1, HM_M_MOST, err);
     if (rc == 0 && !(t->staleness >= 0)) /* Any staleness from 0 on is valid, including infinity. */
         rc = hm__check_range("staleness", t->staleness, 0, HM_M_MOST, err);
+    if (rc == 0)
+        rc = hm__check_range("backups", t->backups, 0, HM_M_MOST, err);
+    if (rc == 0 && !isnan(t->rows))
+        rc = hm__check_range("rows", t->rows, 0, HM_M_MOST, err);
     if (rc == 0 && t->count == 0)
         rc = hm__fail(err, HM_E_MISSING, "the trace has no points");
     if (rc == 0)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "names.h"
 #include "symbols.h"
 
 const struct hm_symbol hm__job_symbols[HM_SYMBOL_COUNT] = {
@@ -73,6 +74,39 @@ const char *hm_limit_name(enum hm_limit limit)
 static const char *const platforms[] = {"job",         "allreduce",  "driver",   "server",
                                         "gossip-ring", "gossip-exp", "federated"};
 static const char *const consistencies[] = {"bsp", "ssp", "async"};
+
+static const struct {
+    const char *name, *title;
+    enum hm_platform platform;
+    bool inside;
+} strategies[] = {{"none", "none", HM_PLATFORM_JOB, false},
+#define HM_STRATEGY_ROW(id, name, title, platform, inside)                                         \
+    {name, title, HM_PLATFORM_##platform, inside},
+                  HM_STRATEGY_MAP(HM_STRATEGY_ROW)
+#undef HM_STRATEGY_ROW
+};
+
+const char *hm_strategy_title(enum hm_strategy strategy)
+{
+    return (size_t)strategy < HM_STRATEGY_COUNT ? strategies[strategy].title : "?";
+}
+
+const char *hm__way_name(const struct hm_way *way)
+{
+    bool named = way->strategy > HM_STRATEGY_NONE && way->strategy < HM_STRATEGY_COUNT;
+
+    return named ? strategies[way->strategy].name : hm_platform_name(way->platform);
+}
+
+enum hm_platform hm__strategy_platform(enum hm_strategy strategy)
+{
+    return strategies[strategy].platform;
+}
+
+bool hm__strategy_inside(enum hm_strategy strategy)
+{
+    return strategies[strategy].inside;
+}
 
 const char *hm_platform_name(enum hm_platform platform)
 {

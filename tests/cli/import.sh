@@ -179,6 +179,24 @@ EOP
   for log in "$work/eventlog_v2_app" "$work/rolling_stored.zip" "$work/rolling_deflated.zip"; do
     expect "a rolling log is one log: ${log##*/}" 0 "4 jobs that repeat, as runs" i "$log"
   done
+  tar -C "$work" -cf "$work/logs.tar" logs
+  tar -C "$work" -czf "$work/logs.tgz" logs
+  tar -C "$work" -czf "$work/rolling.tar.gz" eventlog_v2_app
+  tar -C "$work" --format=pax -cf "$work/rolling.tar" ./eventlog_v2_app
+  for archive in logs.tar logs.tgz; do
+    check "$archive gives the same table as a folder" \
+      sh -c "howmany import $work/$archive -o - | sort >$work/sorted; sort $work/runs.csv | cmp - $work/sorted"
+  done
+  expect "a member of a compressed tar archive has a name" 0 "n = 4 is taken from the file name" i "$work/logs.tgz/logs/run_n4.log"
+  for archive in rolling.tar rolling.tar.gz rolling_stored.zip rolling_deflated.zip; do
+    expect "a rolling log is one log: $archive" 0 "4 jobs that repeat, as runs" i "$work/$archive"
+    expect "a rolling log from a pipe: $archive" 0 "4 jobs that repeat, as runs" sh -c "cat $work/$archive | howmany import -"
+    expect "a rolling log from standard input: $archive" 0 "4 jobs that repeat, as runs" sh -c "howmany import - <$work/$archive"
+  done
+  expect "an archive of many files from a pipe must be saved" 2 "is an archive of" sh -c "cat $work/logs.tgz | howmany import -"
+  expect "a log from a pipe is no archive" 0 "nanoGPT log" sh -c "cat $work/train.log | howmany import -"
+  head -c 900 "$work/logs.tar" >"$work/cut.tar"
+  expect "a cut tar archive is no success" 2 "" i "$work/cut.tar"
   expect "an archive without its directory is partial" 0 "run_n8.log: nanoGPT log (nanogpt), partial" i "$work/nodir.zip"
   expect "a cut archive gives what was whole" 0 "run_n1.log: nanoGPT log (nanogpt), partial" i "$work/cut.zip"
 fi

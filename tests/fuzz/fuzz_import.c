@@ -1,5 +1,6 @@
 /* Readers of files of other tools. The first byte chooses the reader; 0 lets the file be
- * recognised. The results are converted to runs and traces. */
+ * recognised. If the environment variable FUZZ_FORMAT has the name of a reader, as in
+ * tools/run-fuzz, that reader is used instead. The results are converted to runs and traces. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,23 @@ static void check_facts(const struct hm_imported *im)
         abort();
 }
 
+/* Returns the reader for the first byte of an input; NULL: recognise the file. */
+static const struct hm_importer *choose_reader(uint8_t first)
+{
+    static const struct hm_importer *forced;
+    static size_t formats;
+
+    if (formats == 0) {
+        const char *name = getenv("FUZZ_FORMAT");
+        while (hm__importers[formats])
+            formats++;
+        forced = name ? hm__importer_find(name) : NULL;
+        if (name && !forced)
+            abort();
+    }
+    return forced ? forced : first ? hm__importers[(first - 1u) % formats] : NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const set[] = {"n=4", "columns=JobID,Elapsed,NNodes,State,MaxRSS"};
@@ -25,16 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_runs *runs = NULL;
     struct hm_traces *traces = NULL;
     struct hm_err err = {0};
-    size_t formats = 0;
 
-    while (hm__importers[formats])
-        formats++;
     if (size < 2)
         return 0;
     struct hm_import_from from = {.name = "fuzz",
                                   .data = (const char *)data + 1,
                                   .length = size - 1,
-                                  .as = data[0] ? hm__importers[(data[0] - 1u) % formats] : NULL,
+                                  .as = choose_reader(data[0]),
                                   .set = set,
                                   .set_count = 2};
     if (hm__import_new(&from, &im, &err) == 0) {

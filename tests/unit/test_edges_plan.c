@@ -333,6 +333,20 @@ static void local_steps_follow_the_fields(void **state)
     w = ways_of(f);
     assert_int_equal(w.count, 5); /* "all": allreduce, driver, and servers in three ways. */
     assert_true(w.ways[4].platform == HM_PLATFORM_SERVER);
+    f.local_steps = NAN;
+    f.platform = (struct hm_choices){{6, 7, 8, 9, 10}, 5, false};
+    w = ways_of(f); /* The strategies of TensorFlow, whose servers are asynchronous. */
+    assert_int_equal(w.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(w.ways[i].strategy, HM_STRATEGY_MIRRORED + (int)i);
+    assert_true(w.ways[1].servers == 1 && w.ways[1].colocated);
+    assert_int_equal(w.ways[4].consistency, HM_CONSISTENCY_ASYNC);
+    f.platform = (struct hm_choices){{2, 10}, 2, false};
+    w = ways_of(f);
+    assert_int_equal(w.count, 2);
+    assert_int_equal(w.ways[0].consistency, HM_CONSISTENCY_BSP);
+    assert_int_equal(w.ways[1].consistency, HM_CONSISTENCY_ASYNC);
+    f.local_steps = 7;
     f.platform = (struct hm_choices){{1, 2}, 2, false};
     ways_fail(f, "local_steps", "only to platform allreduce");
     f.platform.count = 0;

@@ -208,7 +208,7 @@ static void a_driver_schedules_tasks(void **state)
     assert_true(spark.compute_s > 2 * none.compute_s);
 }
 
-static void cpus_have_the_errors_of_rates(void **state)
+static void cpus_and_frameworks_have_errors_of_their_own(void **state)
 {
     const struct hm_way job_way = {0}, driver = {.platform = HM_PLATFORM_DRIVER};
     const char *text = "network: mnist-ann\nbatch: 64\ncluster: m4.xlarge\n";
@@ -217,10 +217,10 @@ static void cpus_have_the_errors_of_rates(void **state)
 
     (void)state;
     assert_int_equal(hm_job_parse(text, strlen(text), "test", NULL, 0, &job, &err), 0);
-    assert_int_equal(hm__sheet_kind(job, &job->cluster, &job_way, 3), HM_SHEET_RATES);
+    assert_int_equal(hm__sheet_kind(job, &job->cluster, &job_way, 3), HM_SHEET_CPU);
     assert_int_equal(hm__sheet_kind(job, &job->cluster, &driver, 3), HM_SHEET_DRIVER);
     job->framework = HM_FRAMEWORK_SPARK;
-    assert_int_equal(hm__sheet_kind(job, &job->cluster, &driver, 3), HM_SHEET_RATES);
+    assert_int_equal(hm__sheet_kind(job, &job->cluster, &driver, 3), HM_SHEET_FRAMEWORK);
     hm_job_free(job);
 }
 
@@ -312,7 +312,7 @@ int main(void)
         cmocka_unit_test(workers_queue_at_a_server),
         cmocka_unit_test(servers_serve_one_worker_at_a_time),
         cmocka_unit_test(a_driver_schedules_tasks),
-        cmocka_unit_test(cpus_have_the_errors_of_rates),
+        cmocka_unit_test(cpus_and_frameworks_have_errors_of_their_own),
         cmocka_unit_test(published_platforms_are_predicted),
         cmocka_unit_test(broken_tables_are_named),
     };

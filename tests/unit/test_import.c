@@ -69,6 +69,8 @@ static void check_sample(const char *path, const struct hm_value *wanted)
         fail_msg("%s: %s", path, err.message);
     struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
     compare_trees(strrchr(path, '/') + 1, wanted, facts, 1e-9);
+    if (im->partial)
+        fail_msg("%s is whole, but it is marked as partial", path);
     hm__import_free(im);
 }
 

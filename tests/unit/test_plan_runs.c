@@ -78,11 +78,67 @@ static void without_runs_the_answer_is_the_model(void **state)
     hm_job_free(job);
 }
 
+/* Fits a job to runs that take exactly the times that its sheet predicts. */
+static struct hm_fit *fit_as_predicted(const struct hm_job *job, const double *n, size_t count)
+{
+    const struct hm_fit_settings settings = {.job = job};
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+    double seconds[3];
+
+    for (size_t i = 0; i < count; i++) {
+        struct hm_question q = HM_QUESTION_INIT;
+        q.n = &n[i];
+        q.n_count = 1;
+        struct hm_answer *a = ask(job, &q);
+        seconds[i] = a->points[a->best].time_s;
+        hm_answer_free(a);
+    }
+    assert_int_equal(hm_runs_new(n, seconds, count, NULL, 0, &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
+    hm_runs_free(runs);
+    return fit;
+}
+
+/*
+ * Advised runs that take the predicted times: a fit with them is about as exact as the advice says,
+ * and keeps the predicted time.
+ */
+static void advised_runs_narrow_the_interval(void **state)
+{
+    static const char *const jobs[] = {
+        "network: resnet-50\nbatch: 1024\ncluster: {machine: p4d.24xlarge, max_nodes: 128}\n",
+        "network: resnet-50\nbatch: 128\nscaling: weak\n"
+        "cluster: {machine: p4d.24xlarge, max_nodes: 128}\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_job *job = parse_job(jobs[i]);
+        struct hm_question q = HM_QUESTION_INIT;
+        struct hm_answer *before = ask(job, &q);
+        const struct hm_point *p = &before->points[before->recommended];
+        struct hm_prediction after;
+        assert_true(before->advised_count == 3 && p->n > 16);
+        struct hm_fit *fit = fit_as_predicted(job, before->advised_n, before->advised_count);
+        assert_int_equal(hm_fit_predict(fit, NULL, 0, &p->n, 1, &after, NULL), 0);
+        double within = (after.high_s - after.low_s) / (2 * after.time_s);
+        print_message("# at %g: advised %.3f, then %.3f\n", p->n, before->advised_within, within);
+        assert_true(within > before->advised_within / 1.2 && within < 1.2 * before->advised_within);
+        assert_true(within < 0.6 * (p->high_s - p->low_s) / (2 * p->time_s));
+        assert_near(after.time_s, p->time_s, 0.1);
+        hm_fit_free(fit);
+        hm_answer_free(before);
+        hm_job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stated_probabilities_are_calibrated),
         cmocka_unit_test(without_runs_the_answer_is_the_model),
+        cmocka_unit_test(advised_runs_narrow_the_interval),
     };
     return cmocka_run_group_tests_name("plan_runs", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void jobs_have_kinds(void **state)
         {"network: 784-10\nbatch: 64\ncluster: m4.xlarge\n", HM_PLATFORM_DRIVER, 4,
          HM_SHEET_DRIVER},
         {"network: 784-10\nbatch: 64\ncluster: m4.xlarge\n", HM_PLATFORM_ALLREDUCE, 4,
-         HM_SHEET_RATES},
+         HM_SHEET_CPU},
         {"network: resnet-50\nbatch: 64\ncluster: {flops: 10 Tflop/s, fabric: 10gbe}\n", 0, 4,
          HM_SHEET_RATES},
         {"network: resnet-50\nbatch: 64\ncluster: {flops: {fp32: 10 Tflop/s, bf16: 80 Tflop/s}, "

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "steer_plan.h"
+#include "steer_sheet.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -152,6 +153,45 @@ static void trials_end_when_little_time_is_left(void **unused)
     assert_false(steer_plan_next(state, &model, &trial));
     steer_model_release(&model);
     free_state(state);
+}
+
+/*
+ * Without a sheet the first trial is on the middle number of workers; with one, where f(m) sqrt(m)
+ * is least. Times of the case study and of its slower network, with 9 million entries.
+ */
+static void the_first_trial_follows_the_sheet(void **unused)
+{
+    struct steer_task task = a_task();
+    const struct steer_sheet fast = {1.5e9, 125e6, 1e-4}, slow = {1.5e9, 12.5e6, 5e-4},
+                             unknown = {NAN, 125e6, 1e-4};
+
+    (void)unused;
+    assert_true(task.m[steer_plan_first(&task)] == 8);
+    steer_sheet_fill(&task, 9e6, 784, &fast);
+    assert_true(task.has_sheet);
+    assert_near(task.sheet_s[0], 0.012, 1e-12);
+    assert_near(task.sheet_s[3], 0.0015 + 6 * (1e-4 + 784 * 8 / 125e6), 1e-12);
+    assert_true(task.m[steer_plan_first(&task)] == 8);
+    steer_sheet_fill(&task, 9e6, 784, &slow);
+    assert_true(task.m[steer_plan_first(&task)] == 2);
+    steer_sheet_fill(&task, 9e8, 784, &slow); /* A hundred times the data. */
+    assert_true(task.m[steer_plan_first(&task)] == 64);
+    steer_sheet_fill(&task, 9e6, 784, &unknown);
+    assert_false(task.has_sheet);
+}
+
+static void algorithms_are_tried_in_the_usual_order(void **unused)
+{
+    static const char *const names[] = {"mine", "gd", "cocoa", "other", "cocoa+"};
+    static const size_t order[] = {4, 2, 1, 0, 3};
+    struct steer_task task = a_task();
+
+    (void)unused;
+    task.algorithm_count = 5;
+    for (size_t i = 0; i < 5; i++)
+        task.algorithms[i] = names[i];
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(steer_plan_algorithm(&task, i), order[i]);
 }
 
 /* ---- estimates and choices ------------------------------------------------------------------- */
@@ -332,6 +372,8 @@ int main(void)
         cmocka_unit_test(trials_side_by_side_fit_the_nodes),
         cmocka_unit_test(trials_alone_try_algorithms_and_then_workers),
         cmocka_unit_test(trials_end_when_little_time_is_left),
+        cmocka_unit_test(the_first_trial_follows_the_sheet),
+        cmocka_unit_test(algorithms_are_tried_in_the_usual_order),
         cmocka_unit_test(times_follow_the_rate_of_a_line),
         cmocka_unit_test(a_long_line_is_judged_by_the_models),
         cmocka_unit_test(the_first_at_the_target_leads),

@@ -104,10 +104,11 @@ static void a_page_has_all_parts(void **state)
     assert_null(strstr(html, "<script"));
     assert_null(strstr(html, "http"));
     assert_null(strstr(html, "nan"));
-    /* One chart each of candidates, checks and times, and one for each algorithm. */
-    assert_int_equal(count_of(html, "<svg "), 5);
-    assert_int_equal(count_of(html, "<title id="), 5);
-    assert_int_equal(count_of(html, "<desc id="), 5);
+    assert_has(html, "Seconds of an iteration by number of workers");
+    /* One chart each of candidates, checks, times and iterations, and one for each algorithm. */
+    assert_int_equal(count_of(html, "<svg "), 6);
+    assert_int_equal(count_of(html, "<title id="), 6);
+    assert_int_equal(count_of(html, "<desc id="), 6);
     assert_int_equal(count_of(html, "<table>"), count_of(html, "<caption>"));
     assert_true(count_of(html, "<table>") >= 5);
     hm_text_free(html);

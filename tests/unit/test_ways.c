@@ -380,6 +380,57 @@ static void stragglers_are_reported(void **state)
     hm_answer_free(x);
 }
 
+/* Strategies of TensorFlow are platforms with limits. The machine has 4 workers, whose links have
+ * 40 MB/s and 0.1 ms, and the model has 1 MB. */
+static void strategies_have_limits(void **state)
+{
+    static const char text[] =
+        "compute: 1 s\ncommunicate: [{bytes: 1 MB, scheme: ring}]\nscaling: weak\nbatch: 100\n"
+        "cluster: {" LINK ", accelerators: 4, link: {bandwidth: 40 MB/s, latency: 0.1 ms}}\n";
+    static const struct hm_way ways[] = {
+        {.platform = HM_PLATFORM_ALLREDUCE, .strategy = HM_STRATEGY_MIRRORED},
+        {.platform = HM_PLATFORM_SERVER,
+         .servers = 1,
+         .colocated = true,
+         .strategy = HM_STRATEGY_CENTRAL_STORAGE},
+        {.platform = HM_PLATFORM_ALLREDUCE, .strategy = HM_STRATEGY_MULTI_WORKER_MIRRORED},
+        {.platform = HM_PLATFORM_ALLREDUCE},
+    };
+
+    (void)state;
+    struct hm_answer *answer = plan(text, &ways[0], 1, 16);
+    assert_int_equal(answer->point_count, 4);
+    assert_true(isnan(answer->beyond_n));
+    assert_near(answer->points[3].nodes, 1, 0);
+    hm_answer_free(answer);
+    answer = plan(text, &ways[1], 1, 16);
+    assert_int_equal(answer->point_count, 4);
+    for (double n = 1; n <= 4; n++) {
+        const struct hm_point *p = &answer->points[(size_t)n - 1];
+        assert_near(p->time_s, 1 + 2 * (1e-4 + n * 1e6 / 40e6), 1e-12);
+        assert_near(p->nodes, 1, 0);
+    }
+    hm_answer_free(answer);
+    answer = plan(text, &ways[2], 1, 16);
+    struct hm_answer *plain = plan(text, &ways[3], 1, 16);
+    assert_int_equal(answer->point_count, plain->point_count);
+    assert_near(answer->points[6].time_s, plain->points[6].time_s, 0);
+    hm_answer_free(answer);
+    hm_answer_free(plain);
+    assert_refused(text,
+                   (struct hm_way){.platform = HM_PLATFORM_ALLREDUCE, .strategy = HM_STRATEGY_TPU},
+                   HM_E_MISSING, "platform", "needs TPUs");
+    assert_refused(weak, ways[1], HM_E_MISSING, "platform", "several accelerators");
+    assert_refused(
+        text, (struct hm_way){.platform = HM_PLATFORM_DRIVER, .strategy = HM_STRATEGY_MIRRORED},
+        HM_E_CONFLICT, "strategy", "has the platform allreduce");
+    assert_refused(text,
+                   (struct hm_way){.platform = HM_PLATFORM_SERVER,
+                                   .servers = 2,
+                                   .strategy = HM_STRATEGY_CENTRAL_STORAGE},
+                   HM_E_CONFLICT, "strategy", "one server");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +446,7 @@ int main(void)
         cmocka_unit_test(averages_come_after_local_steps),
         cmocka_unit_test(queues_are_those_of_the_oracle),
         cmocka_unit_test(impossible_ways_are_refused),
+        cmocka_unit_test(strategies_have_limits),
         cmocka_unit_test(stragglers_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

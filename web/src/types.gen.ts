@@ -31,7 +31,7 @@ export interface PlanRequest {
   iterations?: string;
   /** how to reduce gradients; several are ranked, 'all' ranks them all */
   scheme?: string | string[];
-  /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp or federated instead of the job's communication; several are ranked, 'all' ranks the first three */
+  /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp or federated instead of the job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked, 'all' ranks the first three */
   platform?: string | string[];
   /** of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or all (default bsp; with platform all, all) */
   consistency?: string | string[];
@@ -414,6 +414,8 @@ export interface Point {
   wait_s?: number | null;
   /** share of the iteration in which servers' links are busy */
   server_share?: number | null;
+  /** mixed clusters: machines of each kind */
+  machines?: (number | null)[] | null;
   /** transformers: the change that makes the layout fit */
   what?: string | null;
   /** transformers and alternatives: name of the machine */
@@ -511,6 +513,8 @@ export interface Rank {
   why: string | null;
   /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
   platform?: string | null;
+  /** strategy of TensorFlow, such as MirroredStrategy */
+  strategy?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
   /** clocks of ssp */
@@ -544,6 +548,8 @@ export interface Plan {
   machine: string | null;
   /** name of the fabric between machines */
   fabric: string | null;
+  /** mixed clusters: names of the kinds of machines */
+  kinds?: string[] | null;
   /** model, fit, or model and runs */
   provenance: string;
   /** time, cost or balance */
@@ -654,6 +660,8 @@ export interface Plan {
   room?: LayoutRoom | null;
   /** allreduce, driver, server, gossip-ring, gossip-exp or federated */
   platform?: string | null;
+  /** strategy of TensorFlow, such as MirroredStrategy */
+  strategy?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
   /** clocks of ssp */
@@ -960,6 +968,8 @@ export interface Design {
   rounded: number | null;
   /** criterion of the runs already measured */
   before: number | null;
+  /** half the 90 % interval of the time at the target after the runs, as a share */
+  within: number | null;
   /** cost of the whole runs */
   cost: number;
   /** machine time of the whole runs */

@@ -147,6 +147,8 @@ static int train_parse_data(const struct train_options *o, const char *name, boo
     }
     if (o->labels && !test)
         snprintf(spec->labels, sizeof(spec->labels), "%s", o->labels);
+    spec->sample = test ? 0 : o->sample;
+    spec->sample_seed = o->data_seed >= 0 ? (uint64_t)o->data_seed : 1;
     if (o->label_column)
         snprintf(spec->column, sizeof(spec->column), "%s", o->label_column);
     return 0;

@@ -23,6 +23,7 @@ enum rank_option {
     SCALE,
     KEEP,
     ORDER,
+    SAMPLE,
     LAMBDA,
     STEP,
     BATCH,
@@ -101,6 +102,10 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
               "auto dense sparse"},
     [ORDER] = {"order", 0, "HOW", "order in which rows go to ranks: shuffled (default) or as-is",
                "shuffled as-is"},
+    [SAMPLE] = {"sample", 0, "X",
+                "use only this share of the rows of a file, such as 0.05 or 5%; --data-seed "
+                "chooses them (default 1)",
+                NULL},
     [LAMBDA] = {"lambda", 0, "X", "strength of the regulariser (default 1e-4; perceptron 0)", NULL},
     [STEP] = {"step", 0, "X", "initial step size (default: chosen by the algorithm)", NULL},
     [BATCH] =
@@ -156,7 +161,8 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                 "shares of the rows for each worker, such as 2,1,1, or speed (default: equal)",
                 "speed"},
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
-    [DATA_SEED] = {"data-seed", 0, "K", "seed of generated rows (default: --seed)", NULL},
+    [DATA_SEED] = {"data-seed", 0, "K",
+                   "seed of generated rows (default: --seed), or of --sample (default 1)", NULL},
     [ITERATIONS] = {"iterations", 'i', "K", "stop after K iterations", NULL},
     [EPOCHS] = {"epochs", 0, "K", "stop after K passes over the data", NULL},
     [WITHIN] = {"within", 0, "TIME", "stop after this time in iterations, such as 60s", NULL},
@@ -382,16 +388,18 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts the options that describe which clients take part and how many rows they have. */
-static int option_accept_clients(struct train_options *o, int option, const char *value)
+/* Accepts the options that choose rows and clients, and the rows of each client. */
+static int option_accept_share(struct train_options *o, int option, const char *value)
 {
-    double *into = option == FRACTION ? &o->settings.fraction : &o->settings.uneven;
-    double most = option == FRACTION ? 1 : HM_UNEVEN_MOST;
+    double *into = option == FRACTION ? &o->settings.fraction
+                   : option == SAMPLE ? &o->sample
+                                      : &o->settings.uneven;
+    double most = option == UNEVEN ? HM_UNEVEN_MOST : 1;
     int rc = option_read_number(option, value, 0, into);
 
-    if (rc == 0 && (*into > most || (option == FRACTION && *into == 0)))
+    if (rc == 0 && (*into > most || (option != UNEVEN && *into == 0)))
         rc = cli_complain("--%s: '%s' is not %s %g", train_table[option].name, value,
-                          option == FRACTION ? "above 0 and at most" : "from 0 to", most);
+                          option == UNEVEN ? "from 0 to" : "above 0 and at most", most);
     return rc;
 }
 
@@ -416,9 +424,10 @@ static int option_accept_number(struct train_options *o, int option, const char 
         return option_read_integer(option, value, 1, &o->settings.memory);
     case CLIENTS:
         return cli_whole("clients", value, 1, HM_CLIENTS_MOST, &o->settings.clients);
+    case SAMPLE:
     case FRACTION:
     case UNEVEN:
-        return option_accept_clients(o, option, value);
+        return option_accept_share(o, option, value);
     case STATES:
         return option_read_integer(option, value, 2, &o->states);
     case COUPLING:
@@ -565,9 +574,11 @@ static const char *option_applies_to(const struct train_options *o, int option)
                : train_has_clients(o) ? "other algorithms: the rows of fedavg belong to clients"
                                       : NULL;
     case ORDER:
+    case SAMPLE:
         return !bp && !hm__data_is_made(&o->data) ? NULL : "rows from files";
     case DATA_SEED:
-        return !bp && hm__data_is_made(&o->data) ? NULL : "generated rows";
+        return !bp && (hm__data_is_made(&o->data) || o->sample > 0) ? NULL
+                                                                    : "generated or sampled rows";
     default:
         return NULL;
     }

@@ -36,7 +36,7 @@ enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
  */
 enum {
     TRAIN_HIDDEN = 2,
-    TRAIN_RANKS = 54,
+    TRAIN_RANKS = 55,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
@@ -63,8 +63,10 @@ struct train_options {
     bool has_scale; /* Whether --scale was given. */
     enum train_keep keep;
     enum hm_order order;
+    double sample;    /* Fraction of the rows of a file to use; 0: all of them. */
     double lambda;    /* Strength of the regulariser; negative: not given. */
-    double data_seed; /* Seed of generated rows; negative: the seed of the run. */
+    double data_seed; /* Seed of generated rows (negative: the seed of the run) or of a sample
+                         (negative: 1). */
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* Scheme of the all-reduces, an enum hm_reduce_scheme. */

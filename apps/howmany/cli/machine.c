@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "checks.h"
 #include "load.h"
 #include "text.h"
 
@@ -34,6 +35,8 @@ int cli_machine_load(struct cli_machine *m, const char *name, struct hm_cluster 
     int rc = call.arena ? hm__load_machine(&call, &fields, &document, ret_cluster, &err)
                         : cli_complain("out of memory");
     hm__arena_free(call.arena);
+    if (rc == 0 && hm__cluster_one_kind(*ret_cluster, &err))
+        hm_cluster_free(*ret_cluster);
     return err.code ? cli_report(&err) : rc;
 }
 

@@ -16,6 +16,7 @@
 #include "readers.h"
 #include "steer_output.h"
 #include "steer_session.h"
+#include "steer_sheet.h"
 #include "study.h"
 
 struct steer_options {
@@ -324,7 +325,7 @@ static int read_file(struct steer_command_state *s)
 }
 
 /* Find the fabric over which the state of a simulated training moves. */
-static int find_fabric(struct steer_command_state *s)
+static int find_fabric(struct steer_command_state *s, double *ret_flops)
 {
     struct hm_cluster *cluster = NULL;
 
@@ -335,6 +336,8 @@ static int find_fabric(struct steer_command_state *s)
     if (rc == 0) {
         s->session.bandwidth_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
         s->session.latency_s = cluster->fabric.latency_s;
+        const struct hm_node *node = &cluster->node;
+        *ret_flops = node->flops_64 * (node->efficiency > 0 ? node->efficiency : 1);
     }
     return rc;
 }
@@ -342,6 +345,7 @@ static int find_fabric(struct steer_command_state *s)
 static int prepare_file(struct steer_command_state *s)
 {
     struct steer_task *task = &s->session.task;
+    struct steer_sheet sheet = {NAN, NAN, NAN};
     int rc = read_file(s);
 
     if (rc)
@@ -356,8 +360,12 @@ static int prepare_file(struct steer_command_state *s)
     task->iterations = s->spec->iterations;
     task->virtual_time = s->commands.simulate != NULL;
     s->session.source.study = &s->commands;
-    rc = find_fabric(s);
+    rc = find_fabric(s, &sheet.flops);
     rc = rc ? rc : set_limits(s);
+    sheet.bandwidth_bytes_per_s = s->session.bandwidth_bytes_per_s;
+    sheet.latency_s = s->session.latency_s;
+    if (rc == 0 && task->virtual_time && !task->together)
+        rc = steer_sheet_read(task, s->commands.data, &sheet);
     return rc ? rc : study_commands_identity(&s->commands, &s->identity);
 }
 
@@ -503,7 +511,7 @@ static int steer_prepare(struct steer_command_state *s)
 }
 
 /*
- * Print the commands of the first pieces, which run each algorithm on the middle number of workers.
+ * Print the commands of the first pieces, which run each algorithm on the first number of workers.
  */
 static int print_commands(const struct steer_command_state *s)
 {
@@ -512,7 +520,9 @@ static int print_commands(const struct steer_command_state *s)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < task->algorithm_count; i++) {
-        const struct steer_line line = {.algorithm = i, .m = steer_plan_middle(task)};
+        const struct steer_line line = {
+            .algorithm = task->together ? i : steer_plan_algorithm(task, i),
+            .m = task->together ? steer_plan_middle(task) : steer_plan_first(task)};
         struct launch_command command = {0};
         checkpoint.length = 0;
         hm__text_addf(&checkpoint, "%s/piece-%04zu.ck", s->session.folder.path, i);

@@ -16,13 +16,17 @@
 #include <string.h>
 
 #include "predict.h"
+#include "predict_platform.h"
 
 enum { EXAMPLES_MOST = 64, SPEEDUPS_MOST = 1024 };
 
 static const char *const kind_names[HM_SHEET_KIND_COUNT] = {
-    [HM_SHEET_DEVICE] = "device",     [HM_SHEET_NODE] = "node",     [HM_SHEET_NODES] = "nodes",
-    [HM_SHEET_COMPILED] = "compiled", [HM_SHEET_SERVER] = "server", [HM_SHEET_DRIVER] = "driver",
-    [HM_SHEET_RATES] = "rates",       [HM_SHEET_MATRIX] = "matrix", [HM_SHEET_FORMULA] = "formula",
+    [HM_SHEET_DEVICE] = "device",       [HM_SHEET_NODE] = "node",
+    [HM_SHEET_NODES] = "nodes",         [HM_SHEET_COMPILED] = "compiled",
+    [HM_SHEET_SERVER] = "server",       [HM_SHEET_DRIVER] = "driver",
+    [HM_SHEET_FRAMEWORK] = "framework", [HM_SHEET_CPU] = "cpu",
+    [HM_SHEET_RATES] = "rates",         [HM_SHEET_MATRIX] = "matrix",
+    [HM_SHEET_FORMULA] = "formula",
 };
 
 static void add_row(struct step_kinds *all, enum hm_sheet_kind kind, const char *source,
@@ -75,6 +79,36 @@ static int add_steps(struct step_kinds *all, const struct hm_measured_steps *ste
     return rc;
 }
 
+/*
+ * Adds the rows of CPUs and frameworks; each framework counts as a source. A row whose data are in
+ * memory is predicted again as if its framework were not known; samples in text are left out there,
+ * because the cost of their conversion is only known for a framework.
+ */
+static int add_platforms(struct step_kinds *all, const struct hm_platform_rows *rows,
+                         struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < rows->count; i++) {
+        const struct hm_platform_row *r = &rows->rows[i];
+        const bool alone = r->job->framework == HM_FRAMEWORK_NONE;
+        const char *source = alone ? r->source : r->framework;
+        struct hm_job copy = *r->job;
+        struct hm_point p;
+        if (!(r->held_out_s > 0))
+            continue;
+        add_row(all, hm__sheet_kind(r->job, &r->job->cluster, &r->way, r->n), source,
+                log(r->seconds / r->held_out_s));
+        if (alone || r->job->input == HM_INPUT_TEXT)
+            continue;
+        copy.framework = HM_FRAMEWORK_NONE;
+        rc = hm__predict_platform(&copy, &r->way, r->n, NULL, &p, err);
+        if (rc == 0)
+            add_row(all, HM_SHEET_DRIVER, source, log(r->seconds / p.time_s));
+    }
+    return rc;
+}
+
 /* Adds the published speedups of one example; each example counts as a source. */
 static int add_speedups(struct step_kinds *all, const struct hm_job *job, const char *source,
                         struct hm_err *err)
@@ -116,17 +150,21 @@ static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog
 }
 
 int step_kinds_init(struct step_kinds *all, const struct hm_measured_steps *steps,
-                    const struct hm_catalog *catalog, struct hm_err *err)
+                    const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
+                    struct hm_err *err)
 {
     bool held_out = false;
 
     *all = (struct step_kinds){.sources = calloc(EXAMPLES_MOST, sizeof(*all->sources))};
     for (size_t k = 0; k < HM_SHEET_KIND_COUNT; k++)
-        if (!(all->rows[k] = calloc(steps->count + SPEEDUPS_MOST, sizeof(**all->rows))))
+        if (!(all->rows[k] =
+                  calloc(steps->count + platforms->count + SPEEDUPS_MOST, sizeof(**all->rows))))
             return HM_E_NOMEM;
     if (!all->sources)
         return HM_E_NOMEM;
     int rc = add_steps(all, steps, err);
+    if (rc == 0)
+        rc = add_platforms(all, platforms, err);
     for (size_t k = 0; k < HM_SHEET_KIND_COUNT; k++)
         held_out = held_out || all->counts[k] > 0;
     return rc == 0 && held_out ? add_examples(all, catalog, err) : rc;

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "json.h"
 #include "read_measured.h"
+#include "read_platforms.h"
 #include "sheet_spread.h"
 #include "text.h"
 
@@ -19,7 +20,8 @@ struct step_kinds {
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
 /* Collects the rows that have a held-out prediction, and the examples with measured speedups. */
 int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *steps,
-                    const struct hm_catalog *catalog, struct hm_err *err);
+                    const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
+                    struct hm_err *err);
 void step_kinds_release(struct step_kinds *kinds);
 /* Writes the interval of each kind, and how often the intervals hold by source. */
 void step_kinds_put_text(struct hm_text *out, const struct step_kinds *kinds);

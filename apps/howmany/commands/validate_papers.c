@@ -10,6 +10,14 @@
  *   growth     quotient of two such numbers:                 ALGORITHM M M LOSS
  *   fastest    workers with the least time of an iteration:  ALGORITHM
  *   before     1 if the first algorithm needs fewer iterations: ALGORITHM ALGORITHM M LOSS
+ *   ahead      1 if the first algorithm has the smaller loss after some iterations, with every
+ *              seed:                                         ALGORITHM ALGORITHM M ITERATION
+ *   held_out   median error of log10(P - P*) on m workers, whose traces are held out:
+ *                                                            ALGORITHM M
+ *   later      the same for K iterations later, from 50 before: ALGORITHM K
+ *   later_s    the same for some seconds later:              ALGORITHM SECONDS
+ *
+ * An error agrees if it is at most the published value and its tolerance.
  */
 #include "validate_papers.h"
 
@@ -30,13 +38,22 @@
 
 enum { NAME = 40, CLAIMS_MAX = 256, CLAIM_TEXT = 200 };
 
+/* Files of training runs on MNIST in the folder of --data. */
+enum papers_file { PAPERS_NONE = -1, PAPERS_MNIST, PAPERS_CROSSING, PAPERS_SLOW, PAPERS_FILES };
+
+static const char *const file_names[PAPERS_FILES] = {
+    [PAPERS_MNIST] = "mnist-traces.csv.gz",
+    [PAPERS_CROSSING] = "crossing-traces.csv.gz",
+    [PAPERS_SLOW] = "slow-traces.csv.gz",
+};
+
 /* The tables from which our values are computed. */
 struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
     struct hm_platform_rows zhang; /* Iterations that Zhang et al. measured. */
     /* Training runs on MNIST; NULL: statements about them are skipped. */
-    struct hm_traces *traces;
+    struct hm_traces *traces[PAPERS_FILES];
 };
 
 struct papers_claim {
@@ -45,6 +62,8 @@ struct papers_claim {
      * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
      */
     double ours, published, tolerance;
+    bool bound;        /* The published value is an upper bound of ours. */
+    const char *needs; /* Name of the file without which the statement is skipped. */
 };
 
 /* ---- our values ------------------------------------------------------------------------------ */
@@ -132,8 +151,8 @@ static double iterative_value(const struct papers_sources *s, const char *what, 
 static double rounds_of(const struct papers_sources *s, const char *algorithm, double m,
                         double loss)
 {
-    for (size_t t = 0; t < s->traces->count; t++) {
-        const struct hm_trace *trace = &s->traces->traces[t];
+    for (size_t t = 0; t < s->traces[PAPERS_MNIST]->count; t++) {
+        const struct hm_trace *trace = &s->traces[PAPERS_MNIST]->traces[t];
         if (trace->m != m || strcmp(trace->algorithm, algorithm) != 0)
             continue;
         for (size_t i = 0; i < trace->count; i++)
@@ -181,8 +200,8 @@ static double fastest_value(const struct papers_sources *s, const char *what, st
     double least = INFINITY, m = NAN;
 
     (void)err;
-    for (size_t t = 0; t < s->traces->count; t++) {
-        const struct hm_trace *trace = &s->traces->traces[t];
+    for (size_t t = 0; t < s->traces[PAPERS_MNIST]->count; t++) {
+        const struct hm_trace *trace = &s->traces[PAPERS_MNIST]->traces[t];
         double sum = 0;
         for (size_t i = 0; i < trace->count; i++)
             sum += trace->seconds[i] / (double)trace->count;
@@ -194,37 +213,152 @@ static double fastest_value(const struct papers_sources *s, const char *what, st
     return m;
 }
 
+/* Returns the least loss of a trace up to an iteration. */
+static double least_loss(const struct hm_trace *trace, double iteration)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < trace->count && trace->iteration[i] <= iteration; i++)
+        least = fmin(least, trace->loss[i]);
+    return least;
+}
+
+static double ahead_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    const struct hm_traces *all = s->traces[PAPERS_CROSSING];
+    char first[NAME], second[NAME];
+    double m, iteration, pairs = 0, ahead = 0;
+
+    (void)err;
+    if (sscanf(what, "%39s %39s %lf %lf", first, second, &m, &iteration) != 4)
+        return NAN;
+    for (size_t t = 0; t < all->count; t++)
+        for (size_t u = 0; u < all->count; u++) {
+            const struct hm_trace *x = &all->traces[t], *y = &all->traces[u];
+            if (x->m != m || y->m != m || x->seed != y->seed || strcmp(x->algorithm, first) != 0 ||
+                strcmp(y->algorithm, second) != 0)
+                continue;
+            pairs++;
+            ahead += least_loss(x, iteration) < least_loss(y, iteration);
+        }
+    return pairs > 0 ? ahead == pairs : NAN;
+}
+
+/*
+ * Fits the traces of one algorithm without some of them, and returns the median error of the
+ * predictions of those on m workers, or of predictions ahead if m is 0.
+ */
+static double error_value(const struct hm_traces *all, const char *algorithm, double m,
+                          const struct hm_holdout_settings *settings, struct hm_err *err)
+{
+    struct hm_traces own = *all;
+    struct hm_holdout *holdout = NULL;
+    double found = NAN;
+
+    own.traces = calloc(all->count + 1, sizeof(*own.traces));
+    own.count = own.note_count = 0;
+    if (!own.traces) {
+        hm__fail_nomem(err);
+        return NAN;
+    }
+    for (size_t t = 0; t < all->count; t++)
+        if (strcmp(all->traces[t].algorithm, algorithm) == 0)
+            own.traces[own.count++] = all->traces[t];
+    if (hm_convergence_hold_out(&own, settings, &holdout, err) == 0 && holdout->count == 1) {
+        const struct hm_g_holdout *h = &holdout->algorithms[0];
+        found = m == 0 ? h->ahead_median : NAN;
+        for (size_t k = 0; k < h->left_out_count; k++)
+            found = h->left_out[k].m == m ? h->left_out[k].median : found;
+    }
+    hm_holdout_free(holdout);
+    free(own.traces);
+    return found;
+}
+
+static double held_out_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    struct hm_holdout_settings settings = {0};
+    char algorithm[NAME];
+    double m;
+
+    if (sscanf(what, "%39s %lf", algorithm, &m) != 2)
+        return NAN;
+    settings.converge.leave_out = m;
+    return error_value(s->traces[PAPERS_MNIST], algorithm, m, &settings, err);
+}
+
+static double later_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    struct hm_holdout_settings settings = {.only_ahead = true};
+    char algorithm[NAME];
+
+    return sscanf(what, "%39s %lf", algorithm, &settings.ahead) == 2
+               ? error_value(s->traces[PAPERS_MNIST], algorithm, 0, &settings, err)
+               : NAN;
+}
+
+static double later_s_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    struct hm_holdout_settings settings = {.only_ahead = true};
+    char algorithm[NAME];
+
+    return sscanf(what, "%39s %lf", algorithm, &settings.ahead_s) == 2
+               ? error_value(s->traces[PAPERS_SLOW], algorithm, 0, &settings, err)
+               : NAN;
+}
+
 typedef double (*papers_value)(const struct papers_sources *s, const char *what,
                                struct hm_err *err);
 
 static const struct {
     const char *kind;
     papers_value value;
-    bool from_traces;
+    enum papers_file file; /* The file that the value is computed from. */
+    bool bound;            /* The published value is an upper bound. */
 } kinds[] = {
-    {"workers", workers_value, false}, {"rate", rate_value, false},
-    {"ratio", ratio_value, false},     {"iterative", iterative_value, false},
-    {"rounds", rounds_value, true},    {"growth", growth_value, true},
-    {"before", before_value, true},    {"fastest", fastest_value, true},
+    {"workers", workers_value, PAPERS_NONE, false},
+    {"rate", rate_value, PAPERS_NONE, false},
+    {"ratio", ratio_value, PAPERS_NONE, false},
+    {"iterative", iterative_value, PAPERS_NONE, false},
+    {"rounds", rounds_value, PAPERS_MNIST, false},
+    {"growth", growth_value, PAPERS_MNIST, false},
+    {"before", before_value, PAPERS_MNIST, false},
+    {"fastest", fastest_value, PAPERS_MNIST, false},
+    {"ahead", ahead_value, PAPERS_CROSSING, false},
+    {"held_out", held_out_value, PAPERS_MNIST, true},
+    {"later", later_value, PAPERS_MNIST, true},
+    {"later_s", later_s_value, PAPERS_SLOW, true},
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads the tables; a missing file of training runs is not an error. */
+/* Reads a file of training runs; a missing file is not an error. */
+static int sources_load(struct papers_sources *s, const char *data, enum papers_file file,
+                        struct hm_err *err)
+{
+    struct hm_err own = {0};
+    char path[4096];
+    const char *paths[] = {path};
+
+    snprintf(path, sizeof(path), "%s/%s", data, file_names[file]);
+    if (hm_traces_load(paths, 1, NULL, &s->traces[file], &own) == 0)
+        return 0;
+    s->traces[file] = NULL;
+    if (own.code == HM_E_IO)
+        return 0;
+    *err = own;
+    return own.code;
+}
+
 static int sources_open(struct papers_sources *s, const char *data, struct hm_err *err)
 {
     const struct hm_embedded *anwar = hm__data_file("anwar.csv");
     int rc = hm_runs_parse(anwar->text, anwar->length, anwar->name, &s->anwar, err);
-    char path[4096];
-    const char *paths[] = {path};
 
     if (rc == 0)
         rc = hm__platform_rows_read(s->catalog, NULL, 0, NULL, &s->zhang, err);
-    snprintf(path, sizeof(path), "%s/mnist-traces.csv.gz", data ? data : "");
-    if (rc == 0 && data && hm_traces_load(paths, 1, NULL, &s->traces, err)) {
-        rc = err->code == HM_E_IO ? 0 : err->code;
-        s->traces = NULL;
-    }
+    for (enum papers_file file = PAPERS_MNIST; rc == 0 && data && file < PAPERS_FILES; file++)
+        rc = sources_load(s, data, file, err);
     return rc;
 }
 
@@ -232,7 +366,8 @@ static void sources_close(struct papers_sources *s)
 {
     hm_runs_free(s->anwar);
     hm__platform_rows_release(&s->zhang);
-    hm_traces_free(s->traces);
+    for (size_t file = 0; file < PAPERS_FILES; file++)
+        hm_traces_free(s->traces[file]);
 }
 
 static int claim_read(const struct papers_sources *s, char **cells, struct papers_claim *claim,
@@ -247,9 +382,15 @@ static int claim_read(const struct papers_sources *s, char **cells, struct paper
                         cells[5]);
     claim->tolerance /= 100;
     claim->ours = NAN;
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-        if (strcmp(kinds[k].kind, cells[2]) == 0 && (s->traces || !kinds[k].from_traces))
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        enum papers_file file = kinds[k].file;
+        if (strcmp(kinds[k].kind, cells[2]) != 0)
+            continue;
+        claim->bound = kinds[k].bound;
+        claim->needs = file == PAPERS_NONE ? NULL : file_names[file];
+        if (file == PAPERS_NONE || s->traces[file])
             claim->ours = kinds[k].value(s, cells[3], err);
+    }
     return err->code;
 }
 
@@ -277,7 +418,9 @@ static double claim_difference(const struct papers_claim *c)
 
 static bool claim_holds(const struct papers_claim *c)
 {
-    return fabs(claim_difference(c)) <= c->tolerance + 1e-9;
+    double off = claim_difference(c);
+
+    return (c->bound ? off : fabs(off)) <= c->tolerance + 1e-9;
 }
 
 static void papers_text(struct hm_text *out, const struct papers_claim *claims, size_t count)
@@ -290,8 +433,8 @@ static void papers_text(struct hm_text *out, const struct papers_claim *claims, 
         const struct papers_claim *c = &claims[i];
         hm__text_addf(out, "%-10s %-62s ", c->paper, c->claim);
         if (isnan(c->ours)) {
-            hm__text_addf(out, "%10s %10.5g  skipped: needs mnist-traces.csv.gz (--data DIR)\n", "",
-                          c->published);
+            hm__text_addf(out, "%10s %10.5g  skipped: needs %s (--data DIR)\n", "", c->published,
+                          c->needs ? c->needs : "other data");
             continue;
         }
         checked++;

@@ -38,6 +38,7 @@ struct step_cases {
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
     struct step_kinds kinds;
+    struct hm_platform_rows platforms; /* Rows of CPUs and frameworks, for the intervals. */
 };
 
 static double case_error(const struct step_case *c)
@@ -116,6 +117,8 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
         rc = hm__measured_steps_read(catalog, text, length, path, &all->steps, err);
     if (rc == 0 && !path)
         rc = hm__measured_collectives_read(catalog, NULL, 0, NULL, &all->collectives, err);
+    if (rc == 0 && !path)
+        rc = hm__platform_rows_read(catalog, NULL, 0, NULL, &all->platforms, err);
     hm_text_free(text);
     if (rc)
         return rc;
@@ -126,7 +129,7 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
     if (rc)
         return rc;
     add_collectives(all);
-    return step_kinds_init(&all->kinds, &all->steps, catalog, err);
+    return step_kinds_init(&all->kinds, &all->steps, &all->platforms, catalog, err);
 }
 
 /* ---- medians --------------------------------------------------------------------------------- */
@@ -341,6 +344,7 @@ out:
     free(values);
     free(all.rows);
     step_kinds_release(&all.kinds);
+    hm__platform_rows_release(&all.platforms);
     hm__measured_steps_release(&all.steps);
     hm__measured_collectives_release(&all.collectives);
     return rc;

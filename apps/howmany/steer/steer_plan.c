@@ -8,15 +8,16 @@
 #include "steer_plan.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double MARGIN = 0.1;
 
 /*
  * Maximum time of a trial, as a share of the expected time to the target: TRIAL_SHARE for a trial
- * of another algorithm, whose iterations are mostly not lost, and MOVE_SHARE for a trial of another
- * number of workers.
+ * of another algorithm, and MOVE_SHARE for a trial of another number of workers. The rate of the
+ * first iterations is larger than that of later ones, so the time that is left is mostly more.
  */
-static const double TRIAL_SHARE = 0.5, MOVE_SHARE = 0.25;
+static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
 
 /*
  * Limits of a trial after frame 0: RETRY_SHARE is its maximum time, as a share of the expected time
@@ -60,6 +61,49 @@ size_t steer_plan_middle(const struct steer_task *task)
         if (fabs(log(task->m[i]) - middle) < fabs(log(task->m[nearest]) - middle))
             nearest = i;
     return nearest;
+}
+
+size_t steer_plan_first(const struct steer_task *task)
+{
+    size_t best = 0;
+
+    if (!task->has_sheet)
+        return steer_plan_middle(task);
+    for (size_t i = 1; i < task->m_count; i++)
+        if (task->sheet_s[i] * sqrt(task->m[i]) < task->sheet_s[best] * sqrt(task->m[best]))
+            best = i;
+    return best;
+}
+
+/*
+ * Algorithms in the order in which they are tried one after another: those that usually need fewer
+ * passes over the data come first. CoCoA+ needs at most as many as CoCoA (Ma et al. 2015); both and
+ * L-BFGS need fewer than gradient steps. Other names keep their order, after these.
+ */
+static const char *const usual_order[] = {"cocoa+",    "cocoa",    "lbfgs",     "splash", "adam",
+                                          "mini-sdca", "momentum", "local-sgd", "sgd",    "gd"};
+
+static size_t algorithm_rank(const struct steer_task *task, size_t algorithm)
+{
+    size_t count = sizeof(usual_order) / sizeof(usual_order[0]), rank = 0;
+
+    while (rank < count && strcmp(usual_order[rank], task->algorithms[algorithm]) != 0)
+        rank++;
+    return rank;
+}
+
+size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
+{
+    for (size_t a = 0; a < task->algorithm_count; a++) {
+        size_t before = 0, own = algorithm_rank(task, a);
+        for (size_t b = 0; b < task->algorithm_count; b++) {
+            size_t rank = algorithm_rank(task, b);
+            before += rank < own || (rank == own && b < a);
+        }
+        if (before == place)
+            return a;
+    }
+    return place;
 }
 
 size_t steer_plan_centre(const struct steer_task *task)
@@ -138,7 +182,7 @@ static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
 {
     const struct steer_task *task = state->task;
-    size_t middle = steer_plan_middle(task), last = task->m_count - 1;
+    size_t middle = steer_plan_first(task), last = task->m_count - 1;
     const size_t others[2] = {middle + 2 < last ? middle + 2 : last, middle > 2 ? middle - 2 : 0};
 
     for (size_t i = 0; i < 2; i++)
@@ -153,15 +197,17 @@ bool steer_plan_next(const struct steer_state *state, const struct steer_model *
                      struct steer_trial *ret_trial)
 {
     const struct steer_task *task = state->task;
-    size_t middle = steer_plan_middle(task);
+    size_t middle = steer_plan_first(task);
     double left, cost = trial_seconds(state);
     long first = find_first_line(state, model, &left);
 
-    for (size_t a = 0; a < task->algorithm_count; a++)
+    for (size_t place = 0; place < task->algorithm_count; place++) {
+        size_t a = steer_plan_algorithm(task, place);
         if (!trial_exists(state, a, middle)) {
             *ret_trial = (struct steer_trial){a, middle};
             return cost <= TRIAL_SHARE * left;
         }
+    }
     cost += isnan(task->switch_s) ? state->startup_s : task->switch_s;
     return first >= 0 && cost <= MOVE_SHARE * left &&
            next_workers(state, state->lines[first].algorithm, ret_trial);

@@ -34,6 +34,18 @@ struct steer_choice {
 size_t steer_plan_middle(const struct steer_task *task);
 /*
  * Returns the index of the number of workers on which every algorithm is tried first when trials
+ * run one after another. With a sheet, it is the one with the least f(m) sqrt(m), where f(m) is the
+ * time of an iteration: the number of iterations is assumed to grow as sqrt(m), between that of
+ * gradient methods, which does not grow, and that of averaging, which grows as m. Without a sheet
+ * it is the middle one.
+ */
+size_t steer_plan_first(const struct steer_task *task);
+/*
+ * Returns the algorithm at a place, from 0, in the order in which they are tried one after another.
+ */
+size_t steer_plan_algorithm(const struct steer_task *task, size_t place);
+/*
+ * Returns the index of the number of workers on which every algorithm is tried first when trials
  * run at the same time: the middle one, or the largest one below it such that the nodes suffice to
  * try every algorithm on this number and on all smaller ones.
  */
@@ -47,8 +59,9 @@ size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
 /*
  * Choose the next trial of frame 0 for lines that run one after another: every algorithm on the
- * middle number of workers, then the best algorithm on a larger and on a smaller number. Returns
- * false after the last trial, or if a trial would take too much of the time that is left.
+ * number of workers of steer_plan_first, then the best algorithm on a larger and on a smaller
+ * number. Returns false after the last trial, or if a trial would take too much of the time that is
+ * left.
  */
 bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
                      struct steer_trial *ret_trial);

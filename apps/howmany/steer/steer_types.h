@@ -40,6 +40,9 @@ struct steer_task {
      */
     double switch_s;
     bool moves_only; /* Only a change of the number of workers takes switch_s. */
+    /* Seconds of an iteration on each number of workers by the specification sheet. */
+    double sheet_s[STEER_M];
+    bool has_sheet; /* Whether sheet_s is known. */
 };
 
 /* A measured point of a line of training. */

@@ -19,7 +19,8 @@
 #include "value.h"
 
 /* Columns of a recorded CSV: first the values of the head line, then the values of each iteration,
- * then the staleness. */
+ * then the tail. */
+static const char *const tail_columns[] = {"staleness", "backups", "rows"};
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
                                            "seed",      "scheme",  "simulated"};
 static const char *const point_columns[] = {
@@ -27,9 +28,13 @@ static const char *const point_columns[] = {
     "elapsed_s", "objective",  "suboptimality", "gap",       "change",
     "accuracy",  "test_error", "samples_per_s", "bytes",     "flop"};
 
+/* Percentiles of iterations are shown if the 95th is more than this multiple of the 5th. */
+static const double SPREAD_SHOWN = 1.02;
+
 enum {
     HEAD_COLUMNS = sizeof(head_columns) / sizeof(head_columns[0]),
-    POINT_COLUMNS = sizeof(point_columns) / sizeof(point_columns[0])
+    POINT_COLUMNS = sizeof(point_columns) / sizeof(point_columns[0]),
+    TAIL_COLUMNS = sizeof(tail_columns) / sizeof(tail_columns[0])
 };
 
 static const char *value_text(const struct hm_value *object, const char *key)
@@ -38,34 +43,53 @@ static const char *value_text(const struct hm_value *object, const char *key)
     return value && value->kind == HM_VALUE_SCALAR ? value->text : "";
 }
 
-static void add_csv_header(struct hm_text *header, bool staleness)
+static void add_csv_header(struct hm_text *header, int tail)
 {
     for (size_t i = 0; i < HEAD_COLUMNS; i++)
         hm__text_addf(header, "%s%s", i ? "," : "", head_columns[i]);
     for (size_t i = 0; i < POINT_COLUMNS; i++)
         hm__text_addf(header, ",%s", point_columns[i]);
-    hm__text_add(header, staleness ? ",staleness\n" : "\n");
+    for (int i = 0; i < tail; i++)
+        hm__text_addf(header, ",%s", tail_columns[i]);
+    hm__text_add(header, "\n");
 }
 
-/* Open a CSV record. A file that an earlier version began without the column `staleness` is
- * continued without it; this is an error if this run may use stale parameters. */
-static int open_csv_record(struct train_output *o)
+/* Finds how many columns of the tail a file of an earlier version has; all if it is another file.
+ */
+static int find_tail(const struct train_output *o, int *ret_tail)
 {
-    struct hm_text header = {0}, early = {0};
     int rc = 0;
 
-    add_csv_header(&header, true);
-    add_csv_header(&early, false);
-    if (header.failed || early.failed)
+    *ret_tail = TAIL_COLUMNS;
+    for (int tail = 0; rc == 0 && tail < 2; tail++) {
+        struct hm_text early = {0};
+        add_csv_header(&early, tail);
+        if (early.failed)
+            rc = cli_complain("out of memory");
+        else if (launch_append_continues(o->record, early.data))
+            *ret_tail = tail;
+        hm__text_release(&early);
+    }
+    return rc;
+}
+
+/* Open a CSV record. A file that an earlier version began without some columns is continued without
+ * them; this is an error if this run needs them. */
+static int open_csv_record(struct train_output *o)
+{
+    struct hm_text header = {0};
+    int rc = find_tail(o, &o->tail);
+
+    if (rc == 0 && ((o->tail < 1 && o->stale) || (o->tail < 2 && o->backups)))
+        return cli_complain("--record: %s has no column %s, and this run %s; give another file",
+                            o->record, o->tail < 1 && o->stale ? "staleness" : "backups",
+                            o->tail < 1 && o->stale ? "may be stale" : "has backup workers");
+    add_csv_header(&header, o->tail);
+    if (rc == 0 && header.failed)
         rc = cli_complain("out of memory");
-    else if ((o->no_staleness = launch_append_continues(o->record, early.data)) && o->stale)
-        rc = cli_complain("--record: %s has no column staleness, and this run may be stale; give "
-                          "another file",
-                          o->record);
     if (rc == 0)
-        rc = launch_append_open(o->record, o->no_staleness ? early.data : header.data, &o->file);
+        rc = launch_append_open(o->record, header.data, &o->file);
     hm__text_release(&header);
-    hm__text_release(&early);
     return rc;
 }
 
@@ -120,13 +144,16 @@ static void record_head(struct train_output *o, const struct hm_value *head)
         hm__text_add(&o->head, i ? "," : "");
         hm__csv_text(&o->head, value_text(head, head_columns[i]));
     }
-    const char *staleness = value_text(head, "staleness");
-    o->staleness[0] = '\0';
-    if (!o->no_staleness)
-        snprintf(o->staleness, sizeof(o->staleness), ",%.30s",
-                 *staleness                                              ? staleness
-                 : strcmp(value_text(head, "consistency"), "async") == 0 ? "async"
-                                                                         : "0");
+    const char *staleness = value_text(head, "staleness"), *backups = value_text(head, "backups");
+    const char *const tail[TAIL_COLUMNS] = {*staleness ? staleness
+                                            : strcmp(value_text(head, "consistency"), "async") == 0
+                                                ? "async"
+                                                : "0",
+                                            *backups ? backups : "0", value_text(head, "rows")};
+    size_t used = 0;
+    o->ends[0] = '\0';
+    for (int i = 0; i < o->tail; i++)
+        used += (size_t)snprintf(o->ends + used, sizeof(o->ends) - used, ",%.30s", tail[i]);
 }
 
 static void record_point(struct train_output *o, const struct hm_value *point)
@@ -138,7 +165,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
         hm__text_add(&row, ",");
         hm__csv_text(&row, value_text(point, point_columns[i]));
     }
-    hm__text_add(&row, o->staleness);
+    hm__text_add(&row, o->ends);
     if (!row.failed)
         record_line(o, row.data);
     hm__text_release(&row);
@@ -267,6 +294,12 @@ static void show_summary(struct train_output *o, const struct hm_value *summary)
                       "  time         %.0f %% computing, %.0f %% communicating and waiting\n",
                       100 * hm__value_number(summary, "compute_s") / all,
                       100 * hm__value_number(summary, "communicate_s") / all);
+    double low = hm__value_number(summary, "seconds_p5"),
+           high = hm__value_number(summary, "seconds_p95");
+    char range[HM_SHOWN];
+    if (high > SPREAD_SHOWN * low)
+        hm__text_addf(&text, "  spread       90 %% of the iterations take %s to %s\n",
+                      hm__show_time(low, elapsed), hm__show_time(high, range));
     if (hm__value_get(summary, "lead"))
         hm__text_addf(&text,
                       "  servers      %.0f gradients used, %.0f dropped; the fastest was ahead by "

@@ -14,14 +14,18 @@ struct train_output {
     bool json;          /* Print the lines of JSON; otherwise print a table. */
     const char *record; /* File or store that records the run; NULL: none. Borrowed. */
     bool stale;         /* The run may use stale parameters (ssp or async). */
+    bool backups;       /* The run has backup workers. */
 
     struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
     struct hm_text lines;   /* The trace so far, kept for the store. */
     int file;               /* Descriptor of the file that records the run; -1: none. */
     bool csv;               /* The file is CSV; otherwise JSON lines. */
-    /* The file was begun by an earlier version and has no column `staleness`. */
-    bool no_staleness;
-    char staleness[32];  /* Last field of every CSV row, with the comma before it. */
+    /*
+     * Number of the columns staleness, backups and rows that the file has, in this order. A file
+     * that an earlier version began may have none of them, or the first.
+     */
+    int tail;
+    char ends[96];       /* Last fields of every CSV row, with the commas before them. */
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
     struct cli_progress progress;
     double iteration;    /* Last iteration that was reported. */

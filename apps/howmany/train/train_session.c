@@ -159,6 +159,7 @@ static bool may_be_stale(const struct train_options *o)
 int train_session_run(struct train_session *s)
 {
     s->output.stale = may_be_stale(&s->options);
+    s->output.backups = s->options.serving.backups > 0;
     int rc = train_output_begin(&s->output);
     if (rc)
         return rc;

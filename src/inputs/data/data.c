@@ -13,6 +13,10 @@
 #include "data_reader.h"
 #include "err.h"
 #include "memory.h"
+#include "random.h"
+
+/* Number of the first stream of random numbers that choose the rows of a sample. */
+static const uint64_t SAMPLE_STREAM = 0xa00000000u;
 
 static const struct hm_data_reader *const readers[HM_DATA_FORMATS] = {
     [HM_DATA_IDX] = &hm__data_idx,       [HM_DATA_LIBSVM] = &hm__data_libsvm,
@@ -41,14 +45,32 @@ int hm__data_open(const struct hm_data_spec *spec, struct hm_data **ret_data, st
     return rc;
 }
 
+/* Whether the next row of a file belongs to the sample. */
+static bool data_samples_next(const struct hm_data *data)
+{
+    struct hm_random random;
+
+    if (!(data->spec.sample > 0))
+        return true;
+    hm__random_init(&random, data->spec.sample_seed, SAMPLE_STREAM + (uint64_t)data->read);
+    return hm__random_uniform(&random) < data->spec.sample;
+}
+
 int hm__data_next(struct hm_data *data, size_t most, struct hm_rows *block, struct hm_err *err)
 {
     int count = 0, rc = 1;
 
     if (most > INT_MAX)
         most = INT_MAX;
-    while ((size_t)count < most && (rc = data->reader->next(data, block, err)) > 0)
-        count++;
+    while ((size_t)count < most && rc > 0) {
+        bool keep = data_samples_next(data);
+        hm__rows_clear(&data->left_out);
+        data->left_out.sparse = block->sparse;
+        data->left_out.features = block->features;
+        rc = data->reader->next(data, keep ? block : &data->left_out, err);
+        data->read += rc > 0;
+        count += rc > 0 && keep;
+    }
     return rc < 0 ? rc : count;
 }
 
@@ -64,6 +86,7 @@ void hm__data_close(struct hm_data *data)
         return;
     if (data->state)
         data->reader->close(data);
+    hm__rows_release(&data->left_out);
     hm__free(data);
 }
 
@@ -209,8 +232,11 @@ int hm__data_scan(const struct hm_data_spec *spec, struct hm_data_shape *ret_sha
         rc = scan_rows(data, &shape, err);
     if (rc == 0 && shape.rows == 0) {
         data->line = 0;
-        rc = hm__data_fail(data, err, HM_E_MISSING, "the file must contain at least one row",
-                           "no rows in the %s file", data->reader->name);
+        rc = data->read > 0
+                 ? hm__data_fail(data, err, HM_E_MISSING, "use a larger sample",
+                                 "no row of %.0f is in a sample of %g", data->read, spec->sample)
+                 : hm__data_fail(data, err, HM_E_MISSING, "the file must contain at least one row",
+                                 "no rows in the %s file", data->reader->name);
     } else if (rc == 0 && data->features == 0) {
         data->line = 0;
         rc = hm__data_fail(data, err, HM_E_MISSING,

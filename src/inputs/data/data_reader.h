@@ -31,6 +31,8 @@ struct hm_data {
     double row;      /* Number of the next row, from 0. */
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
+    double read;     /* Number of rows read so far, with those that a sample leaves out. */
+    struct hm_rows left_out; /* The last row that a sample leaves out; owned. */
 };
 
 /* Reports an error at the current line; the hint may be "". Returns `code`. */

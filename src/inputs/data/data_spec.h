@@ -26,6 +26,12 @@ struct hm_data_spec {
     /* Name of the label column, for CSV only; "" means the column "label" if it exists,
      * otherwise the first column. */
     char column[128];
+    /*
+     * Files only: the fraction of the rows to use, chosen at random by `sample_seed`; 0 uses all
+     * rows. With one seed, the rows of a smaller fraction are among those of a larger one.
+     */
+    double sample;
+    uint64_t sample_seed;
     /* The following fields are used by generated data only. */
     double rows, features;
     /* Mean number of entries of a row divided by the number of features; for HM_DATA_SPARSE

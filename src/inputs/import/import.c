@@ -232,7 +232,7 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     else if (hm__find(head->text, head->length < 64 ? head->length : 64, "version https://git-lfs"))
         hm__err_hint(err, "it is a Git LFS pointer: fetch the file itself with `git lfs pull`");
     else if (hm__archive_magic(head->text, head->length))
-        hm__err_hint(err, "it is a zip archive: save it to a file, and import that");
+        hm__err_hint(err, "it is an archive inside a compressed file or an archive: unpack it");
     else if (names.length)
         hm__err_hint(err, "the nearest formats are %s; name one with the field `as`", names.data);
     else
@@ -267,7 +267,9 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
 {
-    int rc = hm__import_archive(im, from, err);
+    int rc = hm__import_archive(im, from, ret_source, err);
+    if (*ret_source)
+        return rc;
     if (rc == 0 && !im->archive && from->data)
         return hm__source_open_memory(from->data, from->length, from->name, ret_source, err);
     if (rc == 0 && !im->archive)

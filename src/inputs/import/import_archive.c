@@ -1,6 +1,6 @@
 /*
- * Imports of zip archives. An archive is treated like a folder: a log of Spark in several files is
- * one import (the history server offers logs this way), and so is a Keras model, in which
+ * Imports of zip and tar archives. An archive is treated like a folder: a log of Spark in several
+ * files is one import (the history server offers logs this way), and so is a Keras model, in which
  * config.json describes the network. The members of any other archive are imported one by one,
  * under names such as "logs.zip/train.log".
  */
@@ -117,21 +117,24 @@ static int fail_archive(const char *path, const char *inside, size_t count, stru
         hm__fail(err, HM_E_TYPE, count ? "is an archive of %zu files" : "is an empty archive",
                  count);
     if (!*inside && count)
-        hm__err_hint(err, "import its files one by one, such as FILE.zip/NAME");
+        hm__err_hint(
+            err, "import its files one by one, such as FILE.zip/NAME; from a pipe, save it first");
     hm__err_at(err, path, 0);
     return *inside ? HM_E_IO : HM_E_TYPE;
 }
 
 int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
-                       struct hm_err *err)
+                       struct hm_source **ret_source, struct hm_err *err)
 {
     const char *path = from->name, *inside = "", **parts = NULL;
 
-    if (from->data ? !hm__archive_magic(from->data, from->length)
-                   : !split_path(im->arena, from->name, &path, &inside))
+    bool pipe = !from->data && strcmp(from->name, "-") == 0;
+    if (!pipe && (from->data ? !hm__archive_magic(from->data, from->length)
+                             : !split_path(im->arena, from->name, &path, &inside)))
         return 0;
-    int rc = hm__archive_open(path, from->data, from->length, &im->archive, err);
-    if (rc)
+    int rc = pipe ? hm__archive_stdin(&im->archive, ret_source, err)
+                  : hm__archive_open(path, from->data, from->length, &im->archive, err);
+    if (rc || !im->archive)
         return rc;
     const struct hm_archive_member *member = *inside ? find_member(im->archive, inside) : NULL;
     const char *name = member ? member->name : *inside ? NULL : main_member(im->archive);

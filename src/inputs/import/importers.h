@@ -13,6 +13,6 @@ extern const struct hm_importer hm__importer_hf_config, hm__importer_safetensors
     hm__importer_mlflow, hm__importer_seff, hm__importer_sbatch, hm__importer_megatron_args,
     hm__importer_megatron_yaml, hm__importer_torchtitan_config, hm__importer_simgrid,
     hm__importer_astra_network, hm__importer_astra_system, hm__importer_keras_model,
-    hm__importer_torchinfo, hm__importer_torch_fx;
+    hm__importer_torchinfo, hm__importer_torch_fx, hm__importer_chakra;
 
 #endif

@@ -9,8 +9,13 @@
 
 int hm__pull_init(struct hm_pull *p, struct hm_stream *in, struct hm_err *err)
 {
-    *p = (struct hm_pull){.in = in, .text = hm__calloc(HM_PULL_TEXT_ROOM + 8, 1)};
-    return p->text ? 0 : hm__fail_nomem(err);
+    /* Only the first byte of the buffer must be zeroed: the text is empty before the first token.
+     */
+    *p = (struct hm_pull){.in = in, .text = hm__realloc(NULL, HM_PULL_TEXT_ROOM + 8, 1)};
+    if (!p->text)
+        return hm__fail_nomem(err);
+    p->text[0] = '\0';
+    return 0;
 }
 
 void hm__pull_release(struct hm_pull *p)

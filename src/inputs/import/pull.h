@@ -27,7 +27,11 @@ enum hm_pull_token {
 };
 
 /* Largest nesting depth, and largest number of bytes that are kept of a text or a number. */
+#ifdef HM_SMALL_BUFFERS
+enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
+#else
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 64 * 1024 };
+#endif
 
 struct hm_pull {
     struct hm_stream *in; /* The stream that is read; borrowed. */

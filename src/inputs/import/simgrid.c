@@ -20,7 +20,12 @@
 #include "importers.h"
 #include "text.h"
 
-enum { TAG_ROOM = 4096, LINK_SLOTS = 1 << 17 };
+#ifdef HM_SMALL_BUFFERS
+enum { LINK_SLOTS = 1 << 4 };
+#else
+enum { LINK_SLOTS = 1 << 17 };
+#endif
+enum { TAG_ROOM = 4096 };
 
 /* A link of the platform, in a table that is indexed by the hash of its name. */
 struct simgrid_link {

@@ -10,8 +10,13 @@
 
 #include "source.h"
 
-/* Size of the buffer, which is also the largest length of a line. */
+/* Size of the buffer, which is also the largest length of a line. Builds for fuzzing define
+ * HM_SMALL_BUFFERS: an execution is then faster, and small inputs reach the ends of buffers. */
+#ifdef HM_SMALL_BUFFERS
+enum { HM_STREAM_ROOM = 1 << 11 };
+#else
 enum { HM_STREAM_ROOM = 1 << 20 };
+#endif
 
 struct hm_stream {
     struct hm_source *source; /* The source of the bytes; owned. */

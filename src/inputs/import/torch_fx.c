@@ -10,7 +10,12 @@
  * Parameters and the multiply-adds of products are counted from these shapes. Symbolic sizes are 1
  * unless the caller gives them (s0=8).
  *
- * graph.print_tabular() has one operation in each row and no shapes: operations are only counted.
+ * The texts of graph.print_tabular(), of a graph and of a graph module have one operation in each
+ * line and no shapes of parameters: operations are only counted.
+ *
+ *     call_module    conv1    conv1    (x,)    {}
+ *     %conv1 : [num_users=1] = call_module[target=conv1](args = (%x,), kwargs = {})
+ *     conv1 = self.conv1(x);  x = None
  */
 #include <ctype.h>
 #include <math.h>
@@ -21,7 +26,12 @@
 #include "importers.h"
 #include "text.h"
 
-enum { SLOTS = 1 << 16, RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
+#ifdef HM_SMALL_BUFFERS
+enum { SLOTS = 1 << 6 };
+#else
+enum { SLOTS = 1 << 16 };
+#endif
+enum { RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
     uint64_t hash; /* Hash of the name of the value; 0: the slot is empty. */
@@ -34,7 +44,8 @@ struct program {
     struct shape *shapes; /* Hash table of SLOTS shapes, by the names of the values. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    double batch; /* First dimension of the first input; NaN: none. */
+    double unshaped; /* Operations of a graph module, which does not show its parameters. */
+    double batch;    /* First dimension of the first input; NaN: none. */
     char symbols[SYMBOLS][24];
     size_t symbol_count;
     struct {
@@ -304,20 +315,62 @@ static void read_node(struct program *p, const char *text, size_t length)
 /* ---- tables of operations ---------------------------------------------------------------------
  */
 
-/* Counts a row "opcode  name  target  args  kwargs" by its opcode and, for functions, its target.
- */
+static const char *const opcodes[] = {"placeholder", "get_attr",    "call_function",
+                                      "call_module", "call_method", "output"};
+
+/* Counts a row "opcode  name  target  args  kwargs", or a line "%name : … = opcode[target=…]", by
+ * its opcode. The last line of a graph, "return …", is its output. */
 static void read_row(struct program *p, const char *text, size_t length)
 {
-    static const char *const opcodes[] = {"placeholder", "get_attr",    "call_function",
-                                          "call_module", "call_method", "output"};
+    const char *end = text + length;
+    char after = ' ';
 
+    while (text < end && *text == ' ')
+        text++;
+    const char *equals =
+        text < end && *text == '%' ? hm__find(text, (size_t)(end - text), " = ") : NULL;
+    if (equals) {
+        text = equals + 3;
+        after = '[';
+    } else if (end - text > 7 && memcmp(text, "return ", 7) == 0) {
+        p->nodes++;
+        count_kind(p, "output", 6);
+        return;
+    }
     for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
         size_t size = strlen(opcodes[i]);
-        if (length > size && memcmp(text, opcodes[i], size) == 0 && text[size] == ' ') {
+        if ((size_t)(end - text) > size && memcmp(text, opcodes[i], size) == 0 &&
+            text[size] == after) {
             p->nodes++;
             count_kind(p, opcodes[i], size);
         }
     }
+}
+
+/* Counts an assignment "name = call(…);" or "name: "TYPE" = call(…);" of a graph module, unless it
+ * calls torch.ops. */
+static void read_assignment(struct program *p, const char *text, size_t length)
+{
+    const char *end = text + length, *name = text;
+
+    while (text < end && *text == ' ')
+        name = ++text;
+    while (text < end && is_name(*text))
+        text++;
+    const char *equals = hm__find(text, (size_t)(end - text), " = ");
+    if (text == name || !equals || (*text != ':' && equals != text))
+        return;
+    const char *value = equals + 3;
+    size_t left = (size_t)(end - value);
+    if (left >= 10 && memcmp(value, "torch.ops.", 10) == 0)
+        return;
+    bool module = (left > 5 && memcmp(value, "self.", 5) == 0) ||
+                  (left > 8 && memcmp(value, "getattr(", 8) == 0);
+    const char *open = memchr(value, '(', left);
+    p->nodes++;
+    p->unshaped++;
+    const char *kind = !module ? "call_function" : open ? "call_module" : "get_attr";
+    count_kind(p, kind, strlen(kind));
 }
 
 /* ---- results ----------------------------------------------------------------------------------
@@ -341,7 +394,9 @@ static void put_program(struct program *p, bool shapes)
     hm__json_close(j);
     hm__import_took(im, p->nodes, "operations");
     if (!shapes) {
-        hm__import_note(im, "the graph has no shapes: print a program of torch.export instead");
+        hm__import_note(im,
+                        "the graph has no shapes of parameters: print a program of torch.export "
+                        "instead");
         return;
     }
     hm__import_took(im, p->parameters, "parameters of the network");
@@ -356,6 +411,16 @@ static void put_program(struct program *p, bool shapes)
     hm__text_addf(&im->document, "network:\n  parameters: %.0f\n  forward: %.0f flop\n",
                   p->parameters, 2 * macs / batch);
     hm__import_assume(im, "batch", "256");
+}
+
+/* Whether a line begins with a word, after any blanks. */
+static bool begins_with(const struct hm_line *line, const char *word)
+{
+    size_t blanks = 0, length = strlen(word);
+
+    while (blanks < line->length && line->text[blanks] == ' ')
+        blanks++;
+    return line->length - blanks >= length && memcmp(line->text + blanks, word, length) == 0;
 }
 
 static int fx_read(struct hm_imported *im, struct hm_err *err)
@@ -374,16 +439,17 @@ static int fx_read(struct hm_imported *im, struct hm_err *err)
             read_signature(&p, forward + 16, line.text + line.length);
         } else if (shapes) {
             read_node(&p, line.text, line.length);
+            if (!(p.parameters > 0))
+                read_assignment(&p, line.text, line.length);
         } else {
             read_row(&p, line.text, line.length);
         }
-        ended |= hm__find(line.text, line.length, "return") != NULL ||
-                 (!shapes && line.length > 6 && memcmp(line.text, "output", 6) == 0);
+        ended |= begins_with(&line, "return ") || (!shapes && begins_with(&line, "output "));
     }
     hm__free(p.shapes);
     if (!ended)
         hm__import_cut(im);
-    put_program(&p, shapes);
+    put_program(&p, shapes && p.unshaped == 0);
     return 0;
 }
 
@@ -391,6 +457,13 @@ static int fx_recognise(const struct hm_import_head *head)
 {
     if (hm__find(head->text, head->length, "def forward(self") &&
         hm__find(head->text, head->length, "torch.ops."))
+        return 85;
+    if (hm__find(head->text, head->length, "def forward(self") &&
+        (hm__find(head->text, head->length, ";  ") ||
+         hm__find(head->text, head->length, " = self.")))
+        return 70;
+    if (hm__find(head->text, head->length, "graph():") &&
+        hm__find(head->text, head->length, "= placeholder["))
         return 85;
     return hm__find(head->text, head->length, "opcode") &&
                    hm__find(head->text, head->length, "placeholder") &&

@@ -1,14 +1,21 @@
 /*
- * Reads summaries of networks. torchinfo and torchsummary print a table with one row for each layer
- * and totals below it:
+ * Reads summaries of networks. torchinfo and torchsummary print a table with one row for each
+ * module and totals below it:
  *
- *     ├─Conv2d: 1-1          [1, 64, 112, 112]    9,408
+ *     Layer (type:depth-idx)        Output Shape         Param #
+ *     ├─Conv2d: 1-1                 [1, 64, 112, 112]    9,408
  *     Total params: 25,557,032
  *     Trainable params: 25,557,032
  *     Total mult-adds (G): 4.09
  *
- * The multiply-adds are those of the batch in the shapes; if the table has a column Mult-Adds, its
- * exact values are added up. `summary()` of Keras prints the totals of parameters in the same way.
+ * The header names the columns; each row has one cell for each of them. A row without deeper rows
+ * below it is a layer.
+ *
+ * torchinfo counts the weights of a linear layer once for each sample, also if the layer is applied
+ * to every position of a sequence, and leaves out attention. Therefore multiply-adds are counted
+ * from the parameters and shapes of the rows; the printed total is used only if the table hides
+ * layers of images, which torchinfo counts correctly.
+ * `summary()` of Keras prints the totals of parameters in the same way.
  */
 #include <ctype.h>
 #include <math.h>
@@ -18,12 +25,32 @@
 #include "importers.h"
 #include "text.h"
 
-enum { KINDS = 64 };
+enum { KINDS = 64, RANK = 6 };
+
+/* Columns of the table that are read. */
+enum column { COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_PARAMETERS, COLUMN_OTHER };
+enum { COLUMNS = 10 };
+
+/* A row of the table. */
+struct row {
+    char name[40];     /* Class of the module. */
+    double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
+    double parameters; /* NaN: the cell has no number. */
+    double dims[RANK]; /* Output shape; an unknown size counts as 1. */
+    int rank;          /* 0: the row has no shape. */
+    double width;      /* Last size of the input shape; NaN: the table has no such column. */
+};
 
 struct summary {
     struct hm_imported *im;
-    double total, trainable, macs, batch, layers, exact_macs;
-    bool exact; /* The table has a column of multiply-adds. */
+    double total, trainable, macs, batch, layers, own_macs;
+    enum column columns[COLUMNS]; /* Columns after the name of the layer, from the header. */
+    size_t column_count;
+    struct row last; /* The previous row; whether it is a layer depends on the next one. */
+    bool has_last;
+    struct row attention; /* The innermost attention module around the last row. */
+    bool has_attention;
+    double hidden, hidden_sequences; /* Rows with parameters whose layers are not shown. */
     struct {
         char name[40];
         double count, parameters;
@@ -84,9 +111,29 @@ static double read_macs(const char *line)
     return read_grouped(colon, &number) > 0 ? number * factor : NAN;
 }
 
-/* Copies the class of a row such as "│    └─Conv2d: 2-1" or "Conv2d-1"; false if the line is not a
- * row of a layer. */
-static bool read_class(const char *line, char *name, size_t room)
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Reads the names of the columns from the header of the table. */
+static void read_header(struct summary *s, const char *line)
+{
+    static const struct {
+        const char *name;
+        enum column column;
+    } names[] = {{"Input Shape", COLUMN_INPUT},  {"Output Shape", COLUMN_OUTPUT},
+                 {"Param #", COLUMN_PARAMETERS}, {"Param %", COLUMN_OTHER},
+                 {"Kernel Shape", COLUMN_OTHER}, {"Groups", COLUMN_OTHER},
+                 {"Mult-Adds", COLUMN_OTHER},    {"Trainable", COLUMN_OTHER}};
+
+    s->column_count = 0;
+    for (const char *at = line; *at && s->column_count < COLUMNS; at++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            if (strncmp(at, names[i].name, strlen(names[i].name)) == 0)
+                s->columns[s->column_count++] = names[i].column;
+}
+
+/* Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
+ * Returns the text after them; NULL if the line is not a row of a module. */
+static const char *read_class(const char *line, struct row *row)
 {
     size_t length = 0;
 
@@ -98,81 +145,237 @@ static bool read_class(const char *line, char *name, size_t room)
     if (*end == ' ' && end[1] == '(') { /* In "Conv2d (conv1): 1-1", a variable follows. */
         end = strchr(end, ')');
         if (!end)
-            return false;
+            return NULL;
         end++;
     }
     bool info = *end == ':' && end[1] == ' ' && isdigit((unsigned char)end[2]);
     bool old = *end == '-' && isdigit((unsigned char)end[1]);
-    if (length == 0 || length >= room || !(info || old))
-        return false;
-    snprintf(name, room, "%.*s", (int)length, line);
-    return true;
+    if (length == 0 || length >= sizeof(row->name) || !(info || old))
+        return NULL;
+    snprintf(row->name, sizeof(row->name), "%.*s", (int)length, line);
+    end += info ? 2 : 1;
+    if (info)
+        hm__number_read(end, &row->depth);
+    return end + strcspn(end, " \t");
 }
 
-/* Adds a row of a layer: its parameters are the first number after the last shape. */
-static void add_row(struct summary *s, const char *line, const char *name)
+/* Reads a shape such as "[1, 64, 112, 112]"; -1 is an unknown size. Returns its rank; 0: none. */
+static int read_shape(const char *text, size_t length, double dims[RANK])
 {
-    const char *bracket = strrchr(line, ']'), *p = bracket ? bracket + 1 : NULL;
-    double parameters = NAN, macs = NAN;
+    const char *end = text + length;
+    int rank = 0;
+
+    for (const char *at = text + 1; at < end && rank < RANK; at++) {
+        double size = 1;
+        at += strspn(at, " ");
+        bool unknown = at + 1 < end && at[0] == '-' && at[1] == '1';
+        if (!unknown && hm__number_read(at, &size) == 0)
+            break; /* A list of shapes or a name is not a shape. */
+        dims[rank++] = size;
+        at += strcspn(at, ",]");
+        if (at >= end || *at == ']')
+            return rank;
+    }
+    return 0;
+}
+
+/* Returns the length of a cell: a list in brackets, or a text without blanks. */
+static size_t cell_length(const char *text)
+{
+    size_t depth = 0, length = 0;
+
+    for (; text[length] && (depth > 0 || (text[length] != ' ' && text[length] != '\t')); length++) {
+        depth += text[length] == '[';
+        depth -= text[length] == ']' && depth > 0;
+    }
+    return length;
+}
+
+static void read_cells(const struct summary *s, const char *text, struct row *row)
+{
+    for (size_t i = 0; i < s->column_count; i++) {
+        text += strspn(text, " \t");
+        size_t length = cell_length(text);
+        if (s->columns[i] == COLUMN_OUTPUT && *text == '[')
+            row->rank = read_shape(text, length, row->dims);
+        if (s->columns[i] == COLUMN_INPUT && *text == '[') {
+            double dims[RANK];
+            int rank = read_shape(text, length, dims);
+            row->width = rank > 0 ? dims[rank - 1] : NAN;
+        }
+        if (s->columns[i] == COLUMN_PARAMETERS)
+            (void)read_grouped(text, &row->parameters);
+        text += length;
+    }
+}
+
+/* ---- multiply-adds --------------------------------------------------------------------------- */
+
+static bool has_class(const struct row *row, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(row->name, *names) == 0)
+            return true;
+    return false;
+}
+
+static double row_product(const struct row *row, int from, int to)
+{
+    double product = 1;
+
+    for (int i = from; i < to; i++)
+        product *= row->dims[i];
+    return product;
+}
+
+/* Returns the parameters of a layer of rows without its biases, which PyTorch adds unless it is
+ * told otherwise. */
+static double row_weights(const struct row *row)
+{
+    double out = row->dims[row->rank - 1];
+    double heads = 4 * out * out; /* Weights of attention with one width for all projections. */
+
+    if (strcmp(row->name, "MultiheadAttention") == 0)
+        return row->parameters == heads + 4 * out ? heads : row->parameters;
+    if (strstr(row->name, "Linear") && row->width >= 1)
+        return row->width * out;
+    if (strstr(row->name, "Linear") && row->parameters >= 2 * out)
+        return row->parameters - out;
+    return row->parameters;
+}
+
+/*
+ * Returns the multiply-adds of a layer; NaN if its class is not known. Each weight is used once for
+ * each position of the output: each point of an image, each element of a sequence.
+ */
+static double layer_macs(const struct row *row)
+{
+    static const char *const images[] = {"Conv1d", "Conv2d", "Conv3d", NULL};
+    static const char *const rows[] = {
+        "Linear", "NonDynamicallyQuantizableLinear", "Conv1D", "LSTM", "GRU", "RNN", NULL};
+
+    if (!(row->parameters > 0) || strstr(row->name, "Norm") || strstr(row->name, "Embedding") ||
+        strcmp(row->name, "PReLU") == 0)
+        return 0;
+    if (has_class(row, images) && row->rank >= 3)
+        return row->parameters * row->dims[0] * row_product(row, 2, row->rank);
+    if ((has_class(row, rows) || strcmp(row->name, "MultiheadAttention") == 0) && row->rank >= 1)
+        return row_weights(row) * row_product(row, 0, row->rank - 1);
+    return NAN;
+}
+
+/* Adds the products of queries with keys, and of their results with values, of an attention module
+ * whose output has the shape [batch, length, width] or [length, batch, width]. */
+static void end_attention(struct summary *s)
+{
+    const struct row *row = &s->attention;
+
+    if (s->has_attention && row->rank == 3) {
+        double length =
+            row->dims[0] == s->batch || row->dims[1] != s->batch ? row->dims[1] : row->dims[0];
+        s->own_macs += 2 * row_product(row, 0, 3) * length;
+    }
+    s->has_attention = false;
+}
+
+/* Counts the last row; `next` is the depth of the row after it. */
+static void end_row(struct summary *s, double next)
+{
+    const struct row *row = &s->last;
+    bool leaf = next <= row->depth;
+
+    if (!s->has_last)
+        return;
+    if (s->has_attention && row->depth <= s->attention.depth)
+        end_attention(s);
+    if (strstr(row->name, "Attention")) {
+        s->attention = *row;
+        s->has_attention = true;
+    }
+    if (!leaf)
+        return;
+    double macs = layer_macs(row);
+    s->layers++;
+    s->own_macs += isnan(macs) ? 0 : macs;
+    s->hidden += isnan(macs);
+    s->hidden_sequences += isnan(macs) && (row->rank == 3 || row->rank == 0);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void add_row(struct summary *s, const struct row *row)
+{
     size_t i = 0;
 
-    s->layers++;
-    if (p) {
-        p += strspn(p, " \t");
-        size_t used = read_grouped(p, &parameters);
-        p += used > 0 ? used : strspn(p, "-");
-        p += strspn(p, " \t");
-        if (s->exact && read_grouped(p, &macs) > 0)
-            s->exact_macs += macs;
-    }
-    if (bracket && isnan(s->batch)) {
-        const char *open = strchr(line, '[');
-        double batch;
-        if (open && hm__number_read(open + 1, &batch) > 0 && batch >= 1)
-            s->batch = batch;
-    }
-    while (i < s->kind_count && strcmp(s->kinds[i].name, name) != 0)
+    end_row(s, row->depth);
+    s->last = *row;
+    s->has_last = true;
+    if (row->rank > 0 && isnan(s->batch))
+        s->batch = row->dims[0];
+    while (i < s->kind_count && strcmp(s->kinds[i].name, row->name) != 0)
         i++;
     if (i == KINDS)
         return;
-    snprintf(s->kinds[i].name, sizeof(s->kinds[i].name), "%s", name);
+    memcpy(s->kinds[i].name, row->name, sizeof(s->kinds[i].name));
     s->kinds[i].count++;
-    s->kinds[i].parameters += isnan(parameters) ? 0 : parameters;
+    s->kinds[i].parameters += isnan(row->parameters) ? 0 : row->parameters;
     s->kind_count += i == s->kind_count;
 }
 
 static void take_line(struct summary *s, const char *line)
 {
-    char name[40];
+    struct row row = {.parameters = NAN, .width = NAN};
     double number;
 
-    if (strstr(line, "Mult-Adds"))
-        s->exact = true;
+    if (strstr(line, "Layer (type") && strstr(line, "Param #")) {
+        read_header(s, line);
+        return;
+    }
     if (!isnan(number = after_label(line, "Non-trainable params:")))
         return;
-    if (!isnan(number = after_label(line, "Trainable params:")))
+    if (!isnan(number = after_label(line, "Trainable params:"))) {
         s->trainable = number;
-    else if (!isnan(number = after_label(line, "Total params:")))
+    } else if (!isnan(number = after_label(line, "Total params:"))) {
         s->total = number;
-    else if (!isnan(number = read_macs(line)))
+    } else if (!isnan(number = read_macs(line))) {
         s->macs = number;
-    else if (read_class(line, name, sizeof(name)))
-        add_row(s, line, name);
+    } else {
+        const char *cells = read_class(line, &row);
+        if (!cells)
+            return;
+        read_cells(s, cells, &row);
+        add_row(s, &row);
+    }
+}
+
+/* Returns the multiply-adds of the batch in the shapes; NaN if the table does not show enough. */
+static double choose_macs(struct summary *s)
+{
+    if (isnan(s->batch) || s->layers == 0)
+        return s->macs;
+    if (s->hidden == 0)
+        return s->own_macs;
+    if (s->hidden_sequences == 0)
+        return s->macs;
+    hm__import_left(s->im, s->hidden,
+                    "rows whose layers are not shown: print the summary with depth=10, because "
+                    "torchinfo's total leaves out attention and the length of sequences");
+    return NAN;
 }
 
 static void put_summary(struct summary *s)
 {
     struct hm_imported *im = s->im;
     struct hm_json *j = &im->facts;
-    double batch = isnan(s->batch) ? 1 : s->batch;
-    double macs = s->exact && s->exact_macs > 0 ? s->exact_macs : s->macs;
+    double batch = isnan(s->batch) ? 1 : s->batch, macs = choose_macs(s);
 
     hm__json_put_number(j, "layers", s->layers);
     hm__json_put_number(j, "parameters", s->total);
     hm__json_put_number(j, "trainable_parameters", s->trainable);
     hm__json_put_number(j, "batch", s->batch);
     hm__json_put_number(j, "forward_macs", macs);
-    hm__json_open(j, "layers_by_class", HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_put_number(j, "printed_macs", s->macs);
+    hm__json_open(j, "rows_by_class", HM_JSON_OBJECT | HM_JSON_LINES);
     for (size_t i = 0; i < s->kind_count; i++) {
         hm__json_open(j, s->kinds[i].name, HM_JSON_OBJECT);
         hm__json_put_number(j, "count", s->kinds[i].count);
@@ -184,12 +387,12 @@ static void put_summary(struct summary *s)
     double parameters = isnan(s->trainable) ? s->total : s->trainable;
     if (!isnan(parameters))
         hm__import_took(im, parameters, "trainable parameters of the network");
-    if (isnan(macs))
-        hm__import_note(im,
-                        "the summary has no multiply-adds: torchinfo prints them if it is given "
-                        "the size of an input");
-    else
+    if (!isnan(macs))
         hm__import_took(im, macs / batch, "multiply-adds of one sample");
+    else if (isnan(s->batch))
+        hm__import_note(im,
+                        "the summary has no multiply-adds: torchinfo prints shapes if it is given "
+                        "the size of an input");
     if (!(parameters > 0) || !(macs > 0))
         return;
     im->document_kind = "network";
@@ -221,6 +424,8 @@ static int summary_read(struct hm_imported *im, struct hm_err *err)
         if (line.whole)
             take_line(&s, text);
     }
+    end_row(&s, 0);
+    end_attention(&s);
     if (isnan(s.total))
         hm__import_cut(im);
     put_summary(&s);

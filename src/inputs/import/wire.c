@@ -71,11 +71,18 @@ static bool wire_fixed(struct hm_wire *w, size_t bytes, uint64_t *ret_value)
 
 bool hm__wire_next(struct hm_wire *w, struct hm_wire_field *f)
 {
-    uint64_t key;
+    uint64_t start = w->next, key;
 
     if (!hm__wire_varint(w, &key))
         return false;
-    *f = (struct hm_wire_field){(unsigned)(key >> 3 & 0x1fffffff), (enum hm_wire_type)(key & 7), 0};
+    /* A key has 32 bits in at most 5 bytes; other bits are ignored, as other readers do. The number
+     * 0 is not valid. */
+    key &= UINT32_MAX;
+    if (key >> 3 == 0 || w->next - start > 5) {
+        w->bad = true;
+        return false;
+    }
+    *f = (struct hm_wire_field){(unsigned)(key >> 3), (enum hm_wire_type)(key & 7), 0};
     switch (f->type) {
     case HM_WIRE_VARINT:
         if (!hm__wire_varint(w, &f->value)) {

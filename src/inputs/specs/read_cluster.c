@@ -1,7 +1,8 @@
 /*
  * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
  * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
- * and change some of its keys. docs/reference/job.md describes the keys.
+ * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
+ * docs/reference/job.md describes the keys.
  */
 #include <math.h>
 #include <stddef.h>
@@ -19,6 +20,12 @@ static const char *const generations[] = {"unknown", "volta",     "ampere", "ada
 
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
+    {.name = "kinds",
+     .kind = HM_FIELD_OTHER,
+     .doc = "kinds of machines, each with its keys and its count"},
+    {.name = "shares",
+     .kind = HM_FIELD_OTHER,
+     .doc = "with kinds: samples of each worker, by speed or equal"},
     {.name = "accelerator",
      .kind = HM_FIELD_OTHER,
      .doc = "an accelerator of the catalog: what one worker is"},
@@ -135,6 +142,9 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
+/* Leading fields that an entry of the catalog does not have: machine, kinds, shares. */
+enum { CLUSTER_ONLY = 3 };
+
 static const struct hm_field link_fields[] = {
     {.name = "bandwidth",
      .kind = HM_FIELD_QUANTITY,
@@ -151,6 +161,10 @@ static const struct hm_field link_fields[] = {
      .kind = HM_FIELD_BOOL,
      .offset = offsetof(struct hm_link, reduces),
      .doc = "whether the switch adds up the messages of an all-reduce"},
+    {.name = "mesh",
+     .kind = HM_FIELD_BOOL,
+     .offset = offsetof(struct hm_link, mesh),
+     .doc = "whether each pair of workers has its own share of the bandwidth, without a switch"},
     {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
@@ -290,7 +304,8 @@ static int read_accelerator(struct hm_reader *reader, const struct hm_value *val
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_ACCELERATOR, value->text, reader->err));
     hm__cluster_init(&card);
-    rc = hm__read_map(reader, entry, cluster_fields + 1, CLUSTER_FIELDS - 1, &card);
+    rc = hm__read_map(reader, entry, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
+                      &card);
     if (rc == 0)
         rc = read_parts(reader, entry, &card);
     card.node.accelerators = cluster->node.accelerators;
@@ -332,8 +347,9 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* Skip the first field, `machine`: a machine cannot start from another machine. */
-    rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
+    /* A machine cannot start from another machine. */
+    rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
+                      cluster);
     if (rc == 0)
         rc = read_parts(reader, value, cluster);
     limit_alone(value, cluster);
@@ -365,7 +381,12 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     hm__cluster_init(cluster);
     if (value->kind == HM_VALUE_SCALAR)
         return read_base(reader, value, cluster);
+    if (value->kind == HM_VALUE_LIST || hm__value_get(value, "kinds"))
+        return hm__read_kinds(reader, value, cluster);
     int rc = hm__expect_kind(reader, value, HM_VALUE_MAP, "the name of a machine or its keys");
+    if (rc == 0 && hm__value_get(value, "shares"))
+        return hm__reader_fail(reader, hm__value_get(value, "shares"), HM_E_CONFLICT,
+                               "shares applies only to a cluster with kinds");
     const struct hm_value *machine = hm__value_get(value, "machine");
     if (rc == 0 && machine) {
         size_t mark = hm__reader_enter(reader, "machine");

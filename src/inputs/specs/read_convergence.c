@@ -68,6 +68,15 @@ static const struct hm_field root_fields[] = {
     BEST_LOSS("best_loss_low", HM_FIELD_REAL, best_low, true, "low end of the interval of P*"),
     BEST_LOSS("best_loss_high", HM_FIELD_REAL, best_high, true, "high end of the interval of P*"),
     BEST_LOSS("best_loss_estimated", HM_FIELD_BOOL, best_estimated, false, "P* was estimated"),
+    {.name = "best_loss_sampled",
+     .kind = HM_FIELD_BOOL,
+     .offset = offsetof(struct hm_convergence, best_sampled),
+     .doc = "P* is that of the largest sample"},
+    {.name = "rows",
+     .kind = HM_FIELD_REAL,
+     .offset = offsetof(struct hm_convergence, rows),
+     .unknown = true,
+     .doc = "rows of the training data"},
     REAL(struct hm_convergence, level, "of the intervals"),
     OTHER("algorithms", "a list, one entry for each"),
     OTHER("paces", "a list; only a complete stored model has it"),
@@ -90,6 +99,8 @@ static const struct hm_field algorithm_fields[] = {
     OTHER("draws", "a list; only a complete stored model has it"),
     {.name = "ssp", .kind = HM_FIELD_OTHER, .doc = "what a bounded staleness costs"},
     {.name = "async", .kind = HM_FIELD_OTHER, .doc = "what asynchronous runs cost"},
+    {.name = "backup", .kind = HM_FIELD_OTHER, .doc = "what backup workers cost"},
+    {.name = "size", .kind = HM_FIELD_OTHER, .doc = "dependence on the rows of the data"},
     {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
     {.name = "points", .kind = HM_FIELD_OTHER, .doc = "not read"},
 };
@@ -126,6 +137,17 @@ static const struct hm_field stale_fields[] = {
     OTHER("draws", "a list of lists: level, growth, power"),
 };
 
+static const struct hm_field size_fields[] = {
+    OTHER("count", "numbers of rows"),
+    REAL(struct hm_g_size, least, "smallest number of rows of a trace"),
+    REAL(struct hm_g_size, most, "largest number of rows of a trace"),
+    BOOL(struct hm_g_size, known, "power and scale could be found"),
+    REAL(struct hm_g_size, power, "exponent of the rows in the iterations"),
+    REAL(struct hm_g_size, scale, "exponent of the rows in P - P*"),
+    UNKNOWN(struct hm_g_size, held_out, "error for the largest number of rows"),
+    REAL(struct hm_g_size, spread, "spread that the conversion adds"),
+};
+
 static const struct hm_field cost_fields[] = {
     OTHER("staleness", "above 0, or async"),
     WORKERS(struct hm_stale_cost),
@@ -139,6 +161,15 @@ static const struct hm_field pace_fields[] = {
     TEXT(struct hm_pace, source, "where it is from"),
     OTHER("n", "a list of workers"),
     OTHER("seconds", "a list, one for each m"),
+    {.name = "staleness", .kind = HM_FIELD_OTHER, .doc = "a number from 0, or async"},
+    {.name = "backups",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = offsetof(struct hm_pace, backups),
+     .whole = true,
+     .doc = "backup workers"},
+    {.name = "low_s", .kind = HM_FIELD_OTHER, .doc = "a list, 5th percentiles"},
+    {.name = "high_s", .kind = HM_FIELD_OTHER, .doc = "a list, 95th percentiles"},
+    {.name = "deviation", .kind = HM_FIELD_OTHER, .doc = "a list, one for each m"},
     OTHER("terms", "a list of formulas over n"),
     OTHER("theta", "a list, one for each term"),
     OTHER("draws", "a list of lists, one number for each term"),
@@ -245,35 +276,48 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
     return 0;
 }
 
+/* Reads the staleness of runs: a number, or async; 0 without the key. */
+static int read_staleness(struct hm_reader *r, const struct hm_value *map, double *ret_staleness)
+{
+    static const struct hm_field number = {.kind = HM_FIELD_REAL};
+    const struct hm_value *value = hm__value_get(map, "staleness");
+    int rc = 0;
+
+    if (!value)
+        return 0;
+    size_t mark = hm__reader_enter(r, "staleness");
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "async") == 0)
+        *ret_staleness = INFINITY;
+    else
+        rc = hm__read_field(r, value, &number, ret_staleness);
+    if (rc == 0)
+        hm__reader_leave(r, mark);
+    return rc;
+}
+
 static int read_cost(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_stale_cost *cost = object;
-    const struct hm_value *staleness = hm__value_get(map, "staleness");
-    size_t mark = hm__reader_enter(r, "staleness");
-    int rc = 0;
+    int rc = read_staleness(r, map, &cost->staleness);
 
-    if (staleness->kind == HM_VALUE_SCALAR && strcmp(staleness->text, "async") == 0) {
-        cost->staleness = INFINITY;
-    } else {
-        static const struct hm_field number = {.kind = HM_FIELD_REAL,
-                                               .offset = offsetof(struct hm_stale_cost, staleness)};
-        rc = hm__read_field(r, staleness, &number, cost);
+    if (rc == 0 && !(cost->staleness > 0)) {
+        hm__reader_enter(r, "staleness");
+        return hm__reader_fail(r, hm__value_get(map, "staleness"), HM_E_RANGE, "%g is not above 0",
+                               cost->staleness);
     }
-    if (rc == 0 && !(cost->staleness > 0))
-        rc = hm__reader_fail(r, staleness, HM_E_RANGE, "%g is not above 0", cost->staleness);
-    if (rc == 0)
-        hm__reader_leave(r, mark);
     if (rc == 0 && !(cost->factor > 0))
         rc = hm__reader_fail(r, hm__value_get(map, "factor"), HM_E_RANGE,
                              "the factor %g is not above 0", cost->factor);
     return rc;
 }
 
-static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, size_t *ret_traces)
+/* Reads a number of traces or sizes: whole, at least 1. */
+static int read_whole(struct hm_reader *r, const struct hm_value *map, const char *key,
+                      size_t *ret_count)
 {
     static const struct hm_field field = {.kind = HM_FIELD_QUANTITY, .min = 1, .whole = true};
-    const struct hm_value *value = hm__value_get(map, "traces");
-    size_t mark = hm__reader_enter(r, "traces");
+    const struct hm_value *value = hm__value_get(map, key);
+    size_t mark = hm__reader_enter(r, key);
     double count = 0;
     int rc = hm__read_field(r, value, &field, &count);
 
@@ -282,7 +326,7 @@ static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, si
     if (rc)
         return rc;
     hm__reader_leave(r, mark);
-    *ret_traces = (size_t)count;
+    *ret_count = (size_t)count;
     return 0;
 }
 
@@ -318,7 +362,7 @@ static int read_stale(struct hm_reader *r, const struct hm_value *map, const cha
     if (rc == 0)
         rc = hm__read_map(r, own, stale_fields, COUNT(stale_fields), stale);
     if (rc == 0)
-        rc = read_stale_traces(r, own, &stale->traces);
+        rc = read_whole(r, own, "traces", &stale->traces);
     if (rc == 0)
         rc =
             hm__read_objects(r, own, "costs", cost_fields, COUNT(cost_fields), read_cost,
@@ -329,6 +373,29 @@ static int read_stale(struct hm_reader *r, const struct hm_value *map, const cha
                                 &stale->draw_count);
     if (rc == 0)
         rc = check_costs(r, own, stale, async);
+    if (rc == 0)
+        hm__reader_leave(r, mark);
+    return rc;
+}
+
+/* Reads the dependence on the rows; without the key, all traces had the same rows. */
+static int read_size(struct hm_reader *r, const struct hm_value *map, struct hm_g_size *size)
+{
+    const struct hm_value *own = hm__value_get(map, "size");
+
+    if (!own)
+        return 0;
+    size_t mark = hm__reader_enter(r, "size");
+    int rc = hm__expect_kind(r, own, HM_VALUE_MAP, "keys and values");
+    if (rc == 0)
+        rc = hm__read_map(r, own, size_fields, COUNT(size_fields), size);
+    if (rc == 0)
+        rc = read_whole(r, own, "count", &size->count);
+    if (rc == 0 && !(size->least >= 1 && size->most >= size->least && size->spread >= 0))
+        rc = hm__reader_fail(r, own, HM_E_RANGE,
+                             "least %g, most %g or spread %g is out of range: 1 <= least <= most, "
+                             "and spread >= 0",
+                             size->least, size->most, size->spread);
     if (rc == 0)
         hm__reader_leave(r, mark);
     return rc;
@@ -356,7 +423,22 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
         rc = hm__reader_fail(r, hm__value_get(map, "last"), HM_E_RANGE, "last must be more than 0");
     rc = rc ? rc : check_curves(r, map, g);
     rc = rc ? rc : read_stale(r, map, "ssp", false, &g->ssp);
-    return rc ? rc : read_stale(r, map, "async", true, &g->async);
+    rc = rc ? rc : read_stale(r, map, "async", true, &g->async);
+    rc = rc ? rc : read_stale(r, map, "backup", false, &g->backup);
+    return rc ? rc : read_size(r, map, &g->size);
+}
+
+/* Reads the spread of single iterations; all three lists must be there. */
+static int read_spread(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
+{
+    int rc = hm__read_numbers(r, map, "deviation", HM_LIST_NOT_BELOW_0, pace->count,
+                              &pace->deviation, NULL);
+
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "low_s", HM_LIST_UNKNOWN, pace->count, &pace->low_s, NULL);
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "high_s", HM_LIST_UNKNOWN, pace->count, &pace->high_s, NULL);
+    return rc;
 }
 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
@@ -396,6 +478,14 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
     if (rc == 0)
         rc =
             hm__read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
+    rc = rc ? rc : read_staleness(r, map, &pace->staleness);
+    if (rc == 0 && !(pace->staleness >= 0)) {
+        hm__reader_enter(r, "staleness");
+        return hm__reader_fail(r, hm__value_get(map, "staleness"), HM_E_RANGE,
+                               "%g is not 0 or more", pace->staleness);
+    }
+    if (rc == 0 && hm__value_get(map, "deviation"))
+        rc = read_spread(r, map, pace);
     if (rc == 0)
         rc = read_terms(r, map, pace);
     return rc;
@@ -455,6 +545,7 @@ static int read_convergence(struct hm_reader *r, const struct hm_value *root,
     char *objects = NULL;
     int rc = hm__expect_kind(r, root, HM_VALUE_MAP, "keys and values");
 
+    c->rows = NAN;
     if (rc == 0)
         rc = check_head(r, root);
     if (rc == 0)

@@ -38,6 +38,9 @@ static const struct hm_field job_fields[] = {
     {.name = "micro_batch",
      .kind = HM_FIELD_OTHER,
      .doc = "samples of one forward pass of a worker, or auto: as many as fit in memory"},
+    {.name = "dataflow",
+     .kind = HM_FIELD_OTHER,
+     .doc = "partitions and tasks of a platform with a driver"},
     {.name = "scaling",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(scaling),
@@ -453,6 +456,11 @@ static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
     return hm__read_cluster(&r->base, value, &r->job->cluster);
 }
 
+static int read_job_dataflow(struct job_reader *r, const struct hm_value *value)
+{
+    return hm__read_dataflow(&r->base, value, r->job);
+}
+
 static int read_job_precision(struct job_reader *r, const struct hm_value *value)
 {
     return hm__read_precision(&r->base, value, r->job);
@@ -509,6 +517,7 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
                  {"measured", read_measured},
                  {"expect", read_expect},
                  {"micro_batch", read_micro_batch},
+                 {"dataflow", read_job_dataflow},
                  {"precision", read_job_precision},
                  {"weights", read_job_weights}};
     int rc = 0;
@@ -623,7 +632,7 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         hm__err_at(err, source, 0);
         return HM_E_MISSING;
     }
-    if (rc == 0 && root->kind == HM_VALUE_LIST) {
+    if (rc == 0 && root->kind == HM_VALUE_LIST && !spec->is_cluster) {
         hm__fail(err, HM_E_TYPE, "a list is not allowed here");
         hm__err_hint(err, "write keys and values");
         hm__err_at(err, source, root->line);
@@ -681,6 +690,9 @@ static int read_large(struct job_reader *r, const struct hm_value *root)
     if (rc == 0 && cluster) {
         size_t mark = hm__reader_enter(&r->base, "cluster");
         rc = read_job_cluster(r, cluster);
+        if (rc == 0 && r->job->cluster.kind_count > 0)
+            rc = hm__reader_fail(&r->base, cluster, HM_E_CONFLICT,
+                                 "a transformer is planned on machines of one kind");
         hm__reader_leave(&r->base, mark);
     }
     return rc;

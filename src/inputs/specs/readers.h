@@ -53,9 +53,14 @@ const struct hm_field *hm__straggler_fields(size_t *ret_count);
 /* Reads `cluster`: the name of a machine, or a map that may start from a machine. */
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster);
+/* Reads a mixed cluster: a list of kinds, or a map with the key `kinds`. */
+int hm__read_kinds(struct hm_reader *reader, const struct hm_value *value,
+                   struct hm_cluster *cluster);
 /* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster);
+/* Reads `dataflow`: partitions and tasks of a platform with a driver. */
+int hm__read_dataflow(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads `epochs`: a number, or a map of batches to the epochs that they need. */
 int hm__read_epochs(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads a link: a map {bandwidth, latency}. */

@@ -33,12 +33,13 @@ enum column {
     BATCH,
     PRECISION,
     SECONDS,
+    HELD_OUT, /* This column may be missing. */
     COLUMNS
 };
 
-static const char *const names[] = {"source",  "framework", "input",       "network", "machine",
-                                    "threads", "platform",  "consistency", "servers", "n",
-                                    "batch",   "precision", "step_s"};
+static const char *const names[] = {"source",  "framework", "input",       "network",   "machine",
+                                    "threads", "platform",  "consistency", "servers",   "n",
+                                    "batch",   "precision", "step_s",      "held_out_s"};
 
 static int row_fail(const struct hm_csv *csv, const char *column, const char *text,
                     const char *wanted, struct hm_err *err)
@@ -112,6 +113,9 @@ static int row_read(const struct hm_catalog *catalog, const struct hm_csv *csv, 
         rc = row_number(csv, BATCH, cells, &row->batch, err);
     if (rc == 0)
         rc = row_number(csv, SECONDS, cells, &row->seconds, err);
+    row->held_out_s = NAN;
+    if (rc == 0 && cells[HELD_OUT] && *cells[HELD_OUT])
+        rc = row_number(csv, HELD_OUT, cells, &row->held_out_s, err);
     if (rc == 0)
         rc = row_way(csv, cells, &row->way, err);
     if (rc)
@@ -136,11 +140,13 @@ static int table_open(const char *text, size_t length, const char *source, int *
         source = file->name;
     }
     int rc = hm__csv_parse(text, length, source, 0, ret_csv, err);
-    for (size_t i = 0; rc == 0 && i < COLUMNS; i++) {
+    for (size_t i = 0; rc == 0 && i < HELD_OUT; i++) {
         rc = hm__csv_need(*ret_csv, names[i], &columns[i], err);
         if (rc)
             hm__csv_close(*ret_csv);
     }
+    if (rc == 0)
+        columns[HELD_OUT] = hm__csv_column(*ret_csv, names[HELD_OUT]);
     return rc;
 }
 
@@ -177,7 +183,7 @@ int hm__platform_rows_read(const struct hm_catalog *catalog, const char *text, s
     while ((rc = hm__csv_next(csv, &fields, err)) == 1) {
         struct hm_platform_row *row = rows_add(&all, &room);
         for (size_t i = 0; i < COLUMNS; i++)
-            cells[i] = fields[columns[i]];
+            cells[i] = columns[i] >= 0 ? fields[columns[i]] : NULL;
         rc = row ? row_read(catalog, csv, cells, all.memory, row, err) : hm__fail_nomem(err);
         if (rc)
             break;

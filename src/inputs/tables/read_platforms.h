@@ -15,6 +15,7 @@ struct hm_platform_row {
     /* Number of samples of one worker in an iteration. */
     double batch;
     double seconds;     /* Measured time of an iteration. */
+    double held_out_s;  /* Time predicted by constants chosen without this network; NaN: unknown. */
     struct hm_job *job; /* The job of the row, with its cluster; owned. */
 };
 

@@ -45,6 +45,13 @@ static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int lin
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
+/* Returns a number of a row, or of the head line if the row does not give it; head may be NULL. */
+static double known_number(const struct hm_trace_cells *cells, const struct hm_trace_cells *head,
+                           enum hm_trace_role role)
+{
+    return head && isnan(cells->numbers[role]) ? head->numbers[role] : cells->numbers[role];
+}
+
 /* Returns the key that identifies the trace of a row. Values that the row does not give come from
  * the head line; head may be NULL. */
 static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
@@ -56,15 +63,12 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
         const char *label = cells->labels[i] ? cells->labels[i] : head ? head->labels[i] : NULL;
         key.labels[i] = label ? label : "";
     }
-    key.m = cells->numbers[HM_ROLE_M];
-    key.seed = cells->numbers[HM_ROLE_SEED];
-    if (head && isnan(key.m))
-        key.m = head->numbers[HM_ROLE_M];
-    if (head && isnan(key.seed))
-        key.seed = head->numbers[HM_ROLE_SEED];
-    key.staleness = cells->numbers[HM_ROLE_STALENESS];
-    if (head && isnan(key.staleness))
-        key.staleness = head->numbers[HM_ROLE_STALENESS];
+    key.m = known_number(cells, head, HM_ROLE_M);
+    key.seed = known_number(cells, head, HM_ROLE_SEED);
+    key.staleness = known_number(cells, head, HM_ROLE_STALENESS);
+    key.backups = known_number(cells, head, HM_ROLE_BACKUPS);
+    key.backups = key.backups > 0 ? key.backups : 0;
+    key.rows = known_number(cells, head, HM_ROLE_ROWS);
     if (isnan(key.staleness))
         key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
     /* Replace -0 by 0, because their hashes differ. */

@@ -18,10 +18,11 @@ static const char *const role_names[HM_TRACE_ROLES] = {
     [HM_LABEL_SIMULATED] = "simulated",
     [HM_LABEL_PLATFORM] = "platform",
     [HM_LABEL_CONSISTENCY] = "consistency",
-    [HM_LABEL_BACKUPS] = "backups",
     [HM_LABEL_PULL] = "pull",
     [HM_ROLE_M] = "m",
     [HM_ROLE_STALENESS] = "staleness",
+    [HM_ROLE_BACKUPS] = "backups",
+    [HM_ROLE_ROWS] = "rows",
     [HM_ROLE_SEED] = "seed",
     [HM_ROLE_ITERATION] = "iteration",
     [HM_ROLE_EPOCH] = "epoch",
@@ -163,8 +164,10 @@ static int check_range(const struct cell_place *p, double value)
     struct hm_err *err = p->t->err;
     bool accuracy = p->name->measure && strcasecmp(p->t->settings.measure, "accuracy") == 0;
 
-    if (role == HM_ROLE_M && !(value >= 1 && floor(value) == value))
+    if ((role == HM_ROLE_M || role == HM_ROLE_ROWS) && !(value >= 1 && floor(value) == value))
         hm__fail(err, HM_E_RANGE, "'%.60s' must be a whole number, at least 1", p->text);
+    else if (role == HM_ROLE_BACKUPS && !(value >= 0 && floor(value) == value))
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be a whole number, at least 0", p->text);
     else if ((role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH) && !(value > 0)) {
         hm__fail(err, HM_E_RANGE, "'%.60s' must be more than 0", p->text);
         hm__err_hint(err, "it counts what is done when the loss is measured; leave out the loss "
@@ -186,7 +189,8 @@ static int check_range(const struct cell_place *p, double value)
 static int read_number(const struct cell_place *p, struct hm_trace_units *units, double *ret_value)
 {
     enum hm_trace_role role = p->name->role;
-    bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH;
+    bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH ||
+                  role == HM_ROLE_ROWS || role == HM_ROLE_BACKUPS;
     bool stale = role == HM_ROLE_STALENESS, has_unit;
     struct hm_dim dim;
     double value;

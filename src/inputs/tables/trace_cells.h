@@ -9,6 +9,8 @@
 enum hm_trace_role {
     HM_ROLE_M = HM_TRACE_LABELS,
     HM_ROLE_STALENESS,
+    HM_ROLE_BACKUPS,
+    HM_ROLE_ROWS,
     HM_ROLE_SEED,
     HM_ROLE_ITERATION,
     HM_ROLE_EPOCH,

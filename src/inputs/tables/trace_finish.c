@@ -241,6 +241,8 @@ static int finish_trace(struct finish *f, struct hm_trace_raw *raw)
         .m = raw->m,
         .seed = raw->seed,
         .staleness = raw->staleness,
+        .backups = raw->backups,
+        .rows = raw->data_rows,
         .source = raw->source,
         .line = raw->rows[0].line,
         .best = f->bests && !raw->best_differs ? raw->best : NAN,
@@ -320,11 +322,6 @@ static void note_platforms(struct finish *f)
         hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
                        "the traces are of different platforms: %ss of one algorithm are assumed to "
                        "make equal progress and to take equal time",
-                       f->notes.unit);
-    if (t->mixed[HM_LABEL_BACKUPS])
-        hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
-                       "the traces have different numbers of backups: %ss that drop gradients are "
-                       "assumed to make as much progress as the others",
                        f->notes.unit);
     if (t->pulls_late && t->pulls_fresh)
         hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,

@@ -1,8 +1,8 @@
 /*
  * Assigns rows to traces with a hash table. A key consists of the values that all rows of a trace
- * share: the labels, the number of workers m, the seed and the staleness. Within a trace,
- * iterations increase. If a row has a smaller iteration than the row before it, there are three
- * cases:
+ * share: the labels, the number of workers m, the seed, the staleness, backups and rows. Within a
+ * trace, iterations increase. If a row has a smaller iteration than the row before it, there are
+ * three cases:
  *
  *   - the iteration was recorded before: the run restarted from a checkpoint, and the rows from
  *     that iteration on are replaced;
@@ -79,10 +79,13 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
 static uint64_t hash_key(const struct hm_trace_key *key)
 {
     double m = isnan(key->m) ? -1 : key->m, seed = isnan(key->seed) ? -1.5 : key->seed + 0.0;
+    double rows = isnan(key->rows) ? -1 : key->rows;
     uint64_t hash = hash_bytes(14695981039346656037u, &m, sizeof(m));
 
     hash = hash_bytes(hash, &seed, sizeof(seed));
     hash = hash_bytes(hash, &key->staleness, sizeof(key->staleness));
+    hash = hash_bytes(hash, &key->backups, sizeof(key->backups));
+    hash = hash_bytes(hash, &rows, sizeof(rows));
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
         hash = hash_bytes(hash, key->labels[i], strlen(key->labels[i]) + 1);
     return hash ^ hash >> 32;
@@ -95,7 +98,8 @@ static bool same_number(double a, double b)
 
 static bool same_key(const struct hm_trace_key *a, const struct hm_trace_key *b)
 {
-    if (!same_number(a->m, b->m) || !same_number(a->seed, b->seed) || a->staleness != b->staleness)
+    if (!same_number(a->m, b->m) || !same_number(a->seed, b->seed) ||
+        a->staleness != b->staleness || a->backups != b->backups || !same_number(a->rows, b->rows))
         return false;
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
         if (strcmp(a->labels[i], b->labels[i]) != 0)
@@ -208,6 +212,8 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
         .m = g->key.m,
         .seed = g->key.seed,
         .staleness = g->key.staleness,
+        .backups = g->key.backups,
+        .data_rows = g->key.rows,
         .file = t->file_count - 1,
         .best = NAN,
         .bound = -INFINITY,

@@ -19,7 +19,6 @@ enum hm_trace_label {
     HM_LABEL_SIMULATED,
     HM_LABEL_PLATFORM,
     HM_LABEL_CONSISTENCY,
-    HM_LABEL_BACKUPS,
     HM_LABEL_PULL,
     HM_TRACE_LABELS
 };
@@ -28,6 +27,8 @@ struct hm_trace_key {
     const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; "" if not given. */
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
     double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
+    double backups;   /* Number of backup workers; 0 if not given. */
+    double rows;      /* Number of rows of the training data; NaN if not given. */
 };
 
 /* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
@@ -49,7 +50,8 @@ struct hm_trace_bests {
 
 struct hm_trace_raw {
     const char *algorithm, *source;
-    double m, seed, staleness;
+    double m, seed, staleness, backups;
+    double data_rows;          /* Number of rows of the training data; NaN: not given. */
     size_t file;               /* Index of the trace's file in hm_trace_table.files. */
     struct hm_trace_row *rows; /* Rows of the trace; owned. */
     size_t count, room;

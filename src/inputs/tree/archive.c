@@ -1,4 +1,6 @@
-/* Zip archives, as PKWARE's APPNOTE describes them, with 64-bit sizes. See archive.h. */
+/* Archives, and the format of zip as PKWARE's APPNOTE describes it, with 64-bit sizes. See
+ * archive.h.
+ */
 #include "archive.h"
 
 #include <errno.h>
@@ -7,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive_parts.h"
 #include "err.h"
 #include "memory.h"
+#include "unpack.h"
 
 /* Sizes of the fixed parts of the records, and limits of what is read. */
 enum {
@@ -20,26 +24,52 @@ enum {
     MEMBERS_MOST = 10000,
     NAME_MOST = 4096,
     DIRECTORY_MOST = 16 << 20,
+    HEAD_BYTES = 64 << 10,
 };
 
 static const char local_magic[] = "PK\003\004", entry_magic[] = "PK\001\002",
                   end_magic[] = "PK\005\006", locator_magic[] = "PK\006\007",
                   end64_magic[] = "PK\006\006";
 
-bool hm__archive_magic(const char *head, size_t length)
+static bool is_zip(const char *head, size_t length)
 {
     return length >= 4 && (memcmp(head, local_magic, 4) == 0 || memcmp(head, end_magic, 4) == 0);
 }
 
+/* Whether the beginning of a compressed file decodes to the beginning of a tar archive. */
+static bool is_packed_tar(const char *head, size_t length)
+{
+    struct hm_source *source = NULL;
+    char first[512];
+    size_t have = 0, got = 1;
+
+    if (!hm__codec_find((const unsigned char *)head, length) ||
+        hm__source_open_memory(head, length, "", &source, NULL))
+        return false;
+    /* The bytes end somewhere inside the file, so the last read may fail. */
+    while (have < sizeof(first) && got > 0 &&
+           hm__source_read(source, first + have, sizeof(first) - have, &got, NULL) == 0)
+        have += got;
+    hm__source_close(source);
+    return hm__tar_magic(first, have);
+}
+
+bool hm__archive_magic(const char *head, size_t length)
+{
+    return is_zip(head, length) || hm__tar_magic(head, length) || is_packed_tar(head, length);
+}
+
 bool hm__archive_is(const char *path)
 {
-    char head[4];
+    char *head = hm__realloc(NULL, HEAD_BYTES, 1);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got = file >= 0 ? pread(file, head, sizeof(head), 0) : -1;
+    ssize_t got = head && file >= 0 ? pread(file, head, HEAD_BYTES, 0) : -1;
+    bool is = got > 0 && hm__archive_magic(head, (size_t)got);
 
     if (file >= 0)
         close(file);
-    return got == 4 && hm__archive_magic(head, 4);
+    hm__free(head);
+    return is;
 }
 
 /* Reads an unsigned integer of `size` bytes, the lowest byte first. */
@@ -229,7 +259,11 @@ int hm__archive_open(const char *path, const char *memory, size_t length,
         rc = hm__fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
     if (!memory && rc == 0)
         a->length = (uint64_t)end;
-    if (rc == 0)
+    char first[4];
+    a->tar = rc == 0 && !(read_at(a, 0, first, sizeof(first)) && is_zip(first, sizeof(first)));
+    if (a->tar)
+        rc = hm__tar_list(a, err);
+    else if (rc == 0)
         rc = find_end(a, &directory) ? read_directory(a, &directory, err) : scan_members(a, err);
     if (rc) {
         hm__err_at(err, path, 0);
@@ -246,8 +280,58 @@ void hm__archive_free(struct hm_archive *a)
         return;
     if (a->file >= 0)
         close(a->file);
+    if (a->spool)
+        fclose(a->spool);
     hm__arena_free(a->arena);
     hm__free(a);
+}
+
+int hm__archive_base(const struct hm_archive *a, struct hm_source **ret_source, struct hm_err *err)
+{
+    if (a->memory)
+        return hm__source_open_memory(a->memory, (size_t)a->length, a->path, ret_source, err);
+    return hm__source_open(a->path, ret_source, err);
+}
+
+/* Copies the rest of standard input to a temporary file and opens it as an archive. */
+static int spool_archive(struct hm_source *source, struct hm_archive **ret_archive,
+                         struct hm_err *err)
+{
+    FILE *spool = tmpfile();
+    char path[32];
+
+    if (!spool)
+        return hm__fail(err, HM_E_IO, "cannot make a temporary file: %s", strerror(errno));
+    int rc = hm__source_spool(source, spool, err);
+    snprintf(path, sizeof(path), "/dev/fd/%d", fileno(spool));
+    if (rc == 0)
+        rc = hm__archive_open(path, NULL, 0, ret_archive, err);
+    if (rc) {
+        fclose(spool);
+        return rc;
+    }
+    (*ret_archive)->spool = spool;
+    return 0;
+}
+
+int hm__archive_stdin(struct hm_archive **ret_archive, struct hm_source **ret_source,
+                      struct hm_err *err)
+{
+    struct hm_source *source = NULL;
+    const char *head = NULL;
+    size_t length = 0;
+    int rc = hm__source_open("-", &source, err);
+
+    if (rc == 0)
+        rc = hm__source_head(source, &head, &length, err);
+    if (rc == 0 && !hm__archive_magic(head, length)) {
+        *ret_source = source;
+        return 0;
+    }
+    if (rc == 0)
+        rc = spool_archive(source, ret_archive, err);
+    hm__source_close(source);
+    return rc;
 }
 
 int hm__archive_source(const struct hm_archive *a, const struct hm_archive_member *m,
@@ -257,7 +341,9 @@ int hm__archive_source(const struct hm_archive *a, const struct hm_archive_membe
     char name[1024];
     int rc = 0;
 
-    snprintf(name, sizeof(name), "%s/%s", a->path, m->name);
+    snprintf(name, sizeof(name), "%s/%s", a->spool ? "-" : a->path, m->name);
+    if (a->tar)
+        return hm__tar_source(a, m, name, ret_source, err);
     bool found = read_at(a, m->header, p, sizeof(p)) && memcmp(p, local_magic, 4) == 0;
     uint64_t data =
         found ? m->header + LOCAL_SIZE + read_uint(p + 26, 2) + read_uint(p + 28, 2) : 0;

@@ -15,7 +15,14 @@
 #include "memory.h"
 #include "unpack.h"
 
+/* Size of the buffer of bytes that are not decoded yet; small in builds for fuzzing. */
+#ifdef HM_SMALL_BUFFERS
+enum { RAW_ROOM = 1024 };
+#else
 enum { RAW_ROOM = 256 * 1024 };
+#endif
+
+enum { HEAD_BYTES = 64 * 1024 };
 
 /* A stream that decodes to more than this many bytes and to more than this many times its size is
  * refused, because files of that kind are made to exhaust a reader. */
@@ -23,7 +30,7 @@ static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
     struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
-    uint64_t file_left;      /* Number of bytes that may still be read from the file. */
+    uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
     bool inflate;            /* The bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */
     const char *memory;      /* Bytes that are not read yet; borrowed. */
@@ -147,8 +154,12 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
 {
     ssize_t got;
 
-    if (s->inner)
-        return hm__source_read(s->inner, buffer, room, ret_length, err);
+    if (s->inner) {
+        room = room < s->file_left ? room : (size_t)s->file_left;
+        int rc = hm__source_read(s->inner, buffer, room, ret_length, err);
+        s->file_left -= rc ? 0 : *ret_length;
+        return rc;
+    }
     if (s->file < 0) {
         size_t take = room < s->memory_left ? room : s->memory_left;
         if (take > 0)
@@ -175,6 +186,7 @@ static int source_start(struct hm_source *s, struct hm_err *err)
 {
     size_t got = 1;
 
+    got = !s->raw_ended;
     while (s->raw_length < HM_CODEC_MAGIC && got > 0) {
         int rc = raw_read(s, s->raw + s->raw_length, RAW_ROOM - s->raw_length, &got, err);
         if (rc)
@@ -199,6 +211,56 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     if (s->codec && !(s->state = s->codec->open()))
         return hm__fail_nomem(err);
     return 0;
+}
+
+int hm__source_open_inside(struct hm_source *inner, uint64_t at, uint64_t length, const char *name,
+                           struct hm_source **ret_source, struct hm_err *err)
+{
+    struct hm_source *s = source_new(name);
+    uint64_t skipped = 0;
+    int rc = s ? hm__source_skip(inner, at, &skipped, err) : hm__fail_nomem(err);
+
+    if (rc) {
+        hm__source_close(inner);
+        hm__source_close(s);
+        return rc;
+    }
+    s->inner = inner;
+    s->file_left = skipped < at ? 0 : length;
+    *ret_source = s;
+    return 0;
+}
+
+int hm__source_head(struct hm_source *s, const char **ret_bytes, size_t *ret_length,
+                    struct hm_err *err)
+{
+    size_t room = RAW_ROOM, want = room < HEAD_BYTES ? room : HEAD_BYTES;
+
+    while (s->raw_length < want && !s->raw_ended) {
+        size_t got = 0;
+        int rc = raw_read(s, s->raw + s->raw_length, RAW_ROOM - s->raw_length, &got, err);
+        if (rc)
+            return rc;
+        s->raw_length += got;
+        s->raw_ended = got == 0;
+    }
+    *ret_bytes = (const char *)s->raw;
+    *ret_length = s->raw_length;
+    return 0;
+}
+
+int hm__source_spool(struct hm_source *s, FILE *out, struct hm_err *err)
+{
+    size_t length = s->raw_length;
+
+    while (length > 0) {
+        if (fwrite(s->raw, 1, length, out) < length)
+            return source_fail(s, err, HM_E_IO, "cannot write a temporary file");
+        int rc = raw_read(s, s->raw, RAW_ROOM, &length, err);
+        if (rc)
+            return rc;
+    }
+    return fflush(out) ? source_fail(s, err, HM_E_IO, "cannot write a temporary file") : 0;
 }
 
 /* Runs one step of the codec; reads more of the file first if all bytes were decoded. */

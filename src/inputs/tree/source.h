@@ -2,6 +2,8 @@
 #ifndef HM_SOURCE_H
 #define HM_SOURCE_H
 
+#include <stdio.h>
+
 #include "howmany.h"
 
 struct hm_source;
@@ -24,6 +26,16 @@ struct hm_source_part {
  * decompressed too. */
 int hm__source_open_part(const struct hm_source_part *part, const char *name,
                          struct hm_source **ret_source, struct hm_err *err);
+/* Opens `length` bytes of another source, `at` bytes after its beginning. It takes ownership of the
+ * other source, even if this function fails. */
+int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length, const char *name,
+                           struct hm_source **ret_source, struct hm_err *err);
+/* Returns the first bytes of a file without decoding or consuming them, up to 64 KiB; they are
+ * valid until the source is read. It must be called before the first read. */
+int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *ret_length,
+                    struct hm_err *err);
+/* Copies a file without decoding it, after hm__source_head and before the first read. */
+int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
  * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,

@@ -1,0 +1,23 @@
+/* Seconds of an iteration by the specification sheet, for the choice of the first trial. */
+#ifndef HM_STEER_SHEET_H
+#define HM_STEER_SHEET_H
+
+#include "steer_types.h"
+
+/* What the sheet says about one worker and the fabric; NaN: unknown. */
+struct steer_sheet {
+    double flops; /* Flop/s of a worker. */
+    double bandwidth_bytes_per_s, latency_s;
+};
+
+/*
+ * Set the seconds of an iteration on each number of workers of the task, for data with `entries`
+ * values other than 0 and `features` columns. If a value is unknown, the task has no sheet.
+ */
+void steer_sheet_fill(struct steer_task *task, double entries, double features,
+                      const struct steer_sheet *sheet);
+/* The same for training data by name, which are read once. Returns 0, or EXIT_USAGE with a
+ * message. */
+int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
+
+#endif

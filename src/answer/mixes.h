@@ -1,0 +1,30 @@
+/* The mixes of machines that a plan considers for a cluster with several kinds. */
+#ifndef HM_MIXES_H
+#define HM_MIXES_H
+
+#include "mix.h"
+#include "search.h"
+
+/* Most workers of a mixed cluster that a plan considers. */
+enum { HM_MIX_WORKERS = 65536 };
+
+/*
+ * Chooses the best mix for each number of workers of a search on a mixed cluster, for the goal and
+ * the limits of the search. Step tables are taken from `shared`, mixes of the same cluster, if it
+ * is not NULL; `shared` must then outlive the result.
+ */
+int hm__mixes_new(const struct hm_search *search, const struct hm_mixes *shared,
+                  struct hm_mixes **ret_mixes, struct hm_err *err);
+/* Frees mixes; the step tables only if `tables` is true. */
+void hm__mixes_free(struct hm_mixes *mixes, bool tables);
+/* Returns for how many numbers of workers up to max_n there is a mix. */
+size_t hm__mixes_count(const struct hm_mixes *mixes, double max_n);
+/* Whether there is a mix of exactly n workers. */
+bool hm__mixes_have(const struct hm_mixes *mixes, double n);
+/* Copies the names of the kinds of a cluster into an arena; NULL if the cluster has one kind. */
+int hm__kind_names(struct hm_arena *arena, const struct hm_cluster *cluster,
+                   const char ***ret_names, size_t *ret_count, struct hm_err *err);
+/* Returns whether some mixes of the cluster are not tried, because there are too many. */
+bool hm__mixes_partial(const struct hm_cluster *cluster);
+
+#endif

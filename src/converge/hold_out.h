@@ -1,0 +1,22 @@
+/* Internal interface of predictions of traces that were held out: lists of errors. */
+#ifndef HM_HOLD_OUT_H
+#define HM_HOLD_OUT_H
+
+#include "howmany_advise.h"
+
+/* A growing list of absolute errors, and the sum of their squares. The list is owned. */
+struct hm_error_list {
+    double *values;
+    size_t count, room;
+    double squares;
+};
+
+int hm__error_list_add(struct hm_error_list *list, double error, struct hm_err *err);
+/* Median of the errors from index `from` on, which are sorted; NaN if there are none. */
+double hm__error_list_median(struct hm_error_list *list, size_t from);
+
+/* Adds the errors for numbers of rows to the results on held-out traces. */
+int hm__hold_out_rows(struct hm_holdout *holdout, const struct hm_traces *traces,
+                      const struct hm_holdout_settings *settings, struct hm_err *err);
+
+#endif

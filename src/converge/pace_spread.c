@@ -1,0 +1,119 @@
+/*
+ * The spread of the seconds of single iterations around their mean f(m): the 5th and the 95th
+ * percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
+ * standard deviation. A trace whose points are several iterations apart only has means of several
+ * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
+ * The seconds of k iterations then deviate by the root of k of those of one, if iterations are
+ * independent. Limits: SPREAD_LEAST iterations for each m; slow phases that last for several
+ * iterations make totals vary more than this.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+#include "student.h"
+
+/* Smallest number of iterations of which percentiles are computed. */
+enum { SPREAD_LEAST = 10 };
+
+/* Sums over the points of traces on m workers. */
+struct spread_sums {
+    double count, mean, square; /* Weighted by the iterations between points. */
+    double *single;             /* Seconds of single iterations; NULL: they are only counted. */
+    size_t singles;
+};
+
+/* Adds the points of a trace, relative to the mean seconds of the trace. */
+static void sums_add(struct spread_sums *sums, const struct hm_trace *t)
+{
+    double mean = hm__trace_mean_seconds(t);
+
+    for (size_t p = 0; p < t->count; p++) {
+        double step = t->iteration[p] - (p > 0 ? t->iteration[p - 1] : 0);
+        if (!isfinite(t->seconds[p]) || !(mean > 0) || !(step > 0))
+            continue;
+        double away = t->seconds[p] / mean - 1;
+        sums->count++;
+        sums->mean += away;
+        sums->square += step * away * away;
+        if (fabs(step - 1) > 1e-9)
+            continue;
+        if (sums->single)
+            sums->single[sums->singles] = t->seconds[p];
+        sums->singles++;
+    }
+}
+
+/* Computes the spread for the k-th measured number of workers. */
+static int spread_at(struct hm_pace *pace, size_t k, const struct hm_traces *traces,
+                     const struct hm_pace_of *of, struct hm_err *err)
+{
+    struct spread_sums sums = {0};
+
+    pace->low_s[k] = pace->high_s[k] = NAN;
+    for (size_t t = 0; t < traces->count; t++)
+        if (traces->traces[t].m == pace->m[k] && hm__pace_of_takes(of, &traces->traces[t]))
+            sums_add(&sums, &traces->traces[t]);
+    double room = (double)sums.singles;
+    pace->deviation[k] = sums.count >= SPREAD_LEAST ? sqrt(sums.square / (sums.count - 1)) : 0;
+    if (room < SPREAD_LEAST)
+        return 0;
+    sums = (struct spread_sums){.single = hm__calloc((size_t)room, sizeof(double))};
+    if (!sums.single)
+        return hm__fail_nomem(err);
+    for (size_t t = 0; t < traces->count; t++)
+        if (traces->traces[t].m == pace->m[k] && hm__pace_of_takes(of, &traces->traces[t]))
+            sums_add(&sums, &traces->traces[t]);
+    pace->low_s[k] = hm__quantile(sums.single, sums.singles, 0.05);
+    pace->high_s[k] = hm__quantile(sums.single, sums.singles, 0.95);
+    hm__free(sums.single);
+    return 0;
+}
+
+int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
+                        const struct hm_traces *traces, const struct hm_pace_of *of,
+                        struct hm_err *err)
+{
+    int rc = 0;
+
+    pace->low_s = hm__arena_alloc(arena, pace->count + 1, sizeof(double));
+    pace->high_s = hm__arena_alloc(arena, pace->count + 1, sizeof(double));
+    pace->deviation = hm__arena_alloc(arena, pace->count + 1, sizeof(double));
+    if (!pace->low_s || !pace->high_s || !pace->deviation)
+        return hm__fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < pace->count; k++)
+        rc = spread_at(pace, k, traces, of, err);
+    return rc;
+}
+
+/*
+ * Value of a table at m, relative to the measured seconds if `relative` is true: interpolated in ln
+ * m between measured m, and that of the nearest m outside; NaN if it is unknown there.
+ */
+static double table_at(const struct hm_pace *pace, const double *values, bool relative, double m)
+{
+    size_t right = 0;
+
+    while (right + 1 < pace->count && pace->m[right] < m)
+        right++;
+    size_t left = right > 0 && pace->m[right] > m ? right - 1 : right;
+    double a = values[left] / (relative ? pace->seconds[left] : 1);
+    double b = values[right] / (relative ? pace->seconds[right] : 1);
+    if (left == right)
+        return a;
+    double at = log(m / pace->m[left]) / log(pace->m[right] / pace->m[left]);
+    return (1 - at) * a + at * b;
+}
+
+struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m)
+{
+    struct hm_pace_spread spread = {NAN, NAN, 0};
+
+    if (pace->count == 0 || !pace->deviation)
+        return spread;
+    spread.low = table_at(pace, pace->low_s, true, m);
+    spread.high = table_at(pace, pace->high_s, true, m);
+    spread.deviation = table_at(pace, pace->deviation, false, m);
+    return spread;
+}

@@ -1,0 +1,42 @@
+/*
+ * Internal interface of the number of rows: traces on samples of the training data, converted to
+ * traces on one number of rows.
+ */
+#ifndef HM_SIZE_H
+#define HM_SIZE_H
+
+#include "howmany_advise.h"
+#include "memory.h"
+
+/* The dependence of one algorithm on the number of rows. */
+struct hm_size {
+    const char *algorithm; /* Borrowed from the traces. */
+    struct hm_g_size fit;
+};
+
+/* Traces that were converted to one number of rows. All memory is in the arena of the caller. */
+struct hm_sizes {
+    double rows;             /* Number of rows to which the traces were converted. */
+    double best;             /* P* of the converted traces. */
+    bool best_known;         /* There are traces on that number of rows, so P* is that of the data;
+                                otherwise it is P* of the largest sample. */
+    bool estimated;          /* P* was estimated for one of the numbers of rows. */
+    double *bests;           /* P* of each of the original traces. */
+    struct hm_traces traces; /* The converted traces. */
+    struct hm_size *sizes;   /* One element for each algorithm. */
+    size_t count;
+};
+
+/*
+ * Whether traces must be converted: they have different numbers of rows, or `rows` is above 0 and
+ * not their number of rows.
+ */
+bool hm__traces_sized(const struct hm_traces *traces, double rows);
+/* Converts traces to settings->rows rows; if that is 0, to the largest number of rows of a trace.
+ */
+int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
+                   const struct hm_converge_settings *settings, struct hm_err *err);
+/* Returns the dependence of an algorithm on the number of rows; NULL if there is none. */
+const struct hm_size *hm__sizes_find(const struct hm_sizes *sizes, const char *algorithm);
+
+#endif

@@ -1,0 +1,40 @@
+#include "design_within.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "student.h"
+
+enum { DRAWS = 400 };
+
+void hm__design_add_row(struct hm_design_rows *rows, const double *terms)
+{
+    double row[HM_LSQ_SIDE];
+
+    memcpy(row, terms, rows->lsq.count * sizeof(*row));
+    row[rows->lsq.count] = 1;
+    hm__lsq_add(&rows->lsq, row);
+    rows->count++;
+}
+
+double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
+                         double noise, const double *target)
+{
+    /* As in a fit, the expected noise counts as much as one run. */
+    const struct hm_noise expected = {1, noise, 0};
+    struct hm_draw draws[DRAWS];
+    double seconds[DRAWS] = {0};
+    struct hm_random random;
+
+    hm__random_init(&random, 0, 0);
+    if (!hm__posterior_draw(&rows->lsq, rows->count, priors, expected, &random, draws, DRAWS))
+        return NAN;
+    for (size_t d = 0; d < DRAWS; d++) {
+        for (size_t k = 0; k < rows->lsq.count; k++)
+            seconds[d] += draws[d].theta[k] * target[k];
+        seconds[d] *= 1 + draws[d].spread * hm__random_normal(&random);
+    }
+    double low = hm__quantile(seconds, DRAWS, 0.05), high = hm__quantile(seconds, DRAWS, 0.95);
+    double median = hm__quantile(seconds, DRAWS, 0.5);
+    return median > 0 ? (high - low) / (2 * median) : NAN;
+}

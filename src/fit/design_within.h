@@ -1,0 +1,28 @@
+/* How exactly the time at the target of a design will be known after its runs. */
+#ifndef HM_DESIGN_WITHIN_H
+#define HM_DESIGN_WITHIN_H
+
+#include "posterior.h"
+
+/*
+ * The runs of a design, measured or to be made, as rows of a least-squares problem. Each row is
+ * divided by the time of its run, so that all rows have the same relative noise.
+ */
+struct hm_design_rows {
+    struct hm_lsq lsq;
+    double count;
+};
+
+/* Add a run: its terms divided by its time. */
+void hm__design_add_row(struct hm_design_rows *rows, const double *terms);
+
+/*
+ * Half the width of the 90 % interval of the time of one run at the target after these runs, as a
+ * share of the time. The interval comes from draws of the coefficients, which cannot be negative: a
+ * normal approximation would be about twice as wide, because most overheads are near 0. `noise` is
+ * the relative noise of a run; `target` has the terms at the target. NaN if nothing can be said.
+ */
+double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
+                         double noise, const double *target);
+
+#endif

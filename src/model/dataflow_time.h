@@ -1,0 +1,54 @@
+/* Times of dataflow platforms such as Spark: waves of tasks, their scheduling, and lost workers. */
+#ifndef HM_DATAFLOW_TIME_H
+#define HM_DATAFLOW_TIME_H
+
+#include "model.h"
+
+/*
+ * Returns the time of `tasks` tasks on `slots` slots, in units of the mean time of a task. One task
+ * takes `skew` times the mean and is at a random place in the order; the others are equal. A slot
+ * takes the next task of the list when it is free, so equal tasks take ceil(tasks / slots).
+ */
+double hm__dataflow_makespan(double tasks, double slots, double skew);
+
+/* Expected share of the time that lost workers add, with lineage or with checkpoints. */
+struct hm_dataflow_loss {
+    double failures_per_s;      /* Rate at which workers are lost. */
+    double lineage, checkpoint; /* The second is infinite if the time of a checkpoint is unknown. */
+    double every_s;             /* Seconds between two checkpoints that make `checkpoint` least. */
+};
+
+/*
+ * Returns the loss for n workers whose iterations take time_s, of which compute_s can be repeated
+ * by the other workers in parallel. With lineage, a lost worker costs the restart and `lineage`
+ * iterations of its partitions, on n - 1 workers (one worker repeats them alone). With checkpoints
+ * it costs the restart and half the time since the last checkpoint, whose best interval is
+ * sqrt(2 C / rate) for checkpoints of C seconds (Young 1974).
+ */
+struct hm_dataflow_loss hm__dataflow_loss(const struct hm_dataflow *dataflow, double n,
+                                          double compute_s);
+/* Returns the share that the recovery of the job adds: the smaller one if the job names none. */
+double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
+                             const struct hm_dataflow_loss *loss);
+
+/* What a dataflow platform does in an iteration on n workers. */
+struct hm_dataflow_parts {
+    double tasks, slots; /* Tasks of a stage, and slots of all workers. */
+    double waves;        /* Waves of tasks, rounded up. */
+    double even;         /* Share of the computing time in which all slots have equal work. */
+    double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
+};
+
+/* Returns the dataflow of a model's job if its platform has one; otherwise NULL. */
+const struct hm_dataflow *hm__model_dataflow(const struct hm_model *model);
+/* Sets the parts of an iteration on n workers. The model must have a dataflow. */
+struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
+/* Adds waves and skew to the computing times of points. */
+void hm__model_dataflow_work(const struct hm_model *model, struct hm_point *points, size_t count);
+/* Adds the expected time that lost workers cost. */
+void hm__model_dataflow_losses(const struct hm_model *model, struct hm_point *points, size_t count);
+/* Returns the slowness of a cluster whose slow tasks are repeated by speculative copies. */
+struct hm_slowness hm__dataflow_slowness(const struct hm_dataflow *dataflow,
+                                         const struct hm_slowness *slowness);
+
+#endif

@@ -1,0 +1,217 @@
+/* Imports of tar archives that the test writes: names, sizes, damage, and truncation at each byte.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "import_samples.h"
+
+enum { BLOCK = 512 };
+
+static const char log_text[] = "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\n"
+                               "iter 10: loss 9.5, time 200.00ms, mfu 30.00%\n";
+
+/* Appends a header with its checksum. `size` is the text of its size, with 11 digits. */
+static void put_header(struct hm_text *out, const char *name, const char *size, char type,
+                       bool posix)
+{
+    unsigned char block[BLOCK] = {0};
+    unsigned sum = 0;
+
+    snprintf((char *)block, 100, "%s", name);
+    memcpy(block + 124, size, 12);
+    memset(block + 148, ' ', 8);
+    block[156] = (unsigned char)type;
+    if (posix)
+        memcpy(block + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < BLOCK; i++)
+        sum += block[i];
+    snprintf((char *)block + 148, 8, "%06o", sum);
+    hm__text_add_n(out, (const char *)block, BLOCK);
+}
+
+static void put_data(struct hm_text *out, const char *text, size_t length)
+{
+    static const char zeros[BLOCK];
+
+    hm__text_add_n(out, text, length);
+    hm__text_add_n(out, zeros, (BLOCK - length % BLOCK) % BLOCK);
+}
+
+static void put_file(struct hm_text *out, const char *name, const char *text, char type, bool posix)
+{
+    char size[24];
+
+    snprintf(size, sizeof(size), "%011zo", strlen(text));
+    put_header(out, name, size, type, posix);
+    put_data(out, text, strlen(text));
+}
+
+static void put_end(struct hm_text *out)
+{
+    static const char zeros[2 * BLOCK];
+
+    hm__text_add_n(out, zeros, sizeof(zeros));
+}
+
+static int import_tar(const struct hm_text *tar, size_t length, struct hm_imported **ret_im,
+                      struct hm_err *err)
+{
+    struct hm_import_from from = {.name = "file", .data = tar->data, .length = length};
+
+    *err = (struct hm_err){0};
+    return hm__import_new(&from, ret_im, err);
+}
+
+/* Imports an archive of one log, and requires the name of the log and its number of workers. */
+static void assert_log(const struct hm_text *tar, const char *name, double n)
+{
+    struct hm_imported *im = NULL;
+    struct hm_err err;
+
+    if (import_tar(tar, tar->length, &im, &err))
+        fail_msg("%s: %s", name, err.message);
+    assert_string_equal(im->importer->name, "nanogpt");
+    assert_string_equal(im->name, name);
+    assert_false(im->partial);
+    assert_near(im->runs.cells[0].number, n, 0);
+    hm__import_free(im);
+}
+
+static void archives_of_all_kinds_are_read(void **state)
+{
+    struct hm_text tar = {0};
+
+    (void)state;
+    for (int posix = 0; posix < 2; posix++) {
+        put_header(&tar, "./logs/", "00000000000", '5', posix);
+        put_file(&tar, "./logs/._run_n4.log", "attributes of macOS", '0', posix);
+        put_file(&tar, "./logs/run_n4.log", log_text, posix ? '0' : '\0', posix);
+        put_header(&tar, "./logs/link", "00000000000", '2', posix);
+        put_end(&tar);
+        assert_log(&tar, "file/logs/run_n4.log", 4);
+        hm__text_release(&tar);
+    }
+}
+
+static void long_names_and_sizes_are_read(void **state)
+{
+    struct hm_text tar = {0};
+    char size[12] = "\x80\0\0\0\0\0\0\0\0\0\0";
+
+    (void)state;
+    /* GNU tar: the name before the member, and the size in binary. */
+    put_file(&tar, "././@LongLink", "logs/run_n16.log", 'L', false);
+    size[11] = (char)strlen(log_text);
+    put_header(&tar, "logs/run_", size, '0', false);
+    put_data(&tar, log_text, strlen(log_text));
+    put_end(&tar);
+    assert_log(&tar, "file/logs/run_n16.log", 16);
+    hm__text_release(&tar);
+    /* pax: records before the member; an unknown one is skipped. A global header has no effect. */
+    put_file(&tar, "global", "19 comment=run_n99\n", 'g', true);
+    put_file(&tar, "pax", "16 mtime=12.345\n25 path=logs/run_n32.log\n11 size=93\n", 'x', true);
+    put_header(&tar, "short", "00000000000", '0', true);
+    put_data(&tar, log_text, strlen(log_text));
+    put_end(&tar);
+    assert_int_equal(strlen(log_text), 93);
+    assert_log(&tar, "file/logs/run_n32.log", 32);
+    hm__text_release(&tar);
+}
+
+static void truncated_archives_are_partial(void **state)
+{
+    struct hm_text tar = {0};
+    size_t taken = 0;
+
+    (void)state;
+    put_file(&tar, "run_n4.log", log_text, '0', true);
+    put_end(&tar);
+    for (size_t at = 0; at < tar.length; at++) {
+        struct hm_imported *im = NULL;
+        struct hm_err err;
+        if (import_tar(&tar, at, &im, &err))
+            assert_true(err.message[0]);
+        /* One block of zeros is enough for the end. */
+        else if (im->partial != (at < 3 * BLOCK))
+            fail_msg("after %zu bytes, partial is %d", at, im->partial);
+        taken += im != NULL;
+        hm__import_free(im);
+    }
+    assert_true(taken > 2 * BLOCK);
+    hm__text_release(&tar);
+}
+
+static void damaged_archives_are_refused(void **state)
+{
+    static const char *const sizes[] = {
+        "77777777777", "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "not a size.",
+        "\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff"};
+    struct hm_imported *im = NULL;
+    struct hm_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct hm_text tar = {0};
+        put_header(&tar, "run_n4.log", sizes[i], '0', true);
+        put_data(&tar, log_text, strlen(log_text));
+        put_end(&tar);
+        /* A size beyond the end of the file is a truncated archive; others are damaged headers. */
+        int rc = import_tar(&tar, tar.length, &im, &err);
+        assert_true(rc ? rc == HM_E_IO : im->partial);
+        hm__import_free(im);
+        im = NULL;
+        hm__text_release(&tar);
+    }
+    /* The first member is read although the header of the second is damaged. */
+    struct hm_text tar = {0};
+    put_file(&tar, "run_n4.log", log_text, '0', true);
+    put_file(&tar, "run_n8.log", log_text, '0', true);
+    tar.data[2 * BLOCK] = 'x';
+    assert_int_equal(import_tar(&tar, tar.length, &im, &err), 0);
+    assert_true(im->partial);
+    assert_string_equal(im->name, "file/run_n4.log");
+    hm__import_free(im);
+    hm__text_release(&tar);
+}
+
+/* The parts of a log of Spark are read in the order of their numbers, whatever their order in the
+ * archive. */
+static void parts_are_read_in_order(void **state)
+{
+    static const char first[] =
+        "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.5.0\"}\n"
+        "{\"Event\":\"SparkListenerApplicationStart\",\"App Name\":\"a\",\"App ID\":\"x\","
+        "\"Timestamp\":1000}\n";
+    static const char second[] = "{\"Event\":\"SparkListenerApplicationEnd\",\"Timestamp\":4000}\n";
+    struct hm_text tar = {0};
+    struct hm_imported *im = NULL;
+    struct hm_err err;
+
+    (void)state;
+    put_file(&tar, "eventlog_v2_x/events_10_x", second, '0', true);
+    put_file(&tar, "eventlog_v2_x/appstatus_x", "", '0', true);
+    put_file(&tar, "eventlog_v2_x/events_9_x", first, '0', true);
+    put_end(&tar);
+    if (import_tar(&tar, tar.length, &im, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(im->importer->name, "spark");
+    struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
+    assert_near(hm__value_number(facts, "seconds"), 3, 0);
+    assert_int_equal(im->part_count, 2);
+    assert_string_equal(im->parts[0], "eventlog_v2_x/events_9_x");
+    hm__import_free(im);
+    hm__text_release(&tar);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(archives_of_all_kinds_are_read),
+        cmocka_unit_test(long_names_and_sizes_are_read),
+        cmocka_unit_test(truncated_archives_are_partial),
+        cmocka_unit_test(damaged_archives_are_refused),
+        cmocka_unit_test(parts_are_read_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
