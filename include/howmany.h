@@ -419,8 +419,10 @@ struct hm_answer {
                              fastest first. */
     size_t pareto_count;
     enum hm_limit limit;
-    double limit_share; /* Share of the time of an iteration that is due to `limit`, at the best
-                           number of workers; 0 to 1. */
+    double limit_share; /* Share of the time of an iteration on limit_n workers that is due to
+                           `limit`; 0 to 1. */
+    double limit_n;     /* The recommended number of workers or, if more workers do not help or none
+                           meet the limits, the next best one. */
     const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
                            with n". */
     bool at_ceiling;    /* The best number of workers is the largest one considered, although

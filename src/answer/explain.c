@@ -140,6 +140,7 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     enum hm_scheme scheme = HM_SCHEME_BEST;
     int step = hm__model_dominant(model, p->n, &scheme);
 
+    a->limit_n = p->n;
     if (hm__search_by_runs(s))
         return hm__answer_explain_fit(a, s, p, err);
     if (!stuck && answer_limited_by_fit(a, s, c)) {

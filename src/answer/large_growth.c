@@ -1,7 +1,7 @@
 /*
  * Describes what could change around a recommended layout: how the rate changes with the batch, the
  * sequence and the precision, how far the micro-batch and the sequence can grow until the memory is
- * full, and the number of workers at which scaling breaks.
+ * full, the number of workers at which scaling breaks, and the run that would narrow the interval.
  */
 #include <math.h>
 
@@ -14,6 +14,8 @@
 static const double EFFICIENT = .8;
 /* Longest sequence that is considered. */
 static const double SEQUENCE_MOST = 1e8;
+/* Seconds of an advised run: at least two minutes, and at least ten steps. */
+static const double RUN_LEAST_S = 120, RUN_STEPS = 10;
 
 /* Adds the best layout of a changed job at the recommended n; adds nothing if no layout fits. */
 static void add_change(struct hm_large_answer *a, const struct hm_large_machine *m,
@@ -116,6 +118,39 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
     a->most_sequence = fmax(a->sequence, low * unit);
 }
 
+/*
+ * Advises a run of the recommended layout with as few copies of the model as fit in memory, on at
+ * least one whole node. The batch of each copy is that of the job.
+ */
+static void set_advised(struct hm_large_answer *a, const struct hm_large_machine *m)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    struct hm_layout l = best->layout;
+    double n = best->n;
+
+    if (!best->fits || m->situation.correction || l.offload != HM_OFFLOAD_NONE)
+        return;
+    for (;;) {
+        struct hm_large_work work = m->work;
+        const struct hm_large_case smaller = {&m->device, &work, m->situation.constants, NULL};
+        struct hm_large_memory memory;
+        struct hm_layout half = l;
+        half.data = l.data / 2;
+        work.batch = a->batch * half.data / best->layout.data;
+        if (n / 2 < best->n / best->nodes || fmod(l.data, 2) != 0 || fmod(half.data, l.expert) != 0)
+            break;
+        hm__large_memory(&smaller, &half, &memory);
+        if (memory.total > best->memory_limit)
+            break;
+        l = half;
+        n /= 2;
+    }
+    struct hm_large_interval after = hm__large_after_run(&m->situation, &l);
+    a->advised_n = n;
+    a->advised_run_s = 60 * ceil(fmax(RUN_LEAST_S, RUN_STEPS * best->step.time_s) / 60);
+    a->advised_within = (after.high - after.low) / 2;
+}
+
 /* Finds the most efficient point of the recommended machine, and the first larger n whose workers
  * are much less efficient. */
 static void set_break(struct hm_large_answer *a)
@@ -145,6 +180,7 @@ void hm__large_growth(const struct hm_large_machines *machines, const struct hm_
     const struct hm_large_machine *m = &machines->items[a->points[a->recommended].machine];
 
     set_room(a, m);
+    set_advised(a, m);
     set_break(a);
     if (a->points[a->recommended].fits)
         add_changes(a, m, large);

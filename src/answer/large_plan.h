@@ -93,7 +93,7 @@ void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
 
 /*
  * Set how the rate changes with the job, the room for growth, and the n at which scaling breaks
- * (large_growth.c).
+ * (large_growth.c), and the run that would narrow the interval.
  */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);

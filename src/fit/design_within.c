@@ -1,3 +1,4 @@
+/* Intervals from draws of the coefficients that the runs of a design will leave. */
 #include "design_within.h"
 
 #include <math.h>

@@ -74,18 +74,40 @@ static double correction_cost(const struct hm_large_case *x, const struct hm_lar
     return sum;
 }
 
+/*
+ * Sets the variances after `count` measured steps, with factors of 1. *ret_spread and *ret_prior
+ * are the standard deviations of the error of a row and of the error that all layouts share.
+ */
+static void correction_init(const struct hm_large_case *x, size_t count,
+                            struct hm_large_correction *c, double *ret_spread, double *ret_prior)
+{
+    const struct hm_large_interval before = hm__large_interval(x->device, x->work);
+    const enum hm_large_group group = hm__large_group(x->device, x->work);
+    const double all = log(before.high / before.low) / (2 * NORMAL_90);
+    const double spread = all * sqrt(shares[group].layout + shares[group].run);
+    const double prior = sqrt(all * all - spread * spread);
+
+    *c = (struct hm_large_correction){
+        .compute = 1,
+        .host = 1,
+        .rows = count,
+        .common = 1 / (1 / (prior * prior) + (double)count / (spread * spread)),
+        .layout = all * all * shares[group].layout,
+        .run = all * all * shares[group].run,
+        .before = before};
+    *ret_spread = spread;
+    *ret_prior = prior;
+}
+
 void hm__large_correct(const struct hm_large_case *x, const struct hm_large_measured *rows,
                        size_t count, struct hm_large_correction *ret)
 {
     enum { HALF = 4 }; /* A grid has 2 HALF + 1 values in each direction. */
+    struct hm_large_correction best;
+    double spread, prior;
 
     count = count < HM_LARGE_MEASURED_MOST ? count : HM_LARGE_MEASURED_MOST;
-    struct hm_large_interval before = hm__large_interval(x->device, x->work);
-    enum hm_large_group group = hm__large_group(x->device, x->work);
-    double all = log(before.high / before.low) / (2 * NORMAL_90);
-    double spread = all * sqrt(shares[group].layout + shares[group].run);
-    double prior = sqrt(all * all - spread * spread);
-    struct hm_large_correction best = {.compute = 1, .host = 1};
+    correction_init(x, count, &best, &spread, &prior);
     double least = correction_cost(x, rows, count, &best, spread, prior);
 
     for (double step = .2; step > .002; step /= 2) {
@@ -102,11 +124,6 @@ void hm__large_correct(const struct hm_large_case *x, const struct hm_large_meas
                 }
             }
     }
-    best.common = 1 / (1 / (prior * prior) + (double)count / (spread * spread));
-    best.layout = all * all * shares[group].layout;
-    best.run = all * all * shares[group].run;
-    best.before = before;
-    best.rows = count;
     for (size_t i = 0; i < count; i++) {
         best.layouts[i] = rows[i].layout;
         best.errors[i] = row_error(x, &rows[i], &best);
@@ -141,4 +158,17 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
     *ret_interval =
         (struct hm_large_interval){pow(c->before.low, narrower), pow(c->before.high, narrower)};
     return exp(left * sum / c->run);
+}
+
+struct hm_large_interval hm__large_after_run(const struct hm_large_case *x,
+                                             const struct hm_layout *layout)
+{
+    struct hm_large_correction c;
+    struct hm_large_interval interval;
+    double spread, prior;
+
+    correction_init(x, 1, &c, &spread, &prior);
+    c.layouts[0] = *layout;
+    hm__large_known(&c, layout, &interval);
+    return interval;
 }

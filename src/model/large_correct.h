@@ -52,5 +52,8 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        struct hm_large_interval *ret_interval);
+/* Returns the interval of the time of a layout after one measured step of this layout. */
+struct hm_large_interval hm__large_after_run(const struct hm_large_case *x,
+                                             const struct hm_layout *layout);
 
 #endif

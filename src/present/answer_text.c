@@ -146,12 +146,16 @@ static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
 {
     struct hm_text line = {0};
+    const double chosen = a->recommended < a->point_count ? a->points[a->recommended].n : NAN;
+    char other[48] = "";
 
+    if (a->limit_n != chosen)
+        snprintf(other, sizeof(other), " of %.0f workers", a->limit_n);
     if (a->limit == HM_LIMIT_MEMORY || a->limit == HM_LIMIT_BATCH)
         hm__text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why ? a->why : "");
     else
-        hm__text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
-                      100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
+        hm__text_addf(&line, "%s (%.0f %% of the step%s)%s%s", hm_limit_name(a->limit),
+                      100 * a->limit_share, other, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
                       a->limit == HM_LIMIT_COMPUTE || !a->why ? "" : a->why);
     hm__render_taken_line(out, style, "limited by", &line);
 }

@@ -175,6 +175,7 @@ static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
     hm__json_open(json, "limit", HM_JSON_OBJECT);
     hm__json_put_text(json, "kind", parts[0].name);
     hm__json_put_number(json, "share", parts[0].seconds / c->step.time_s);
+    hm__json_put_number(json, "n", c->n);
     hm__json_put_text(json, "why", parts[0].help);
     hm__json_close(json);
 }
@@ -233,7 +234,6 @@ static bool best_is_last(const struct hm_large_answer *a)
 static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const after[] = {"sure", "sure_near", NULL};
-    static const char *const advised[] = {"run_s", "within", NULL};
     const struct hm_large_choice *best = &a->points[a->recommended];
     double hours = NAN;
 
@@ -259,8 +259,11 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_null(json, "sheet_kind");
     hm__json_open(json, "advised_runs", HM_JSON_OBJECT);
     hm__json_open(json, "n", HM_JSON_LIST);
+    if (a->advised_n > 0)
+        hm__json_put_number(json, NULL, a->advised_n);
     hm__json_close(json);
-    put_nulls(json, advised);
+    hm__json_put_known(json, "run_s", a->advised_n > 0 ? a->advised_run_s : NAN);
+    hm__json_put_known(json, "within", a->advised_n > 0 ? a->advised_within : NAN);
     hm__json_close(json);
     put_limit(json, best);
     hm__json_open(json, "help", HM_JSON_LIST);

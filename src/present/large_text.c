@@ -186,6 +186,15 @@ static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                       a->correction_rows, hm__plural((double)a->correction_rows),
                       a->correction_compute, a->correction_host);
     hm__render_taken_line(out, style, "how sure", &line);
+    if (!(a->advised_n > 0))
+        return;
+    hm__text_addf(&line,
+                  "one run of %.0f min of this layout on %.0f worker%s would make it %s%.0f %%:",
+                  a->advised_run_s / 60, a->advised_n, hm__plural(a->advised_n),
+                  style->unicode ? "\xc2\xb1" : "+-", fmax(100 * a->advised_within, 1));
+    hm__render_taken_line(out, style, "", &line);
+    hm__text_addf(&line, "howmany bench 'COMMAND {n}' -n %.0f", a->advised_n);
+    hm__render_taken_line(out, style, "", &line);
 }
 
 /* Writes a number of parameters or tokens such as 70.6B or 15T. */

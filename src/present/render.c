@@ -281,6 +281,7 @@ static void json_limit(struct hm_json *json, const struct hm_answer *a)
     hm__json_open(json, "limit", HM_JSON_OBJECT);
     hm__json_put_text(json, "kind", hm_limit_name(a->limit));
     hm__json_put_known(json, "share", a->limit_share);
+    hm__json_put_number(json, "n", a->limit_n);
     hm__json_put_text(json, "why", a->why);
     hm__json_close(json);
 }

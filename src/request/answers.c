@@ -177,9 +177,9 @@ static const struct hm_member alternatives[] = {
 static const struct hm_member advised[] = {
     NUMBERS("n", "workers of each run"), KNOWN("run_s", "seconds of each run"),
     KNOWN("within", "half the width of the interval after them, relative to the time")};
-static const struct hm_member limit[] = {TEXT("kind", "what limits the speedup"),
-                                         KNOWN("share", "its share of the iteration"),
-                                         KNOWN_TEXT("why", "a phrase")};
+static const struct hm_member limit[] = {
+    TEXT("kind", "what limits the speedup"), KNOWN("share", "its share of the iteration"),
+    NUMBER("n", "workers of that iteration"), KNOWN_TEXT("why", "a phrase")};
 static const struct hm_member help[] = {
     TEXT("what", "the change"), NUMBER("n", "recommended workers then"),
     NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),

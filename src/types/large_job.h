@@ -164,6 +164,12 @@ struct hm_large_answer {
      * on the seconds of computing and of the host. */
     size_t correction_rows;
     double correction_compute, correction_host;
+    /*
+     * A run that would narrow the interval if there are no measured steps: the recommended layout
+     * on the fewest workers, its seconds, and half the width of the interval after it, relative to
+     * the time. 0 workers: no run is advised.
+     */
+    double advised_n, advised_run_s, advised_within;
     char notes[HM_LARGE_NOTES][320]; /* Sentences that a user should read with the answer. */
     size_t note_count;
 };

@@ -287,6 +287,19 @@ static void memory_of_mixed_precision(void **state)
     hm_job_free(job);
 }
 
+/* If one worker is best, the limit is that of two workers, and the text says so. */
+static void the_limit_names_its_workers(void **state)
+{
+    static const char text[] = "network: resnet-50\nbatch: 64\n"
+                               "cluster: {machine: a100-40gb-sxm, fabric: 10gbe, max_nodes: 64}\n";
+    struct hm_request *r = with_document("plan", "job", text);
+
+    (void)state;
+    gives(r, NULL, {"recommended.n", 1, NULL}, {"limit.n", 2, NULL});
+    r = with_document("plan", "job", "compute: 100 s/n\ncommunicate: 1 s\n");
+    gives(r, NULL, {"limit.kind", .text = "communication"});
+}
+
 /* A machine in the field `on` keeps the keys of the job that it does not give itself. */
 static void other_machines_keep_keys(void **state)
 {
@@ -317,6 +330,7 @@ int main(void)
         cmocka_unit_test(nearly_is_enough),
         cmocka_unit_test(plans_without_runs_have_intervals),
         cmocka_unit_test(memory_of_mixed_precision),
+        cmocka_unit_test(the_limit_names_its_workers),
         cmocka_unit_test(other_machines_keep_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

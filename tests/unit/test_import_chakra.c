@@ -195,7 +195,7 @@ static void truncated_traces_are_partial(void **state)
         }
         assert_non_null(im);
         assert_string_equal(im->importer->name, "chakra");
-        /* The end of the file after a message cannot be told from the end of the trace. */
+        /* The end of the file after a message cannot be distinguished from the end of the trace. */
         assert_int_equal(im->partial, !boundary);
         struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
         assert_near(hm__value_number(facts, "nodes"), (double)whole, 0);

@@ -201,6 +201,10 @@ static void a_plan_follows_its_run(void **state)
     assert_true(b->high_s / b->low_s < .9 * a->high_s / a->low_s);
     assert_true(b->low_s < run.time_s && run.time_s < b->high_s);
     assert_true(corrected->correction_rows == 1 && corrected->correction_compute > 1);
+    /* The plan without runs advised one of this layout on fewer workers, and knew its effect. */
+    print_message("# advised: %g workers, %g s\n", plain->advised_n, plain->advised_run_s);
+    assert_true(plain->advised_n == 8 && plain->advised_run_s == 120 && corrected->advised_n == 0);
+    assert_near((b->high_s - b->low_s) / 2 / b->step.time_s, plain->advised_within, 1e-9);
     const struct hm_large_step *s = &b->step;
     assert_near(s->compute_s + s->head_s + s->tensor_s + s->expert_s + s->context_s + s->bubble_s +
                     s->message_s + s->data_s + s->optimizer_s + s->other_s,

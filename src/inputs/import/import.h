@@ -154,10 +154,10 @@ int hm__import_walk(const char *path,
 /* If the path is a folder that holds one log, split into several files, set the parts of the
  * import. Any other folder is an error; a file has no parts. */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
-/* If the contents are a zip or tar archive, or the path is that of a member as in "logs.zip/run/events_1",
- * open the archive and set the parts: the given member, the files of one log, the description in a
- * Keras model, or the only file. Any other archive is an error. Standard input that is no archive is
- * opened as *ret_source. */
+/* If the contents are a zip or tar archive, or the path is that of a member as in
+ * "logs.zip/run/events_1", open the archive and set the parts: the given member, the files of one
+ * log, the description in a Keras model, or the only file. Any other archive is an error. Standard
+ * input that is no archive is opened as *ret_source. */
 int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err);
 /* Open part i of the import, which is a file or a member of an archive. */

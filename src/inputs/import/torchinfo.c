@@ -229,7 +229,7 @@ static double row_product(const struct row *row, int from, int to)
 }
 
 /* Returns the parameters of a layer of rows without its biases, which PyTorch adds unless it is
- * told otherwise. */
+ * given otherwise. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];
