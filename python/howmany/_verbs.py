@@ -227,10 +227,12 @@ class Limit(Record):
 
     kind: what limits the speedup
     share: its share of the iteration
+    n: workers of that iteration
     why: a phrase
     """
     kind: str
     share: Optional[float]
+    n: float
     why: Optional[str]
     _parts: ClassVar[Dict[str, str]] = {}
 
@@ -1022,6 +1024,30 @@ class Staleness(Record):
 
 
 @register
+class Size(Record):
+    """A part of an answer:
+
+    count: numbers of rows
+    least: smallest number of rows of a trace
+    most: largest number of rows of a trace
+    known: whether power and scale could be found
+    power: iterations are proportional to rows^power
+    scale: the loss above P* is proportional to rows^scale
+    held_out: error for the largest number of rows from smaller ones
+    spread: spread of ln(P - P*) that the conversion adds
+    """
+    count: float
+    least: float
+    most: float
+    known: bool
+    power: float
+    scale: float
+    held_out: Optional[float]
+    spread: float
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
 class Algorithm(Record):
     """A part of an answer:
 
@@ -1039,6 +1065,8 @@ class Algorithm(Record):
     alternatives: forms that were considered
     ssp: cost of bounded staleness
     async: cost of asynchronous steps
+    backup: cost of backup workers
+    size: dependence on the rows of the training data
     """
     algorithm: str
     form: str
@@ -1054,11 +1082,15 @@ class Algorithm(Record):
     alternatives: List[Form]
     ssp: Optional[Staleness]
     async_: Optional[Staleness]
+    backup: Optional[Staleness]
+    size: Optional[Size]
     _parts: ClassVar[Dict[str, str]] = {
         "parameters": "Parameter",
         "alternatives": "Form",
         "ssp": "Staleness",
-        "async": "Staleness",}
+        "async": "Staleness",
+        "backup": "Staleness",
+        "size": "Size",}
 
 
 @register
@@ -1098,6 +1130,28 @@ class Ahead(Record):
 
 
 @register
+class RowsError(Record):
+    """A part of an answer:
+
+    rows: rows that were predicted
+    from: smallest number of rows used
+    to: largest number of rows used
+    points: points
+    median: median error
+    rms: root mean square error
+    covered: share inside the intervals
+    """
+    rows: float
+    from_: float
+    to: float
+    points: float
+    median: Optional[float]
+    rms: Optional[float]
+    covered: Optional[float]
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
 class HoldoutAlgorithm(Record):
     """A part of an answer:
 
@@ -1107,6 +1161,7 @@ class HoldoutAlgorithm(Record):
     ahead_median: median error ahead
     left_out: each number of workers that was left out
     ahead: each number of workers, ahead
+    rows: each number of rows, from smaller ones
     """
     algorithm: str
     inside: Optional[float]
@@ -1114,9 +1169,11 @@ class HoldoutAlgorithm(Record):
     ahead_median: Optional[float]
     left_out: List[LeftOut]
     ahead: List[Ahead]
+    rows: List[RowsError]
     _parts: ClassVar[Dict[str, str]] = {
         "left_out": "LeftOut",
-        "ahead": "Ahead",}
+        "ahead": "Ahead",
+        "rows": "RowsError",}
 
 
 @register
@@ -1151,6 +1208,8 @@ class Converge(Answer):
     best_loss_low: lower end of its interval
     best_loss_high: upper end of its interval
     best_loss_estimated: whether it was estimated
+    best_loss_sampled: whether it is that of the largest sample of the rows
+    rows: rows of the training data, if traces differ in them
     level: probability of the intervals
     algorithms: each algorithm
     holdout: errors on traces that were left out
@@ -1165,6 +1224,8 @@ class Converge(Answer):
     best_loss_low: Optional[float]
     best_loss_high: Optional[float]
     best_loss_estimated: bool
+    best_loss_sampled: bool
+    rows: Optional[float]
     level: float
     algorithms: List[Algorithm]
     holdout: Optional[Holdout]
@@ -1187,6 +1248,8 @@ class Candidate(Record):
     iteration_s: seconds of an iteration
     iteration_low_s: lower end
     iteration_high_s: upper end
+    iteration_p5_s: 5th percentile of the seconds of single iterations
+    iteration_p95_s: 95th percentile
     time_s: seconds to the loss
     low_s: lower end
     high_s: upper end
@@ -1200,6 +1263,8 @@ class Candidate(Record):
     probability: probability to be the best
     beyond_n: times outside the measured range of n
     beyond_i: times outside the measured iterations
+    backups: backup workers
+    staleness: bound of the staleness, or async
     why: why it loses
     """
     algorithm: str
@@ -1211,6 +1276,8 @@ class Candidate(Record):
     iteration_s: Optional[float]
     iteration_low_s: Optional[float]
     iteration_high_s: Optional[float]
+    iteration_p5_s: Optional[float]
+    iteration_p95_s: Optional[float]
     time_s: Optional[float]
     low_s: Optional[float]
     high_s: Optional[float]
@@ -1224,6 +1291,8 @@ class Candidate(Record):
     probability: Optional[float]
     beyond_n: Optional[float]
     beyond_i: Optional[float]
+    backups: float
+    staleness: Any
     why: str
     _parts: ClassVar[Dict[str, str]] = {}
 
@@ -1617,6 +1686,56 @@ class Import(Answer):
 
 
 @register
+class ProgressPoint(Record):
+    """A part of an answer:
+
+    n: workers
+    seconds: measured seconds
+    """
+    n: Optional[float]
+    seconds: Optional[float]
+    _parts: ClassVar[Dict[str, str]] = {}
+
+
+@register
+class ProgressTask(Record):
+    """A part of an answer:
+
+    command: name of the command
+    title: what it runs
+    message: its latest message; may be empty
+    done: steps that are done
+    total: all steps
+    elapsed_s: time since it began
+    left_s: time to its end, by the share that is done
+    silent_s: time since its latest report
+    points: the latest measurements
+    """
+    command: str
+    title: str
+    message: str
+    done: float
+    total: Optional[float]
+    elapsed_s: float
+    left_s: Optional[float]
+    silent_s: float
+    points: List[ProgressPoint]
+    _parts: ClassVar[Dict[str, str]] = {
+        "points": "ProgressPoint",}
+
+
+@register
+class Progress(Record):
+    """A part of an answer:
+
+    tasks: commands that run on the machine of the server
+    """
+    tasks: List[ProgressTask]
+    _parts: ClassVar[Dict[str, str]] = {
+        "tasks": "ProgressTask",}
+
+
+@register
 class Problem(Record):
     """A part of an answer:
 
@@ -1856,15 +1975,18 @@ def converge(
     best: Optional[Quantity] = None,
     measure: Optional[str] = None,
     epochs: bool = False,
+    rows: Optional[Quantity] = None,
     terms: Optional[Terms] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
     set: Optional[Pairs] = None,
     leave_out: Optional[str] = None,
+    leave_rows: Optional[str] = None,
     ahead: Optional[Quantity] = None,
     window: Optional[Quantity] = None,
     save: Optional[str] = None,
     plot: Optional[str] = None,
+    plot_times: Optional[str] = None,
 ) -> Converge:
     """learn how the loss depends on iterations and workers
 
@@ -1883,16 +2005,20 @@ def converge(
         best: the least possible loss (default: as the traces say, else estimated)
         measure: the column that is the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
+        rows: rows of the training data to predict, from traces on samples of them (default: the
+            largest number of rows of a trace)
         terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of
             them, and the forms of theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
         set: a fact that files of other tools do not have, such as n=8
         leave_out: how well the others predict the traces on M workers; each: every M in turn
+        leave_rows: how well fewer rows predict the traces on R rows; each: every R in turn
         ahead: how well a trace is predicted K iterations, or K of time (5s), ahead
         window: with ahead: points that are seen before (default 50)
         save: save the fit, for `howmany advise FILE.json`
         plot: traces and fits as a picture: .svg, .png or .pdf
+        plot_times: seconds of an iteration by workers, with 5th and 95th percentiles, as a picture
     """
     return ask(Converge, VERBS["converge"], locals())
 
@@ -1906,6 +2032,7 @@ def advise(
     best: Optional[Quantity] = None,
     measure: Optional[str] = None,
     epochs: bool = False,
+    rows: Optional[Quantity] = None,
     terms: Optional[Terms] = None,
     level: Optional[Quantity] = None,
     seed: Optional[Quantity] = None,
@@ -1945,6 +2072,8 @@ def advise(
         best: the least possible loss (default: as the traces say, else estimated)
         measure: the column that is the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
+        rows: rows of the training data to predict, from traces on samples of them (default: the
+            largest number of rows of a trace)
         terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of
             them, and the forms of theory)
         level: probability of the intervals (default 90%)

@@ -185,6 +185,8 @@ export interface AdviseRequest {
   measure?: string;
   /** count epochs instead of iterations, for asynchronous runs */
   epochs?: boolean;
+  /** rows of the training data to predict, from traces on samples of them (default: the largest number of rows of a trace) */
+  rows?: Quantity;
   /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of them, and the forms of theory) */
   terms?: string | string[];
   /** probability of the intervals (default 90%) */
@@ -475,6 +477,8 @@ export interface Limit {
   kind: string;
   /** its share of the iteration */
   share: number | null;
+  /** workers of that iteration */
+  n: number;
   /** a phrase */
   why: string | null;
 }
@@ -1112,6 +1116,25 @@ export interface Staleness {
   costs: StaleCost[];
 }
 
+export interface Size {
+  /** numbers of rows */
+  count: number;
+  /** smallest number of rows of a trace */
+  least: number;
+  /** largest number of rows of a trace */
+  most: number;
+  /** whether power and scale could be found */
+  known: boolean;
+  /** iterations are proportional to rows^power */
+  power: number;
+  /** the loss above P* is proportional to rows^scale */
+  scale: number;
+  /** error for the largest number of rows from smaller ones */
+  held_out: number | null;
+  /** spread of ln(P - P*) that the conversion adds */
+  spread: number;
+}
+
 export interface Algorithm {
   /** name */
   algorithm: string;
@@ -1141,6 +1164,10 @@ export interface Algorithm {
   ssp?: Staleness | null;
   /** cost of asynchronous steps */
   async?: Staleness | null;
+  /** cost of backup workers */
+  backup?: Staleness | null;
+  /** dependence on the rows of the training data */
+  size?: Size | null;
 }
 
 export interface LeftOut {
@@ -1169,6 +1196,23 @@ export interface Ahead {
   rms: number | null;
 }
 
+export interface RowsError {
+  /** rows that were predicted */
+  rows: number;
+  /** smallest number of rows used */
+  from: number;
+  /** largest number of rows used */
+  to: number;
+  /** points */
+  points: number;
+  /** median error */
+  median: number | null;
+  /** root mean square error */
+  rms: number | null;
+  /** share inside the intervals */
+  covered: number | null;
+}
+
 export interface HoldoutAlgorithm {
   /** name */
   algorithm: string;
@@ -1182,6 +1226,8 @@ export interface HoldoutAlgorithm {
   left_out: LeftOut[];
   /** each number of workers, ahead */
   ahead: Ahead[];
+  /** each number of rows, from smaller ones */
+  rows: RowsError[];
 }
 
 export interface Holdout {
@@ -1216,6 +1262,10 @@ export interface Converge {
   best_loss_high: number | null;
   /** whether it was estimated */
   best_loss_estimated: boolean;
+  /** whether it is that of the largest sample of the rows */
+  best_loss_sampled: boolean;
+  /** rows of the training data, if traces differ in them */
+  rows: number | null;
   /** probability of the intervals */
   level: number;
   /** each algorithm */
@@ -1245,6 +1295,10 @@ export interface Candidate {
   iteration_low_s: number | null;
   /** upper end */
   iteration_high_s: number | null;
+  /** 5th percentile of the seconds of single iterations */
+  iteration_p5_s: number | null;
+  /** 95th percentile */
+  iteration_p95_s: number | null;
   /** seconds to the loss */
   time_s: number | null;
   /** lower end */
@@ -1271,6 +1325,10 @@ export interface Candidate {
   beyond_n: number | null;
   /** times outside the measured iterations */
   beyond_i: number | null;
+  /** backup workers */
+  backups: number;
+  /** bound of the staleness, or async */
+  staleness: unknown;
   /** why it loses */
   why: string;
 }
