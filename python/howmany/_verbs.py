@@ -227,10 +227,12 @@ class Limit(Record):
 
     kind: what limits the speedup
     share: its share of the iteration
+    n: workers of that iteration
     why: a phrase
     """
     kind: str
     share: Optional[float]
+    n: float
     why: Optional[str]
     _parts: ClassVar[Dict[str, str]] = {}
 

@@ -32,8 +32,8 @@ static const double HOPELESS = 0.15;
 
 /*
  * The default rule: the one that all sources of published curves together choose
- * (docs/explain/accuracy.md). A steep term needs several configurations, because many curves fit few
- * points. The weight of a set of terms counts few runs, because errors along one curve are
+ * (docs/explain/accuracy.md). A steep term needs several configurations, because many curves fit
+ * few points. The weight of a set of terms counts few runs, because errors along one curve are
  * correlated. The drift is the error that no set of terms describes.
  */
 struct hm_fit_rule hm_fit_rule_default(void)

@@ -58,4 +58,9 @@ for command in $commands; do
   check "$command has three examples" test ${#lines[@]} -eq 3
   for line in "${lines[@]}"; do check "$line" example "$line"; done
 done
+if command -v python3 >/dev/null; then
+  check "answers and help fit terminals of 80 and 60 columns" bash -c 'cd "$HM_SOURCE" && tests/width.py "$HM_PROGRAM"'
+else
+  skip "answers and help fit terminals of 80 and 60 columns" "no python3"
+fi
 finish

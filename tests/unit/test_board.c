@@ -74,7 +74,7 @@ static void without_a_board_a_command_is_not_listed(void **state)
     (void)state;
     assert_null(hm__board_join(path));
     int file = open(path, O_RDWR | O_CREAT, 0600);
-    assert_int_equal(write(file, "text of somebody", 16), 16);
+    assert_int_equal(write(file, "text of a user  ", 16), 16);
     assert_null(hm__board_join(path));
     close(file);
     assert_int_equal(truncate(path, 1 << 20), 0);

@@ -477,6 +477,8 @@ export interface Limit {
   kind: string;
   /** its share of the iteration */
   share: number | null;
+  /** workers of that iteration */
+  n: number;
   /** a phrase */
   why: string | null;
 }

@@ -78,7 +78,7 @@ static int show_fit(const struct bench_session *s, const struct hm_fit *fit)
         hm_fit_render(fit, predictions, count, s->json ? HM_FORMAT_JSON : HM_FORMAT_TEXT, &style,
                       &text, &err))
         return cli_report(&err);
-    int rc = cli_put(text) ? 0 : EXIT_USAGE;
+    int rc = cli_put_wrapped(text) ? 0 : EXIT_USAGE;
     hm_text_free(text);
     return rc;
 }

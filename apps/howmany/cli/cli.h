@@ -127,8 +127,12 @@ bool cli_is_terminal(void);
 /* Write a text to standard output. Returns false and prints a message if writing fails. */
 bool cli_put(const char *text);
 struct hm_text;
-/* Write a text to standard output and release it. Returns 0, or EXIT_USAGE with a message. */
+/* Write a text to standard output and release it. On a terminal, long lines are wrapped, unless the
+ * text is JSON. Returns 0, or EXIT_USAGE with a message. */
 int cli_put_text(struct hm_text *text);
+/* The same for a text that the caller keeps. Returns false and prints a message if writing fails.
+ */
+bool cli_put_wrapped(const char *text);
 /* Progress on standard error, such as "metis: 12 of 31, 40 s left". It is shown after one second,
  * and only on a terminal. */
 struct cli_progress {

@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "err.h"
+#include "fold.h"
 #include "plot_style.h"
 #include "readers.h"
 
@@ -125,13 +126,25 @@ bool cli_put(const char *text)
     return false;
 }
 
+bool cli_put_wrapped(const char *text)
+{
+    struct hm_text lines = {0};
+
+    if (!cli_is_terminal() || text[0] == '{' || text[0] == '[')
+        return cli_put(text);
+    cli_fold(&lines, text, (size_t)terminal_width());
+    bool done = cli_put(lines.failed || !lines.data ? text : lines.data);
+    hm__text_release(&lines);
+    return done;
+}
+
 int cli_put_text(struct hm_text *text)
 {
     int rc = 0;
 
     if (text->failed)
         rc = cli_complain("out of memory");
-    else if (!cli_put(text->data ? text->data : ""))
+    else if (!cli_put_wrapped(text->data ? text->data : ""))
         rc = EXIT_USAGE;
     hm__text_release(text);
     return rc;

@@ -261,13 +261,15 @@ static int write_files(const struct hm_reply *reply)
 
 static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 {
+    /* Documents for other programs are written as they are. */
+    bool document = strncmp(reply->type, "text/plain", 10) != 0 || cli_verb_value(c, "emit");
     struct hm_err err = {0};
     int rc = 0;
 
     if (reply->length > 0 && c->output)
         rc = write_piece(c, reply->text, reply->length, &err) ? cli_report(&err) : 0;
     else if (reply->length > 0)
-        rc = cli_put(reply->text) ? 0 : EXIT_USAGE;
+        rc = (document ? cli_put(reply->text) : cli_put_wrapped(reply->text)) ? 0 : EXIT_USAGE;
     if (rc == 0)
         rc = write_files(reply);
     return rc ? rc : reply->answered ? EXIT_ANSWERED : EXIT_NO_ANSWER;

@@ -257,8 +257,7 @@ static int bench_run_command(void *state)
 const struct cli_command cli_bench = {
     .name = "bench",
     .examples = {"howmany bench 'sleep 0.0{n}' --n 1,2 --repeat 1",
-                 "howmany bench 'howmany train -n {n} -i 4 -d digits:500 --simulate "
-                 "examples/cluster-study.yaml' --n 1,2,4 --repeat 1",
+                 "howmany bench 'howmany train -i {n} -d digits:500' --n 1,2,4 --repeat 1",
                  "howmany bench 'sleep 0.0{n}' --n 1,2,4 --repeat 1 --json"},
     .arguments = "COMMAND",
     .summary = "make runs of any command, record them, and fit them",

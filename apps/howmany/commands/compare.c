@@ -275,9 +275,8 @@ static int compare_run_command_line(void *state)
 
 const struct cli_command cli_compare = {
     .name = "compare",
-    .examples =
-        {"howmany compare --tasks one-layer -n 3 --rows 1500 --simulate examples/cluster-m4.yaml",
-         "howmany compare --tasks softmax --dry-run", "howmany compare --dry-run"},
+    .examples = {"howmany compare --tasks one-layer -n 3 --rows 1500",
+                 "howmany compare --tasks softmax --dry-run", "howmany compare --dry-run"},
     .arguments = "",
     .summary = "compare platforms with each other and with published figures",
     .description =

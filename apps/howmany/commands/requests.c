@@ -135,10 +135,9 @@ const struct cli_command cli_advise = {
 
 const struct cli_command cli_graph = {
     .name = "graph",
-    .examples =
-        {"howmany graph --generate power-law --vertices 10000 --edges 50000 --max-degree 500",
-         "howmany graph --generate grid --vertices 10000 --parts 2,4,8 --split greedy",
-         "howmany graph --generate random --vertices 1000 --edges 5000 --json"},
+    .examples = {"howmany graph --generate power-law --vertices 1000 --edges 4000 --max-degree 9",
+                 "howmany graph --generate grid --vertices 10000 --parts 2,4,8 --split greedy",
+                 "howmany graph --generate random --vertices 1000 --edges 5000 --json"},
     .arguments = "FILE",
     .operands = "@file",
     .verbs = VERBS(&hm__verb_graph)};

@@ -540,7 +540,10 @@ static int print_commands(const struct steer_command_state *s)
         launch_command_release(&command);
     }
     hm__text_release(&checkpoint);
-    return rc ? rc : cli_put_text(&out);
+    if (rc == 0 && (out.failed || !out.data || !cli_put(out.data))) /* Commands are not wrapped. */
+        rc = EXIT_USAGE;
+    hm__text_release(&out);
+    return rc;
 }
 
 static int present_result(struct steer_command_state *s)
@@ -581,11 +584,9 @@ static int steer_run_command(void *state)
 
 const struct cli_command cli_steer = {
     .name = "steer",
-    .examples =
-        {"howmany steer examples/study.yaml --reach 0.12 --dry-run",
-         "howmany steer examples/study.yaml --loss 5e-3 --best 0.1 --one-at-a-time --dry-run",
-         "howmany steer --command 'python3 train.py -n {n} --state {checkpoint} {resume}' "
-         "--m 1,2,4 --reach 0.3 --dry-run"},
+    .examples = {"howmany steer examples/study.yaml --reach 0.12 --dry-run",
+                 "howmany steer examples/study.yaml --reach 0.12 --one-at-a-time --dry-run",
+                 "howmany steer --command 't {n} {checkpoint} {resume}' -m 1 --reach 1 --dry-run"},
     .arguments = "[FILE]",
     .summary = "train, and choose the algorithm and the number of workers while training",
     .description =

@@ -228,10 +228,9 @@ static int study_run_command(void *state)
 
 const struct cli_command cli_study = {
     .name = "study",
-    .examples =
-        {"howmany study examples/study.yaml --dry-run",
-         "howmany study examples/study.yaml --set m=1..8 --dry-run",
-         "howmany study examples/study.yaml --budget 1s --loss 5e-3 --folder my.study --dry-run"},
+    .examples = {"howmany study examples/study.yaml --dry-run",
+                 "howmany study examples/study.yaml --set m=1..8 --dry-run",
+                 "howmany study examples/study.yaml --loss 5e-3 --folder my.study --dry-run"},
     .arguments = "FILE",
     .summary = "which algorithm on how many workers: make runs, answer, and check the answer",
     .description =

@@ -107,10 +107,9 @@ static int train_run(void *state)
 
 const struct cli_command cli_train = {
     .name = "train",
-    .examples =
-        {"howmany train -n 4 -i 10 -d digits:500 --simulate examples/cluster-study.yaml --text",
-         "howmany train -n 2 -a lbfgs -d digits:500 -i 5",
-         "howmany train -p perceptron -d digits:300 -i 3 --json"},
+    .examples = {"howmany train -n 4 -i 9 -d digits --simulate examples/cluster-m4.yaml --text",
+                 "howmany train -n 2 -a lbfgs -d digits:500 -i 5",
+                 "howmany train -p perceptron -d digits:300 -i 3 --json"},
     .arguments = "",
     .summary = "run a distributed algorithm, here or on a simulated cluster",
     .description =

@@ -120,7 +120,7 @@ static void output_put(struct train_output *o, const char *text)
     /* If standard output is not a terminal, progress and output do not share a line. */
     if (cli_is_terminal())
         cli_progress_end(&o->progress);
-    if (!o->failed && !cli_put(text))
+    if (!o->failed && !cli_put_wrapped(text))
         output_fail(o);
 }
 
@@ -191,6 +191,20 @@ static void add_platform_text(struct hm_text *text, const struct hm_value *head)
         hm__text_addf(text, " with %.0f backup%s", backups, backups == 1 ? "" : "s");
 }
 
+enum { TABLE_COLUMNS = 6, TABLE_WIDTH = 75 };
+
+/* Add a row of the table. On a narrow terminal, the columns epoch and elapsed are left out. */
+static void add_row(struct hm_text *text, const char *const cells[TABLE_COLUMNS])
+{
+    static const int widths[TABLE_COLUMNS] = {9, 10, 14, 13, 12, 12};
+    bool narrow = cli_style().width < TABLE_WIDTH;
+
+    for (size_t i = 0; i < TABLE_COLUMNS; i++)
+        if (!narrow || (i != 1 && i != TABLE_COLUMNS - 1))
+            hm__text_addf(text, "%s%*s", i ? " " : "", widths[i], cells[i]);
+    hm__text_add(text, "\n");
+}
+
 static void show_head(struct train_output *o, const struct hm_value *head)
 {
     struct hm_text text = {0};
@@ -206,8 +220,8 @@ static void show_head(struct train_output *o, const struct hm_value *head)
     else
         hm__text_addf(&text, "%.0f rows of %.0f features\n\n", rows,
                       hm__value_number(head, "features"));
-    hm__text_addf(&text, "%9s %10s %14s %13s %12s %12s\n", "iteration", "epoch", "objective",
-                  o->measure, "seconds", "elapsed");
+    add_row(&text, (const char *const[]){"iteration", "epoch", "objective", o->measure, "seconds",
+                                         "elapsed"});
     if (!text.failed)
         output_put(o, text.data);
     hm__text_release(&text);
@@ -223,15 +237,18 @@ static bool is_table_row(double iteration)
 static void show_point(struct train_output *o, const struct hm_value *point)
 {
     char seconds[HM_SHOWN], elapsed[HM_SHOWN], second[40] = "";
+    char iteration[32], epoch[32], objective[32];
     double measure = hm__value_number(point, o->measure);
     struct hm_text row = {0};
 
     if (!isnan(measure))
         snprintf(second, sizeof(second), "%.3e", measure);
-    hm__text_addf(&row, "%9.0f %10.4g %14.8g %13s %12s %12s\n", o->iteration,
-                  hm__value_number(point, "epoch"), hm__value_number(point, "objective"), second,
-                  hm__show_time(hm__value_number(point, "seconds"), seconds),
-                  hm__show_time(hm__value_number(point, "elapsed_s"), elapsed));
+    snprintf(iteration, sizeof(iteration), "%.0f", o->iteration);
+    snprintf(epoch, sizeof(epoch), "%.4g", hm__value_number(point, "epoch"));
+    snprintf(objective, sizeof(objective), "%.8g", hm__value_number(point, "objective"));
+    hm__show_time(hm__value_number(point, "seconds"), seconds);
+    hm__show_time(hm__value_number(point, "elapsed_s"), elapsed);
+    add_row(&row, (const char *const[]){iteration, epoch, objective, second, seconds, elapsed});
     hm__text_release(&o->held);
     o->held = (struct hm_text){0};
     if (is_table_row(o->iteration) && !row.failed)

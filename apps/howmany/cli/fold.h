@@ -1,0 +1,15 @@
+/* Wraps lines that are too long for the terminal. */
+#ifndef HM_FOLD_H
+#define HM_FOLD_H
+
+#include "text.h"
+
+/*
+ * Append a text whose lines have at most `width` columns: longer lines are broken at spaces. The
+ * rest of a line begins below the last column of its table, if that leaves room, or else four
+ * columns to the right of the line. A word that is longer than a line is not broken. Escape
+ * sequences of colours have no width.
+ */
+void cli_fold(struct hm_text *out, const char *text, size_t width);
+
+#endif
