@@ -107,7 +107,7 @@ class Point(Record):
     cost: money of what total_of says
     meets: probability of meeting deadline and budget
     memory_bytes: memory that one worker needs
-    memory_limit_bytes: memory that one worker has
+    memory_limit_bytes: memory that a job may use on one worker
     micro_batch: samples of one forward pass of a worker
     imbalance: edges of the fullest worker over the mean, of a graph
     scheme: the all-reduce that was chosen

@@ -67,10 +67,11 @@ static const struct hm_request_field fields[] = {
  */
 
 /*
- * Reads the field leave_out or leave_rows: a number of workers or rows, or the word "each", for
- * which *ret_m is 0.
+ * Reads the field leave_out or leave_rows: a number of workers or rows up to `most`, or the word
+ * "each", for which *ret_m is 0.
  */
-static int read_leave_out(const char *field, const char *text, double *ret_m, struct hm_err *err)
+static int read_leave_out(const char *field, const char *text, double most, double *ret_m,
+                          struct hm_err *err)
 {
     size_t used = hm__number_read(text, ret_m);
 
@@ -78,7 +79,7 @@ static int read_leave_out(const char *field, const char *text, double *ret_m, st
         *ret_m = 0;
         return 0;
     }
-    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > 1e15 || *ret_m != floor(*ret_m))
+    if (used == 0 || text[used] != '\0' || *ret_m < 1 || *ret_m > most || *ret_m != floor(*ret_m))
         return hm__request_fail(err, field, HM_E_RANGE,
                                 "'%.40s' is neither a whole number from 1 nor each", text);
     return 0;
@@ -99,9 +100,10 @@ static int make_settings(const struct hm_converge_request *r,
     s->ahead = isnan(ahead->value) || ahead->has_unit ? 0 : ahead->value;
     s->ahead_s = !isnan(ahead->value) && ahead->has_unit ? ahead->value : 0;
     s->rows = r->leave_rows != NULL;
-    int rc = r->leave_rows ? read_leave_out("leave_rows", r->leave_rows, &s->leave_rows, err) : 0;
+    int rc =
+        r->leave_rows ? read_leave_out("leave_rows", r->leave_rows, 1e15, &s->leave_rows, err) : 0;
     if (rc == 0 && r->leave_out)
-        rc = read_leave_out("leave_out", r->leave_out, &s->converge.leave_out, err);
+        rc = read_leave_out("leave_out", r->leave_out, 1e9, &s->converge.leave_out, err);
     return rc;
 }
 

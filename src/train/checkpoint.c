@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agree.h"
@@ -213,6 +214,7 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
                             const struct checkpoint_contents *c, struct hm_err *err)
 {
     struct checkpoint_writer writer = {0};
+    struct stat found;
     int rc = 0;
 
     /* Follow a symbolic link. A new file has no real path yet, and keeps the given path. */
@@ -222,9 +224,12 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
              writer.path);
     /* An old file of this name is replaced, and a link that another user has made is not followed.
      */
-    if (unlink(writer.temporary) == 0 || errno == ENOENT)
+    bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+    if (!special && (unlink(writer.temporary) == 0 || errno == ENOENT))
         writer.file = fopen(writer.temporary, "wbx");
-    if (!writer.file)
+    if (special)
+        rc = hm__fail(err, HM_E_IO, "%s is not a regular file", path);
+    else if (!writer.file)
         rc = writer_fail(&writer, err);
     else
         rc = writer_put(&writer, head->data, head->length, err);

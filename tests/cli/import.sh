@@ -209,6 +209,14 @@ expect "plan takes the first job of a folder, with a note" 0 "the first of" howm
 expect "a folder without a job is an error" 2 "no file of the folder gives a network or a job" howmany plan "$work/logs"
 printf 'num_nodes: 2\nresources:\n  accelerators: A100:8\nrun: echo\n' >"$work/task.yaml"
 expect "a task of SkyPilot is a cluster" 0 "accelerators: 8" i "$work/task.yaml" --to document -o -
+piped() { # a pipe or a device is written to, never replaced by a file
+  mkfifo "$work/pipe" && { timeout 20 cat "$work/pipe" >"$work/piped" & } && timeout 20 howmany import "$work/config.json" -o "$work/pipe" && wait && test -p "$work/pipe" && cmp "$work/piped" "$work/net.yaml"
+}
+check "a pipe gets the output and stays one" piped
+linked_output() {
+  echo old >"$work/old.yaml" && ln -s old.yaml "$work/link.yaml" && howmany import "$work/config.json" -o "$work/link.yaml" && test -L "$work/link.yaml" && cmp "$work/old.yaml" "$work/net.yaml"
+}
+check "the file that a link leads to is replaced" linked_output
 echo 'hello, world of texts' >"$work/hello.txt"
 expect "the nearest formats of a text" 2 "the nearest formats are megatron" i "$work/hello.txt"
 printf 'a\0b' >"$work/hello.bin"

@@ -234,6 +234,9 @@ linked() { # a link to a checkpoint stays a link
     howmany train -d sparse:200x30 -i 4 --checkpoint link.ck --resume >/dev/null && test -L link.ck && test ! -e link.ck.new
 }
 check "a link to a checkpoint stays one" linked
+mkfifo pipe.ck
+expect "a pipe is no checkpoint" 2 "pipe.ck" timeout 20 howmany train -d sparse:200x30 -i 2 --checkpoint pipe.ck
+check "and it stays a pipe" test -p pipe.ck
 expect "--every without --checkpoint is refused" 2 "needs a file" howmany train -i 2 --every 3
 expect "--restarts without --checkpoint is refused" 2 "--restarts: it needs --checkpoint FILE" howmany train -i 2 --restarts 3
 

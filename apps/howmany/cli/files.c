@@ -2,30 +2,55 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-int cli_write_file(const char *path, const char *text, size_t length)
+/* Writes the text to an open file, and to the disk if `sync` is true. Closes the file. */
+static bool file_put(FILE *file, const char *text, size_t length, bool sync)
 {
-    char beside[PATH_MAX];
-    int used = snprintf(beside, sizeof(beside), "%s.part", path);
-    bool named = used > 0 && (size_t)used < sizeof(beside);
-    /* An old file of this name is replaced, and a link that another user has made is not followed.
-     */
-    if (named)
-        unlink(beside);
-    FILE *file = named ? fopen(beside, "wxe") : NULL;
     bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
-                   fsync(fileno(file)) == 0;
+                   (!sync || fsync(fileno(file)) == 0);
 
     if (file && fclose(file) != 0)
         written = false;
-    if (written && rename(beside, path) == 0)
-        return 0;
-    int rc = cli_complain("%s cannot be written: %s", path, strerror(errno));
+    return written;
+}
+
+/* Replaces a file: the text is written to a file beside it, which then gets its name. */
+static bool file_replace(const char *path, const char *text, size_t length)
+{
+    char real[PATH_MAX], beside[PATH_MAX + 8];
+
+    /* A symbolic link stays, and the file that it leads to is replaced. */
+    if (!realpath(path, real) && snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    snprintf(beside, sizeof(beside), "%s.part", real);
+    /* An old file of this name is replaced, and a link that another user has made is not followed.
+     */
+    unlink(beside);
+    FILE *file = fopen(beside, "wxe");
+    if (file_put(file, text, length, true) && rename(beside, real) == 0)
+        return true;
+    int error = errno;
     if (file)
         unlink(beside);
-    return rc;
+    errno = error;
+    return false;
+}
+
+int cli_write_file(const char *path, const char *text, size_t length)
+{
+    struct stat found;
+    /* A device or a pipe is written to, never replaced by a file. */
+    bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+    bool written = special ? file_put(fopen(path, "we"), text, length, false)
+                           : file_replace(path, text, length);
+
+    return written ? 0 : cli_complain("%s cannot be written: %s", path, strerror(errno));
 }
