@@ -31,7 +31,16 @@ const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);
 
-/* Render an answer; the caller frees *ret_text with hm_text_free. Pictures are not supported. */
+/* Largest number of machines in a picture. */
+enum { HM_LARGE_PLOT_MACHINES = 64 };
+/*
+ * Write a script of gnuplot that draws the rate and the time against the number of workers into a
+ * file; the caller frees *ret_script with hm_text_free.
+ */
+int hm__large_plot(const struct hm_large_answer *answer, const char *file, char **ret_script,
+                   struct hm_err *err);
+
+/* Render an answer as text, JSON or CSV; the caller frees *ret_text with hm_text_free. */
 int hm__large_render(const struct hm_large_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err);
 

@@ -19,7 +19,6 @@ static const char *unsupported_field(const struct hm_plan_request *r)
            : !isnan(r->faster)          ? "faster"
            : !isnan(r->work)            ? "work"
            : r->weak                    ? "weak"
-           : r->plot                    ? "plot"
                                         : NULL;
 }
 
@@ -82,6 +81,20 @@ static int check_limit(const struct hm_context *context, const struct hm_plan_re
                             "%g workers; at most %g are allowed", n, context->limits.max_n);
 }
 
+/* Adds the picture that the request asks for. */
+static int add_picture(const struct hm_plan_request *r, const struct hm_large_answer *answer,
+                       struct hm_call *call, struct hm_err *err)
+{
+    char *script;
+    int rc = hm__large_plot(answer, r->plot, &script, err);
+
+    if (rc)
+        return rc;
+    rc = hm__call_file(call, r->plot, "gnuplot", script, err);
+    hm_text_free(script);
+    return rc;
+}
+
 int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err)
 {
@@ -129,6 +142,8 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         rc = hm__large_explain(answer, &text, err);
     else
         rc = hm__large_render(answer, format, &call->context->style, &text, err);
+    if (rc == 0 && r->plot && (rc = add_picture(r, answer, call, err)))
+        hm_text_free(text);
     hm__large_answer_free(answer);
     return rc ? rc : hm__call_answer(call, format, text, err);
 }

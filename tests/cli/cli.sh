@@ -91,7 +91,7 @@ expect "an option without its value is refused" 2 "--deadline needs a value" how
 expect "a second job is refused" 2 "only one JOB can be given" howmany plan $fig2 $fig2
 expect "a missing job is refused" 2 "no job is given" howmany plan
 expect "a missing file is reported" 2 "No such file" howmany plan nowhere.yaml
-expect "a folder instead of a file is reported" 2 "is a folder" howmany plan examples
+expect "a folder without a job is reported" 2 "no file of the folder gives a network or a job" howmany plan docs/how-to
 expect "a deadline without a unit is refused" 2 "has no unit" howmany plan $fig2 --deadline 6
 expect "a negative factor is refused" 2 "is not more than 0" howmany plan $fig2 --faster -2x
 expect "an unknown machine gets a suggestion" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge

@@ -353,10 +353,10 @@ printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
 check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
 printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
 expect "a constant communication is named as what does not shrink" 0 "takes 10 s," howmany plan "$work/constant.yaml"
-json "--papers: the statements of the four papers" '(.statements | length) == 75 and ([.statements[] | select(.agrees)] | length) == 69 and
-  ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 30 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
+json "--papers: the statements of the four papers" '(.statements | length) == 87 and ([.statements[] | select(.agrees)] | length) == 81 and
+  ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 34 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
   ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
-expect "--papers without the training runs skips their statements" 0 "62 of 68 statements agree" howmany validate --papers
+expect "--papers without the training runs skips their statements" 0 "66 of 72 statements agree" howmany validate --papers
 expect "--papers takes no files" 2 "--papers takes neither files" howmany validate --papers examples/fig1.yaml
 printf 'compute: 1 s\ncommunicate: 0.02 s * log2(n)\nbatch: 1024\nscaling: weak\ndataset: 1281167\nepochs: {3072: 35, 16384: 47, 36864: 60, 65536: 85}\n' >"$work/epochs.yaml"
 json "epochs that were measured by batch give the iterations to the target" '[.curve[] | .total_s / .time_s | round] == [14597, 3676, 2086, 1662]' \
@@ -377,7 +377,7 @@ expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fi
 expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 expect "runs cannot compare schemes" 2 "they cannot compare" howmany plan examples/resnet50.yaml --runs "$runs" --scheme ring,best
 if command -v gnuplot >/dev/null; then
-  check "design --plot draws the runs and what is known after each" sh -c "howmany design --n 1,2,4,8 --size 0.1,0.5,1 --budget 8 --plot $work/d.svg >/dev/null && grep -q 'n = 8, size 1' $work/d.svg && grep -q 'variance that is left' $work/d.svg && grep -q '8 runs, most useful first' $work/d.svg"
+  check "design --plot draws the runs and what is known after each" sh -c "howmany design --n 1,2,4,8 --size 0.1,0.5,1 --budget 8 --plot $work/d.svg >/dev/null && grep -q 'n of the run, and its size below' $work/d.svg && grep -q 'variance that is left' $work/d.svg && grep -q '8 runs, most useful first' $work/d.svg"
 fi
 
 finish

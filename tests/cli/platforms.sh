@@ -63,7 +63,7 @@ expect "a missing fit is reported" 2 "cannot open" howmany plan $servers --platf
 sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"
 howmany converge "$work/two.csv" --best 0 --save "$work/two.json" >/dev/null
 expect "a fit of two algorithms needs a name" 2 "for several algorithms" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
-expect "advise notes that stale runs are not candidates" 0 "stale runs of sgd are not candidates" \
+expect "stale runs are candidates of advise" 0 "sgd (ssp " \
   bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
 
 # Frameworks: 203,530 parameters of 4 bytes over 750 Mbit/s and 75 us, and the costs of docs/reference/platforms.md.

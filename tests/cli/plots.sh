@@ -11,6 +11,7 @@ picture() { # NAME COMMAND…: the command draws a picture in one style
   check "$name" bash -c '"$@" --plot "'"$file"'" >/dev/null && tests/plots.py "'"$file"'"' bash "$@"
 }
 picture plan-of-a-decade howmany plan resnet-50 --epochs 90 --on p4d.24xlarge
+picture plan-of-layouts howmany plan llama-3-8b --tokens 1T --on p5.48xlarge,p4d.24xlarge
 picture plan-with-runs howmany plan examples/fig2-spark-ann.yaml
 picture plan-of-few-workers howmany plan examples/fig2-spark-ann.yaml --max-n 8
 picture advise howmany advise examples/mnist-traces.csv.gz --loss 1e-4

@@ -6,7 +6,7 @@ import type { Values } from './link';
 import { firstValues, hasLayouts, jobText, layoutFields, modelKeys, networkName, precisions, units, usualWork, workOf, type Unit } from './model';
 import type { CatalogEntry, Import, Problem } from './types.gen';
 import { capital, Field, Fold, InputProblem, inputAttributes, Select, TextArea, useProblem } from './ui';
-import { Upload } from './upload';
+import { textOf, Upload } from './upload';
 
 interface Props {
   values: Values;
@@ -100,10 +100,10 @@ function Layout({ values, onChange }: { values: Values; onChange: Props['onChang
   );
 }
 
-/** What a file is: a job in YAML as it is; otherwise the document that the server makes of it. */
-async function jobOfFile(text: string, name: string): Promise<string> {
-  if (/\.ya?ml(\.gz)?$/.test(name)) return text;
-  const answer = await ask<Import>({ path: 'v1/import', body: text, type: 'application/octet-stream' });
+/** What a file is: a job in YAML as it is; otherwise the document that the server makes of its bytes. */
+async function jobOfFile(source: File): Promise<string> {
+  if (/\.ya?ml(\.gz)?$/.test(source.name)) return textOf(source);
+  const answer = await ask<Import>({ path: 'v1/import', body: source, type: 'application/octet-stream' });
   const file = answer.files[0];
   if (!file?.document || file.document_kind === 'cluster') throw { title: `${file?.title ?? 'The file'} does not describe a model.` };
   return file.document;
@@ -111,9 +111,10 @@ async function jobOfFile(text: string, name: string): Promise<string> {
 
 function ModelFile({ onChange }: { onChange: Props['onChange'] }) {
   const [status, setStatus] = useState('');
-  const read = async (text: string, name: string) => {
+  const read = async (file: File) => {
+    const name = file.name;
     try {
-      const yaml = await jobOfFile(text, name);
+      const yaml = await jobOfFile(file);
       const large = /kind: transformer/.test(yaml) && !/^(batch|tokens|sequence):/m.test(yaml);
       onChange({ ...fresh, job: 'own', yaml: large ? yaml + 'sequence: 8192\nbatch: 4M tokens\n' : yaml, ...(large ? { tokens: usualWork.tokens } : {}) });
       setStatus(large ? `${name} is a transformer. A sequence of 8192 and a batch of 4M tokens are assumed.` : `${name} is used.`);
@@ -124,7 +125,7 @@ function ModelFile({ onChange }: { onChange: Props['onChange'] }) {
   };
   return (
     <>
-      <Upload id="model-file" label="Or drop a file here: config.json of Hugging Face, or a job (.yaml)" accept=".json,.yaml,.yml,.onnx,.gz" quiet onText={(text, name) => void read(text, name)} />
+      <Upload id="model-file" label="Or drop a file here: config.json of Hugging Face, ONNX, or a job (.yaml)" accept=".json,.yaml,.yml,.onnx,.gz" onFile={read} />
       <p role="status" class="soft">{status}</p>
     </>
   );

@@ -8,8 +8,6 @@ interface Props {
   onText?: (text: string, name: string) => void;
   /** Called with the file itself instead of its text. */
   onFile?: (file: File) => Promise<void>;
-  /** Says nothing about a file that was read, because the caller does. */
-  quiet?: boolean;
 }
 
 export async function textOf(file: File): Promise<string> {
@@ -17,7 +15,7 @@ export async function textOf(file: File): Promise<string> {
   return new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
-export function Upload({ id, label, accept, onText, onFile, quiet }: Props) {
+export function Upload({ id, label, accept, onText, onFile }: Props) {
   const [status, setStatus] = useState('');
   const [over, setOver] = useState(false);
   const read = async (file: File | undefined) => {
@@ -26,7 +24,7 @@ export function Upload({ id, label, accept, onText, onFile, quiet }: Props) {
     try {
       const text = await textOf(file);
       onText?.(text, file.name);
-      setStatus(quiet ? '' : `${file.name}: ${text.trimEnd().split('\n').length} lines`);
+      setStatus(`${file.name}: ${text.trimEnd().split('\n').length} lines`);
     } catch {
       setStatus(`${file.name} cannot be read.`);
     }

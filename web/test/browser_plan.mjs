@@ -1,5 +1,5 @@
 // Tests of the view "How many?", the first one.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 const headline = (page) => page.locator('[data-test=headline]');
 
@@ -254,6 +254,11 @@ async function formTests({ test, once, open, look, fail }) {
     if (!(await page.getByLabel('YAML of the job').inputValue()).includes('kind: transformer')) fail('the network is not shown');
     await page.locator('#model-file').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"a": 1}') });
     await page.getByText(/^x\.json: Has no format that can be imported/).waitFor();
+    const model = (process.env.HOWMANY_DATA ?? '../shared/data') + '/formats/onnx/lenet_pytorch.onnx';
+    if (!existsSync(model)) return console.log('# skipped an ONNX model: no ' + model);
+    await page.locator('#model-file').setInputFiles(model);
+    await page.getByText('lenet_pytorch.onnx is used.').waitFor();
+    if (!(await page.getByLabel('YAML of the job').inputValue()).includes('parameters: 61706')) fail('the model is damaged');
   });
 
   await test('how many: the last answer stays while a value is wrong, and clearing a number keeps it empty', async () => {

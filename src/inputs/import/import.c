@@ -258,7 +258,9 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     else if (hm__archive_magic(head->text, head->length))
         hm__err_hint(err, "it is an archive inside a compressed file or an archive: unpack it");
     else
-        hm__err_hint(err, "the nearest formats are %s; name one with the field `as`",
+        hm__err_hint(err,
+                     "the nearest formats are %s; name one with the field `as`, or see "
+                     "docs/reference/formats.md",
                      names.length ? names.data : similar_formats(head));
     hm__err_at(err, name, 0);
     hm__text_release(&names);
