@@ -348,9 +348,9 @@ static const char large_job[] = "network: llama-7b\nbatch: 64\nsequence: 2048\nt
 
 static void transformers_have_their_own_fields(void **state)
 {
-    static const char *const refused[][2] = {
-        {"scheme", "ring"}, {"platform", "driver"}, {"layers", "true"}, {"faster", "2"},
-        {"work", "2"},      {"weak", "true"},       {"plot", "a.svg"}};
+    static const char *const refused[][2] = {{"scheme", "ring"}, {"platform", "driver"},
+                                             {"layers", "true"}, {"faster", "2"},
+                                             {"work", "2"},      {"weak", "true"}};
     const struct hm_context files = {.files = hm_local_files()};
     struct hm_context limited = {.limits = {.max_n = 16}};
     struct hm_request *request;
