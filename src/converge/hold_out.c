@@ -25,7 +25,7 @@ enum { SHAPES = 5, SHAPE_TERMS = 3 };
 
 static const double WINDOW = 50;
 
-int hm__error_list_add(struct hm_error_list *e, double error, struct hm_err *err)
+static int error_list_add(struct hm_error_list *e, double error, struct hm_err *err)
 {
     if (e->count == e->room) {
         size_t room = e->room ? 2 * e->room : 256;
@@ -38,6 +38,24 @@ int hm__error_list_add(struct hm_error_list *e, double error, struct hm_err *err
     e->values[e->count++] = fabs(error);
     e->squares += error * error;
     return 0;
+}
+
+int hm__hold_out_trace(const struct hm_convergence *c, size_t algorithm,
+                       const struct hm_trace *trace, double best, struct hm_error_list *errors,
+                       size_t *covered, struct hm_err *err)
+{
+    struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
+    int rc =
+        p ? hm_convergence_predict(c, algorithm, trace->m, trace->iteration, trace->count, p, err)
+          : hm__fail_nomem(err);
+
+    for (size_t k = 0; rc == 0 && k < trace->count; k++) {
+        double y = hm__g_log(trace->loss[k], best);
+        *covered += log(p[k].low) <= y && y <= log(p[k].high);
+        rc = error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
+    }
+    hm__free(p);
+    return rc;
 }
 
 double hm__error_list_median(struct hm_error_list *e, size_t from)
@@ -95,23 +113,6 @@ static int trial_fit_without(struct holdout_trial *t, size_t m, struct hm_err *e
 
 /* ---- leaving an m out ------------------------------------------------------------------------ */
 
-static int trial_predict_trace(struct holdout_trial *t, size_t m, const struct hm_trace *trace,
-                               struct hm_error_list *errors, size_t *covered, struct hm_err *err)
-{
-    struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
-    int rc = p ? hm_convergence_predict(t->without[m], 0, trace->m, trace->iteration, trace->count,
-                                        p, err)
-               : hm__fail_nomem(err);
-
-    for (size_t k = 0; rc == 0 && k < trace->count; k++) {
-        double y = hm__g_log(trace->loss[k], t->best);
-        *covered += log(p[k].low) <= y && y <= log(p[k].high);
-        rc = hm__error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
-    }
-    hm__free(p);
-    return rc;
-}
-
 static int trial_leave_out(struct holdout_trial *t, size_t m, struct hm_g_error *ret,
                            struct hm_err *err)
 {
@@ -122,9 +123,10 @@ static int trial_leave_out(struct holdout_trial *t, size_t m, struct hm_g_error 
     *ret = (struct hm_g_error){.m = t->ms[m], .inside = m > 0 && m + 1 < t->m_count};
     for (size_t k = 0; rc == 0 && k < t->traces.count; k++)
         if (t->traces.traces[k].m == t->ms[m])
-            rc = trial_predict_trace(t, m, &t->traces.traces[k], &errors, &covered, err);
+            rc = hm__hold_out_trace(t->without[m], 0, &t->traces.traces[k], t->best, &errors,
+                                    &covered, err);
     for (size_t k = 0; rc == 0 && ret->inside && k < errors.count; k++)
-        rc = hm__error_list_add(&t->inside, errors.values[k], err);
+        rc = error_list_add(&t->inside, errors.values[k], err);
     if (rc == 0 && errors.count > 0) {
         ret->points = errors.count;
         ret->rms = sqrt(errors.squares / (double)errors.count);
@@ -328,7 +330,7 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
             break;
         double error = view_error_ahead(v, s, to - window, to);
         if (isfinite(error))
-            rc = hm__error_list_add(&t->ahead, error, err);
+            rc = error_list_add(&t->ahead, error, err);
     }
     return rc;
 }

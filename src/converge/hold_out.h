@@ -11,9 +11,16 @@ struct hm_error_list {
     double squares;
 };
 
-int hm__error_list_add(struct hm_error_list *list, double error, struct hm_err *err);
 /* Median of the errors from index `from` on, which are sorted; NaN if there are none. */
 double hm__error_list_median(struct hm_error_list *list, size_t from);
+
+/*
+ * Predicts all points of a trace; adds their errors in log10(P - P*) to the list, and to *covered
+ * the number of points inside their intervals.
+ */
+int hm__hold_out_trace(const struct hm_convergence *convergence, size_t algorithm,
+                       const struct hm_trace *trace, double best, struct hm_error_list *errors,
+                       size_t *covered, struct hm_err *err);
 
 /* Adds the errors for numbers of rows to the results on held-out traces. */
 int hm__hold_out_rows(struct hm_holdout *holdout, const struct hm_traces *traces,

@@ -46,24 +46,6 @@ static int trial_fit_below(struct rows_trial *t, struct hm_arena *arena,
     return *ret_sizes < 2 ? 0 : hm_convergence_new(&below, &s, &t->c, err);
 }
 
-static int trial_add_trace(const struct rows_trial *t, size_t algorithm,
-                           const struct hm_trace *trace, struct hm_error_list *errors,
-                           size_t *covered, struct hm_err *err)
-{
-    struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
-    int rc = p ? hm_convergence_predict(t->c, algorithm, trace->m, trace->iteration, trace->count,
-                                        p, err)
-               : hm__fail_nomem(err);
-
-    for (size_t k = 0; rc == 0 && k < trace->count; k++) {
-        double y = hm__g_log(trace->loss[k], t->best);
-        *covered += log(p[k].low) <= y && y <= log(p[k].high);
-        rc = hm__error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
-    }
-    hm__free(p);
-    return rc;
-}
-
 /* Predicts the traces of one algorithm; ret->points is 0 if there are none. */
 static int trial_predict(const struct rows_trial *t, size_t algorithm, struct hm_g_rows_error *ret,
                          struct hm_err *err)
@@ -78,7 +60,7 @@ static int trial_predict(const struct rows_trial *t, size_t algorithm, struct hm
         const struct hm_trace *trace = &t->traces->traces[k];
         if (trace->rows == t->rows && hm__g_takes(trace, g->algorithm, true) &&
             (g->m_count > 1 || trace->m == g->m[0]))
-            rc = trial_add_trace(t, algorithm, trace, &errors, &covered, err);
+            rc = hm__hold_out_trace(t->c, algorithm, trace, t->best, &errors, &covered, err);
     }
     if (rc == 0 && errors.count > 0) {
         ret->points = errors.count;
