@@ -82,7 +82,8 @@ static double correction_cost(const struct hm_large_case *x, const struct hm_lar
 static void correction_init(const struct hm_large_case *x, size_t count,
                             struct hm_large_correction *c, double *ret_spread, double *ret_prior)
 {
-    const struct hm_large_interval before = hm__large_interval(x->device, x->work);
+    const struct hm_large_interval before =
+        hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, NULL);
     const enum hm_large_group group = hm__large_group(x->device, x->work);
     const double all = log(before.high / before.low) / (2 * NORMAL_90);
     const double spread = all * sqrt(shares[group].layout + shares[group].run);
@@ -95,7 +96,7 @@ static void correction_init(const struct hm_large_case *x, size_t count,
         .common = 1 / (1 / (prior * prior) + (double)count / (spread * spread)),
         .layout = all * all * shares[group].layout,
         .run = all * all * shares[group].run,
-        .before = before};
+        .all = all * all};
     *ret_spread = spread;
     *ret_prior = prior;
 }
@@ -141,9 +142,9 @@ static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
 }
 
 double hm__large_known(const struct hm_large_correction *c, const struct hm_layout *layout,
-                       struct hm_large_interval *ret_interval)
+                       double *ret_narrower)
 {
-    double all = log(c->before.high / c->before.low) / (2 * NORMAL_90), sum = 0, count = 0;
+    double sum = 0, count = 0;
 
     for (size_t i = 0; i < c->rows; i++)
         if (same_layout(&c->layouts[i], layout)) {
@@ -155,21 +156,17 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
      * variance `layout`.
      */
     double left = 1 / (1 / c->layout + count / c->run);
-    double narrower = fmin(1, sqrt(c->common + left + c->run) / all);
-    *ret_interval =
-        (struct hm_large_interval){pow(c->before.low, narrower), pow(c->before.high, narrower)};
+    *ret_narrower = fmin(1, sqrt((c->common + left + c->run) / c->all));
     return exp(left * sum / c->run);
 }
 
-struct hm_large_interval hm__large_after_run(const struct hm_large_case *x,
-                                             const struct hm_layout *layout)
+double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout)
 {
     struct hm_large_correction c;
-    struct hm_large_interval interval;
-    double spread, prior;
+    double spread, prior, narrower;
 
     correction_init(x, 1, &c, &spread, &prior);
     c.layouts[0] = *layout;
-    hm__large_known(&c, layout, &interval);
-    return interval;
+    hm__large_known(&c, layout, &narrower);
+    return narrower;
 }
