@@ -47,16 +47,6 @@ static double usual_distance(const struct usual *usual, const struct hm_node *no
     return distance;
 }
 
-static const struct usual *nearest_usual(const struct hm_node *node)
-{
-    const struct usual *best = &usuals[0];
-
-    for (size_t i = 1; i < sizeof(usuals) / sizeof(usuals[0]); i++)
-        if (usual_distance(&usuals[i], node) < usual_distance(best, node))
-            best = &usuals[i];
-    return best;
-}
-
 /*
  * Sets the figures that were measured on the machine. The constants of this model describe the
  * usual machine, so the rate of products is set relative to the rate that follows from the catalog.
@@ -90,9 +80,25 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     }
 }
 
+/* Returns the usual device of the generation of a node, or the most similar one. */
+static const struct usual *nearest_usual(const struct hm_node *node)
+{
+    const struct usual *best = &usuals[0];
+
+    for (size_t i = 0; i < sizeof(usuals) / sizeof(usuals[0]); i++) {
+        if (node->generation != HM_GENERATION_UNKNOWN &&
+            usuals[i].family == generation_family(node->generation))
+            return &usuals[i];
+        if (usual_distance(&usuals[i], node) < usual_distance(best, node))
+            best = &usuals[i];
+    }
+    return best;
+}
+
 /*
- * Returns a device with the rates of a node. What the node does not give is as usual in the most
- * similar generation; a machine that differs much from all of them has an unknown generation.
+ * Returns a device with the rates of a node. What the node does not give is as usual in its
+ * generation, or in the most similar one; a machine that differs much from all of them has an
+ * unknown generation.
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
