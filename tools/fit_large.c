@@ -272,6 +272,8 @@ static void put_spread(const struct fit_data *d, const struct spread_row *rows, 
 static size_t spread_rows(const struct fit_data *d, const struct hm_large_constants *const *sets,
                           struct spread_row *rows)
 {
+    /* With this spread, the logarithm of the upper end is the share of waiting. */
+    static const struct hm_large_spread waiting = {.high_waiting = 1};
     double counts[SOURCES][HM_LARGE_GROUPS] = {{0}};
     size_t count = 0;
 
@@ -285,7 +287,7 @@ static size_t spread_rows(const struct fit_data *d, const struct hm_large_consta
         rows[count++] = (struct spread_row){
             .features = {1, group == HM_GROUP_EXPERTS,
                          group == HM_GROUP_HOPPER || group == HM_GROUP_BLACKWELL,
-                         hm__large_waiting(&step)},
+                         log(hm__large_interval(&waiting, &d->devices[i], &row->work, &step).high)},
             .error = log(row->time_s / step.time_s),
             .at = i,
             .group = group};

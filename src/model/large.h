@@ -194,8 +194,6 @@ extern const struct hm_large_spread_set hm__large_spreads[];
  * of this network and source were left out; this is for groups with a single source.
  */
 const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
-/* Returns the share of a step in which workers wait, which widens its interval. */
-double hm__large_waiting(const struct hm_large_step *step);
 /* Factors on a predicted time that give the interval in which 90 % of the measurements lie. */
 struct hm_large_interval {
     double low, high;

@@ -38,7 +38,8 @@ const struct hm_large_spread *hm__large_spread_without(const char *source, const
     return &hm__large_spreads[0].spread;
 }
 
-double hm__large_waiting(const struct hm_large_step *s)
+/* Returns the share of a step in which workers wait, which widens its interval. */
+static double waiting_share(const struct hm_large_step *s)
 {
     return (s->tensor_s + s->context_s + s->message_s + s->data_s + s->bubble_s + s->host_s) /
            s->time_s;
@@ -57,7 +58,7 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
         !experts && (other || group == HM_GROUP_HOPPER || group == HM_GROUP_BLACKWELL);
     const double high = spread->high + experts * spread->high_experts +
                         recent * spread->high_recent +
-                        (step ? spread->high_waiting * hm__large_waiting(step) : 0);
+                        (step ? spread->high_waiting * waiting_share(step) : 0);
     const double low = spread->low + experts * spread->low_experts + recent * spread->low_recent;
 
     return hm__large_narrow((struct hm_large_interval){exp(-low), exp(high)},
