@@ -68,6 +68,7 @@ static void put_memory(struct hm_json *json, const struct hm_large_memory *m)
     hm__json_put_number(json, "logits_bytes", m->logits);
     hm__json_put_number(json, "buffers_bytes", m->buffers);
     hm__json_put_number(json, "margin_bytes", m->margin);
+    hm__json_put_number(json, "host_bytes", m->host);
     hm__json_close(json);
 }
 

@@ -8,6 +8,18 @@
 
 #include "large.h"
 
+static void device_named(const char *name, struct hm_large_device *device)
+{
+    struct hm_catalog *catalog;
+    struct hm_cluster *cluster;
+
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
+    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
+    hm_cluster_free(cluster);
+    hm_catalog_free(catalog);
+}
+
 enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
 
 static const double GIB = 1073741824.0;
@@ -38,8 +50,7 @@ static void set_example(struct example *x, const double *v)
                                          .processors = v[19],
                                          .link_bytes_per_s = v[20],
                                          .per_node = v[21],
-                                         .network_bytes_per_s = v[22],
-                                         .power = 1};
+                                         .network_bytes_per_s = v[22]};
     /* The oracle numbers the kinds of software in this order. */
     static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
                                              HM_SOFTWARE_COMPILED};
@@ -208,13 +219,11 @@ static void test_gemm(void **state)
     const struct hm_large_device a100 = {.family = HM_FAMILY_AMPERE,
                                          .flops_16 = 312e12,
                                          .bandwidth_bytes_per_s = 2.039e12,
-                                         .processors = 108,
-                                         .power = 1};
+                                         .processors = 108};
     const struct hm_large_device h100 = {.family = HM_FAMILY_HOPPER,
                                          .flops_16 = 989e12,
                                          .bandwidth_bytes_per_s = 3.35e12,
-                                         .processors = 132,
-                                         .power = 1};
+                                         .processors = 132};
     const struct hm_large_case a = {&a100, NULL, &hm__large_reference};
     const struct hm_large_case h = {&h100, NULL, &hm__large_reference};
 
@@ -352,7 +361,7 @@ static void test_offload(void **state)
     struct hm_large_times times;
 
     (void)state;
-    assert_true(hm__large_device_named("h100", &device));
+    device_named("h100-sxm", &device);
     const struct hm_large_case x = {&device, &work, &hm__large_reference, NULL};
     for (int i = 0; i < HM_OFFLOADS; i++) {
         layout.offload = (enum hm_offload)i;
@@ -365,6 +374,12 @@ static void test_offload(void **state)
     assert_true(memory[1].optimizer == 0 && memory[1].gradients < .1 * memory[0].gradients);
     assert_true(memory[1].weights == memory[0].weights &&
                 memory[2].weights < .3 * memory[1].weights);
+    /* The host keeps what the device does not: the optimizer's states, sharded gradients except two
+     * layers, and the weights. */
+    assert_true(memory[0].host == 0);
+    assert_near(memory[1].host, memory[0].optimizer + memory[0].gradients - memory[1].gradients,
+                1e-9);
+    assert_near(memory[2].host, memory[1].host + memory[0].weights, 1e-9);
     /* 28 bytes of host memory per parameter at 115 GB/s, and 2 bytes over PCI Express 5. */
     assert_near(steps[1].optimizer_s, count * (28 / 115e9 + 2 / 50.4e9), 1e-6);
     assert_true(steps[2].time_s > steps[1].time_s && steps[1].time_s > steps[0].time_s);
