@@ -2,6 +2,13 @@
 # howmany import: recognising, writing, recording; other commands that take files of other tools.
 . "$(dirname "$0")/lib.sh"
 
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
 cat >"$work/config.json" <<'EOF'
 {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8,
@@ -207,6 +214,17 @@ mkdir "$work/model" && cp "$work/config.json" "$work/model" && echo '{"version":
 expect "plan takes the network of a folder" 0 "h100" howmany plan "$work/model" --on h100 --max-n 64
 expect "plan takes the first job of a folder, with a note" 0 "the first of" howmany plan "$work/spark" --runs "$work/spark/app-2"
 expect "a folder without a job is an error" 2 "no file of the folder gives a network or a job" howmany plan "$work/logs"
+echo '{"train_batch_size": 256, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}' >"$work/ds.json"
+printf 'distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\nnum_machines: 2\nnum_processes: 8\n' >"$work/launch.yaml"
+expect "a configuration of DeepSpeed needs a network" 2 "ds.json: network: a configuration of DeepSpeed does not name the network" howmany plan "$work/ds.json" --on h100
+json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/ds.json" --on h100 --set network=resnet-50 --json
+json "a configuration of accelerate has its cluster" '.machine == "h100" and .best.n <= 8 and .best.layout.zero == 3' howmany plan "$work/launch.yaml" --on h100 --set network=llama-3-8b --json
+json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' howmany plan "$work/launch.yaml" --set cluster.machine=h100 --set network=llama-3-8b --json
+cp "$work/ds.json" "$work/model/ds_config.json"
+json "a folder with a network and its launcher is one job" '.batch == 256 and .best.layout.zero == 2 and (.notes[0] | test("the network is that of .*config.json, the layout that of .*ds_config.json"))' howmany plan "$work/model" --on h100 --max-n 64 --json
+expect "errors name the imported file" 2 "config.json: cluster: no cluster is given" howmany plan "$work/config.json"
 printf 'num_nodes: 2\nresources:\n  accelerators: A100:8\nrun: echo\n' >"$work/task.yaml"
 expect "a task of SkyPilot is a cluster" 0 "accelerators: 8" i "$work/task.yaml" --to document -o -
 piped() { # a pipe or a device is written to, never replaced by a file

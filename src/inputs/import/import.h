@@ -101,6 +101,7 @@ struct hm_imported {
     bool partial; /* The file is truncated or damaged; the data before the damage were taken. */
     double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, but it is not known. */
+    bool needs_network; /* The document is a job without a network, which the caller must give. */
     struct hm_text facts_text;
     struct hm_json facts; /* JSON writer of facts_text; an object is open while the reader runs. */
     struct hm_import_table runs, traces;
