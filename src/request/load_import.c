@@ -162,8 +162,13 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     struct hm_import_from from = from_document(call, d);
 
     call->imported = true;
-    return d->text ? hm__import_new(&from, ret_import, err)
-                   : call->context->files->import(&from, ret_import, err);
+    int rc = d->text ? hm__import_new(&from, ret_import, err)
+                     : call->context->files->import(&from, ret_import, err);
+    if (rc == 0 && (rc = hm__import_machine(call, *ret_import, err)) != 0) {
+        hm__import_free(*ret_import);
+        *ret_import = NULL;
+    }
+    return rc;
 }
 
 /* The imports of several files and folders. */

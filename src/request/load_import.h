@@ -28,6 +28,9 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *documen
                          struct hm_spec *spec, const char **ret_note, struct hm_err *err);
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
                              struct hm_spec *spec, struct hm_err *err);
+/* Makes a cluster from the times of operations of an import, if it has them and no document. If
+ * they do not determine the figures of a machine, a note says why. */
+int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
 /* Completes the tree of a job of a launcher's configuration, whose title is given for messages, by
  * the network that the overrides give, and its usual values, which *ret_note lists. */
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,

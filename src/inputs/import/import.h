@@ -20,6 +20,7 @@
 #include "json.h"
 #include "memory.h"
 #include "stream.h"
+#include "timings.h"
 
 struct hm_imported;
 
@@ -107,6 +108,8 @@ struct hm_imported {
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
+    /* Times of operations, from which the machine can be described; none if the count is 0. */
+    struct hm_timings timings;
     struct hm_import_usual usual[HM_IMPORT_USUAL];
     size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];

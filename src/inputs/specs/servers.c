@@ -1,7 +1,9 @@
 /* Which servers of the catalog hold several of an accelerator that was named without a fabric. */
 #include "servers.h"
 
-#include <math.h>
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
 
 /* Whether two machines have the same accelerator, judging by its figures. Cards for PCIe differ
  * from modules of the same peak in the share of it that they reach. */
@@ -42,4 +44,17 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_clust
         }
         hm_cluster_free(c);
     }
+}
+
+void hm__catalog_device_name(const char *name, char *text, size_t room)
+{
+    static const char *const prefixes[] = {"NVIDIA ", "Tesla ", "GeForce "};
+    size_t length = 0;
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncasecmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            name += strlen(prefixes[i]);
+    for (; name[length] && length + 1 < room; length++)
+        text[length] = name[length] == ' ' ? '-' : (char)tolower((unsigned char)name[length]);
+    text[length] = '\0';
 }

@@ -1,4 +1,5 @@
-/* Servers of the catalog for accelerators that were named without a fabric. */
+/* Servers of the catalog for accelerators that were named without a fabric, and names of devices.
+ */
 #ifndef HM_SERVERS_H
 #define HM_SERVERS_H
 
@@ -22,5 +23,11 @@ bool hm__cluster_is_alone(const struct hm_cluster *cluster);
  */
 void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_cluster *cluster,
                          struct hm_servers *ret_servers);
+
+/*
+ * Converts the name that the driver of a device gives to the form of names in the catalog: "NVIDIA
+ * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
+ */
+void hm__catalog_device_name(const char *driver, char *text, size_t room);
 
 #endif
