@@ -124,6 +124,26 @@ if [ "$HM_SQLITE" = 1 ]; then
   check "a trace comes back from a log of MLPerf" sh -c "howmany import $work/mllog.txt --json | jq -e '.files[0] | .format == \"mllog\" and .runs[0].n == 4 and ([.traces[].loss] | length) == 10 and .traces[9].loss == 1.66667'"
   made=$(howmany runs export --record "$work/ml.db" --json | jq -r .made_at)
   check "times of a log of MLPerf count from the run" grep -q "\"time_ms\":$(date -u -d "$made" +%s)000,.*run_start" "$work/mllog.txt"
+  # The grammar of MLPerf's own parser: the token, then an object with a time, a key, a value and metadata.
+  check "lines of a log of MLPerf have its grammar" jq -Rse 'split("\n")[:-1] | all(.[]; startswith(":::MLLOG ")) and ([.[][9:] | fromjson] |
+    all(.[]; keys == ["event_type", "key", "metadata", "namespace", "time_ms", "value"] and (.time_ms | . == floor) and (.metadata | type) == "object"
+      and (.event_type | IN("INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"))) and ([.[].time_ms] | . == sort)
+    and ([.[].key] | index("run_start") < index("run_stop")) and .[-1].metadata.status == "success")' "$work/mllog.txt"
+  printf 'n,seconds\n8,116.936\n' >"$work/one.csv"
+  howmany runs import "$work/one.csv" --record "$work/one.db" >/dev/null
+  howmany runs export --record "$work/one.db" --format mllog >"$work/one.txt"
+  check "a run without iterations comes back with its time" sh -c "howmany import $work/one.txt --json | jq -e '.files[0].runs[0] | .n == 8 and .seconds == 116.936'"
+  logs=${HOWMANY_DATA:-$HM_SOURCE/../shared/data}/formats/mllog
+  if [ ! -d "$logs" ]; then
+    skip "real logs of MLPerf" "no $logs (set HOWMANY_DATA)"
+  else
+    for log in "$logs"/*.txt; do
+      rm -f "$work/real.db" && howmany import "$log" --to traces --set n=8 --record "$work/real.db" >/dev/null 2>&1
+      howmany runs export --record "$work/real.db" --format mllog >"$work/real.txt"
+      points() { howmany import "$1" --set n=8 --json | jq -c '[.files[0].traces[] | [.iteration, .loss]]'; }
+      check "$(basename "$log") comes back from the store" test "$(points "$log")" = "$(points "$work/real.txt")"
+    done
+  fi
   expect "a format excludes other forms" 2 "format excludes json, csv and traces" howmany runs export --record "$work/ml.db" --format osu --json
 fi
 
