@@ -449,13 +449,14 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe the machine itself; values can be combined. */
+/* Keys of a cluster that do not describe one worker or its links; values can be combined. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
     HM_CLUSTER_FABRIC = 4,
     HM_CLUSTER_EFFICIENCY = 8,
     HM_CLUSTER_STRAGGLERS = 16,
+    HM_CLUSTER_ACCELERATORS = 32,
 };
 
 struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
