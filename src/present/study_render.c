@@ -353,7 +353,7 @@ static void study_add_curves(struct hm_page *page, const struct hm_study *s)
     hm__text_add(page->out, "<h2>What was measured</h2>\n<div class=\"figures\">\n");
     if (s->advice)
         hm__chart_times(page, s->convergence, s->advice);
-    hm__chart_paces(page, s->convergence->paces);
+    hm__chart_paces(page, s->convergence->paces, s->advice);
     for (size_t i = 0; i < s->convergence->count; i++)
         hm__chart_iterations(page, s->convergence, i);
     hm__text_add(page->out, "</div>\n");
