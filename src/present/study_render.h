@@ -1,4 +1,4 @@
-/* Internal interface of the parts of the HTML report of a study. */
+/* Parts of HTML reports: of studies, and of steered trainings. */
 #ifndef HM_STUDY_RENDER_H
 #define HM_STUDY_RENDER_H
 
@@ -13,6 +13,8 @@ struct hm_page {
     bool failed;            /* True if memory ran out. */
 };
 
+/* Begins a report: its style, which all reports share, and its title as a heading inside <main>. */
+void hm__report_head(struct hm_text *out, const char *title);
 /*
  * Begins a table. The list `columns` ends with NULL; a name that begins with "*" is a column of
  * numbers.

@@ -26,7 +26,8 @@ struct hm_ps {
     struct hm_ps_rows *copies, *sums; /* Copies of rows and sums of increments, for each table. */
     struct ps_link *links;            /* One connection per server. */
     /*
-     * [3 * servers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     * Requests of receives of headers, of sends of headers and of sends of bodies; length
+     * 3 * servers.
      */
     void **requests;
     double clock;

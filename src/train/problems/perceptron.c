@@ -47,7 +47,7 @@ struct perceptron {
     float *batch;    /* Copy of the rows of a block; length block x features. */
     float *weights;  /* w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
-    /* [block][out] for each layer: a_l in the forward pass, D_l in the backward pass. */
+    /* For each layer, block x out values: a_l in the forward pass, D_l in the backward pass. */
     float *values[HM_HIDDEN_MAX + 1];
     float *spare; /* Scratch; length block x width of the widest hidden layer. */
 };
