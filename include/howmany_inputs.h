@@ -594,8 +594,9 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
-                                         the functions that read a job set it. */
+    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none.
+                                         hm_job_set_transformer of howmany_layouts.h and the
+                                         functions that read a job set it. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */
