@@ -43,6 +43,7 @@ session = (SparkSession.builder.master(options.master or f"local-cluster[{option
            .config("spark.executor.memory", "1g").config("spark.cores.max", str(options.n)).config("spark.executor.cores", "1")
            .config("spark.driver.bindAddress", os.environ["SPARK_LOCAL_IP"]).config("spark.driver.host", os.environ["SPARK_LOCAL_IP"])
            .config("spark.scheduler.minRegisteredResourcesRatio", "1").config("spark.locality.wait", "0")
+           .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s")
            .config("spark.default.parallelism", str(options.n)).getOrCreate())
 session.sparkContext.setLogLevel("ERROR")
 images, labels = mnist(rows_used)

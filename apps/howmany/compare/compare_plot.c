@@ -184,7 +184,7 @@ static void plot_over_time(struct hm_text *out, const struct compare_result *r, 
                       pieces++ ? ", \\\n  " : "", i, run->elapsed_s, column,
                       way_type((size_t)(run->way - compare_ways)));
     }
-    hm__text_add(out, pieces ? "\n" : "NaN notitle\n");
+    hm__text_add(out, pieces ? "\n" : "[0:1] NaN notitle\n");
     hm__text_add(out, "set autoscale y\n");
 }
 
