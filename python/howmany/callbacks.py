@@ -60,9 +60,9 @@ def count_parameters(model: Any) -> Optional[int]:
 def description(model: Any, example: Any) -> Optional[Tuple[str, str]]:
     """A text that describes the shape of a model, and its format: the configuration of a model of transformers, the
     layers of a model of Keras, or the program that torch.export makes from an example input."""
-    config = getattr(model, "config", None)
-    if callable(getattr(config, "to_json_string", None)):
-        keys = json.loads(config.to_json_string(use_diff=False))
+    to_json: Any = getattr(getattr(model, "config", None), "to_json_string", None)
+    if callable(to_json):
+        keys = json.loads(to_json(use_diff=False))
         # A configuration that was not loaded from a file does not name the class of the model.
         return json.dumps({**keys, "architectures": keys.get("architectures") or [type(model).__name__]}), "hf-config"
     if callable(getattr(model, "count_params", None)) and callable(getattr(model, "to_json", None)):
@@ -219,7 +219,8 @@ def accelerate(accelerator: Any, loader: Iterable[Any], *, to: Any = None, **col
 def deepspeed(engine: Any, *, to: Any = None, **columns: Any) -> Recorder:
     """A recorder for an engine of DeepSpeed: call step() of the recorder after step() of the engine."""
     data = int(engine.dp_world_size)
-    seen = {"framework": "deepspeed", "data_parallel": data, "batch": int(engine.train_batch_size()),
+    seen: Dict[str, Any] = {
+            "framework": "deepspeed", "data_parallel": data, "batch": int(engine.train_batch_size()),
             "micro_batch": int(engine.train_micro_batch_size_per_gpu()),
             "accumulation": int(engine.gradient_accumulation_steps()), "zero_stage": int(engine.zero_optimization_stage()),
             "job": type(unwrapped(engine.module)).__name__, "parameters": count_parameters(engine.module),
