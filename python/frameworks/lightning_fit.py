@@ -6,7 +6,7 @@ import lightning
 import torch
 
 import howmany
-from data import TASKS, limit, mnist, widths
+from data import BATCH, TASKS, limit, mnist, widths
 
 
 class Perceptron(lightning.LightningModule):
@@ -44,7 +44,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--n", type=int, default=int(os.environ.get("WORLD_SIZE", "1")))
     parser.add_argument("--task", choices=TASKS, default="one-layer")
-    parser.add_argument("--batch", type=int, default=4608)
+    parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--to", default="-")
     parser.add_argument("--bar", action="store_true", help="show Lightning's progress bar instead of recording")

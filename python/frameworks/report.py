@@ -1,5 +1,7 @@
 """The table of docs/reference/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict
-the largest n with its interval, put the measured value beside it, and plan from the same runs. Usage: report.py FOLDER"""
+the largest n with its interval, put the measured value beside it, and plan from the same runs. Usage: report.py FOLDER [MEASURED.csv]
+
+MEASURED.csv is written for `howmany compare --measured`: the runs that have a task of the survey."""
 import csv
 import datetime
 import glob
@@ -10,8 +12,14 @@ import statistics
 import sys
 
 import howmany
+from data import BATCH, SPARK_ROWS
 
 PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tf_keras", "tensorflow", "deepspeed", "pyspark")
+#: Runs with the task one-layer of `howmany compare`: the platform, the framework with its package, and rows of an iteration.
+COMPARED = {"torch-ddp": ("allreduce", "PyTorch DDP", "torch", BATCH), "lightning": ("allreduce", "Lightning", "lightning", BATCH),
+            "keras": ("allreduce", "Keras MultiWorkerMirrored", "tensorflow", BATCH),
+            "tensorflow-servers": ("async", "TensorFlow servers", "tensorflow", BATCH),
+            "spark-perceptron": ("driver", "Spark MLlib", "pyspark", SPARK_ROWS["perceptron"])}
 
 
 def measured(path):
@@ -59,6 +67,18 @@ def version(name):
         return f"{name} is not installed"
 
 
+def write_measured(folder, path):
+    """The table for `howmany compare --measured`."""
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["task", "platform", "system", "n", "seconds", "batch"])
+        for name, (platform_name, title, package, batch) in COMPARED.items():
+            record = os.path.join(folder, name + ".csv")
+            runs = measured(record) if os.path.exists(record) else {}
+            system = f"{title} {version(package).split()[-1]}"
+            table.writerows(["one-layer", platform_name, system, n, seconds, batch] for n in sorted(runs) for seconds in runs[n])
+
+
 def main():
     print(f"{datetime.date.today()}, Python {platform.python_version()}, {os.cpu_count()} cores, howmany "
           f"{howmany.__version__}; {', '.join(map(version, PACKAGES))}.\n")
@@ -66,6 +86,8 @@ def main():
           "plan: best n |\n|---|---|---|---|---|---|---|")
     for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.csv"))):
         print(report(path))
+    if len(sys.argv) > 2:
+        write_measured(sys.argv[1], sys.argv[2])
 
 
 main()

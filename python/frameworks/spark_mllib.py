@@ -15,7 +15,7 @@ from pyspark.ml.classification import LogisticRegression, MultilayerPerceptronCl
 from pyspark.sql import SparkSession
 
 import howmany
-from data import limit, mnist, widths
+from data import SPARK_ROWS, limit, mnist, widths
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--n", type=int, default=1)
@@ -25,8 +25,9 @@ parser.add_argument("--model", choices=["logistic", "perceptron"], default="logi
 parser.add_argument("--master", help="spark://… (default: local-cluster)")
 parser.add_argument("--keep-log", help="copy the event log to this file")
 parser.add_argument("--to", default="-")
+parser.add_argument("--plain", action="store_true", help="do not record: howmany bench reads Spark's own messages")
 options = parser.parse_args()
-rows_used = options.rows or {"logistic": 12000, "perceptron": 1500}[options.model]
+rows_used = options.rows or SPARK_ROWS[options.model]
 
 
 def executors():
@@ -45,7 +46,7 @@ session = (SparkSession.builder.master(options.master or f"local-cluster[{option
            .config("spark.scheduler.minRegisteredResourcesRatio", "1").config("spark.locality.wait", "0")
            .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s")
            .config("spark.default.parallelism", str(options.n)).getOrCreate())
-session.sparkContext.setLogLevel("ERROR")
+session.sparkContext.setLogLevel("INFO" if options.plain else "ERROR")
 images, labels = mnist(rows_used)
 folder = tempfile.mkdtemp()
 with open(os.path.join(folder, "mnist.libsvm"), "w", encoding="utf-8") as stream:
@@ -68,6 +69,7 @@ for node, process in enumerate(executors()):
 fit(options.iterations)
 session.stop()
 log = glob.glob(logs + "/*")[0]
-howmany.callbacks.spark(log, to=options.to, last=options.iterations, batch=rows_used, job=options.model)
+if not options.plain:
+    howmany.callbacks.spark(log, to=options.to, last=options.iterations, batch=rows_used, job=options.model)
 if options.keep_log:
     shutil.move(log, options.keep_log)

@@ -13,11 +13,11 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 import tensorflow as tf
 
-from data import TASKS, limit, mnist, widths
+from data import BATCH, TASKS, limit, mnist, widths
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--task", choices=TASKS, default="one-layer")
-parser.add_argument("--batch", type=int, default=4608)
+parser.add_argument("--batch", type=int, default=BATCH)
 parser.add_argument("--weak", action="store_true")
 parser.add_argument("--rounds", type=int, default=40)
 options = parser.parse_args()

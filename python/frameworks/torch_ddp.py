@@ -10,11 +10,11 @@ import torch
 import torch.distributed as dist
 
 import howmany
-from data import TASKS, limit, mnist, widths
+from data import BATCH, TASKS, limit, mnist, widths
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--task", choices=TASKS, default="one-layer")
-parser.add_argument("--batch", type=int, default=4608)
+parser.add_argument("--batch", type=int, default=BATCH)
 parser.add_argument("--weak", action="store_true")
 parser.add_argument("--iterations", type=int, default=25)
 parser.add_argument("--wrap", choices=["ddp", "fsdp", "fsdp2"], default="ddp")
