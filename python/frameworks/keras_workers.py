@@ -1,8 +1,8 @@
 """A perceptron on MNIST with Keras and MultiWorkerMirroredStrategy (gRPC); launch.py starts one process a worker.
 
-With --plain, Keras prints its own lines, which `howmany bench` reads; otherwise the callback records. With several
-workers it uses tf_keras, the Keras 2 that is kept up with TensorFlow: fit of Keras 3.15 fails under this strategy
-("Attempt to convert a value (PerReplica…"). A single worker uses Keras 3.
+With --plain, Keras prints its own lines, which `howmany bench` reads; otherwise the callback records. Under this strategy
+it uses tf_keras, the Keras 2 that is kept up with TensorFlow, because fit of Keras 3.15 fails with "Attempt to convert a value
+(PerReplica…". Without launch.py it uses Keras 3.
 """
 import argparse
 import json
@@ -30,11 +30,11 @@ tensorflow.config.threading.set_inter_op_parallelism_threads(1)
 config = json.loads(os.environ.get("TF_CONFIG", "{}"))
 n, rank = len(config.get("cluster", {}).get("worker", [0])), config.get("task", {}).get("index", 0)
 batch = options.batch * n if options.weak else options.batch
-if n > 1:
+if config:
     import tf_keras as keras
 else:
     import keras
-strategy = tensorflow.distribute.MultiWorkerMirroredStrategy() if n > 1 else tensorflow.distribute.get_strategy()
+strategy = tensorflow.distribute.MultiWorkerMirroredStrategy() if config else tensorflow.distribute.get_strategy()
 
 
 class Limit(keras.callbacks.Callback):
