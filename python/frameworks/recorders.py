@@ -72,7 +72,7 @@ else:
     os.environ.setdefault("LOCAL_RANK", str(rank))
     deepspeed.init_distributed(dist_backend="gloo")
     settings = {"train_micro_batch_size_per_gpu": 64, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},
-                "zero_optimization": {"stage": 1}}
+                "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True}
     engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=settings)
     with howmany.callbacks.deepspeed(engine, to=store) as run:
         for _ in range(4):
