@@ -6,7 +6,7 @@ import sys
 import numpy
 
 BATCH = 4608  # rows of an iteration of the whole job
-SPARK_ROWS = {"logistic": 30000, "perceptron": 9000}  # Spark uses all rows in each iteration
+SPARK_ROWS = {"logistic": 30000, "perceptron": 36000}  # Spark uses all rows in each iteration
 #: Tasks of `howmany compare` on MNIST, and `wide`: the widths of the hidden layers.
 TASKS = {"softmax": [], "one-layer": [128], "two-layers": [128, 64], "wide": [1024, 1024]}
 

@@ -20,7 +20,7 @@ from data import SPARK_ROWS, limit, mnist, widths
 parser = argparse.ArgumentParser()
 parser.add_argument("--n", type=int, default=1)
 parser.add_argument("--rows", type=int, default=0)
-parser.add_argument("--iterations", type=int, default=10)
+parser.add_argument("--iterations", type=int, default=8)
 parser.add_argument("--model", choices=["logistic", "perceptron"], default="logistic")
 parser.add_argument("--master", help="spark://… (default: local-cluster)")
 parser.add_argument("--keep-log", help="copy the event log to this file")
@@ -63,7 +63,7 @@ def fit(iterations):
         MultilayerPerceptronClassifier(layers=widths("one-layer"), maxIter=iterations, seed=1, tol=1e-12, blockSize=128).fit(rows)
 
 
-fit(8)
+fit(5)
 for node, process in enumerate(executors()):
     limit(node, process)
 fit(options.iterations)
