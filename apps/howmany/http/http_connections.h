@@ -11,7 +11,7 @@
 enum http_phase {
     HTTP_PHASE_HEAD,   /* The head of a request is being received. */
     HTTP_PHASE_BODY,   /* The body of a request is being received. */
-    HTTP_PHASE_WORK,   /* A thread of a pool is working on the request. */
+    HTTP_PHASE_WORK,   /* The server is working on the request. */
     HTTP_PHASE_SEND,   /* The response is being sent. */
     HTTP_PHASE_IDLE,   /* The connection is idle between two requests. */
     HTTP_PHASE_LINGER, /* The last response was sent; what the client still sends is dropped. */
@@ -25,7 +25,7 @@ struct http_timeouts {
     double body_rate;
 };
 
-enum { HTTP_RATE_AFTER_S = 3, HTTP_EVICT_AFTER_S = 2, HTTP_LINGER_S = 2 };
+enum { HTTP_RATE_AFTER_S = 3, HTTP_LINGER_S = 2 };
 
 /* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
  * `body` is the number of bytes of the body received so far. */
@@ -45,7 +45,7 @@ void http_connections_remove(struct http_connections *connections, const char *a
 size_t http_connections_count(struct http_connections *connections);
 /* Whether there are as many connections as the limit allows; one should make room for the next. */
 bool http_connections_is_at_limit(struct http_connections *connections);
-/* Whether there are more connections than the limit allows; their requests get 503. */
+/* Whether there are more connections than the limit allows. */
 bool http_connections_is_full(struct http_connections *connections);
 
 double http_now(void); /* Returns the monotonic time in seconds. */

@@ -25,6 +25,9 @@ enum {
     KEPT_FIRST = 512, /* First size of the buffer for an incomplete head. */
 };
 
+/* Seconds after which a connection that waits for its client may be closed to make room. */
+static const double EVICT_AFTER_S = 0.1;
+
 struct peer_list {
     struct http_peer *first, *last;
 };
@@ -35,7 +38,8 @@ struct http_loop {
     bool started;    /* The thread runs. */
     int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
     atomic_bool ending;
-    atomic_bool evict; /* Another loop asks for the end of a connection. */
+    atomic_bool evict;     /* Another loop asks for the end of a connection. */
+    atomic_size_t waiting; /* Number of connections that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
     struct http_peer *ready; /* Connections that can be read again in the next turn. */
@@ -65,8 +69,16 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
+/* Whether connections in this phase wait for their clients. */
+static bool is_waiting(enum http_phase phase)
+{
+    return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
+}
+
 static void list_remove(struct peer_list *list, struct http_peer *p)
 {
+    if (is_waiting(p->phase))
+        atomic_fetch_sub_explicit(&p->loop->waiting, 1, memory_order_relaxed);
     *(p->previous ? &p->previous->next : &list->first) = p->next;
     *(p->next ? &p->next->previous : &list->last) = p->previous;
     p->next = p->previous = NULL;
@@ -74,6 +86,8 @@ static void list_remove(struct peer_list *list, struct http_peer *p)
 
 static void list_append(struct peer_list *list, struct http_peer *p)
 {
+    if (is_waiting(p->phase))
+        atomic_fetch_add_explicit(&p->loop->waiting, 1, memory_order_relaxed);
     p->previous = list->last;
     *(list->last ? &list->last->next : &list->first) = p;
     list->last = p;
@@ -304,23 +318,27 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
-/* Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`. */
+/*
+ * Close the connection that has waited longest for its client, if it has waited for more than
+ * `seconds`, and a body for more than five times that. Most healthy clients send a whole request
+ * sooner, so they are served as long as others do not connect faster than `connections` in this
+ * time.
+ */
 static bool evict_one(struct http_loop *l, double seconds)
 {
-    static const enum http_phase waiting[] = {HTTP_PHASE_LINGER, HTTP_PHASE_HEAD, HTTP_PHASE_BODY,
-                                              HTTP_PHASE_IDLE};
+    static const enum http_phase waiting[] = {HTTP_PHASE_LINGER, HTTP_PHASE_HEAD, HTTP_PHASE_IDLE,
+                                              HTTP_PHASE_BODY};
     struct http_peer *slowest = NULL;
 
     for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
         struct http_peer *p = l->phases[waiting[i]].first;
-        if (p && (!slowest || p->since < slowest->since))
+        double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
+        if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
             slowest = p;
     }
-    if (!slowest || l->now - slowest->since <= seconds)
-        return false;
-    http_peer_close(slowest);
-    return true;
+    if (slowest)
+        http_peer_close(slowest);
+    return slowest != NULL;
 }
 
 static void peer_adopt(struct http_peer *p)
@@ -360,7 +378,7 @@ static void inbox_take(struct http_loop *l)
 
     eventfd_read(l->wake, &unused);
     if (atomic_exchange(&l->evict, false))
-        evict_one(l, HTTP_EVICT_AFTER_S);
+        evict_one(l, EVICT_AFTER_S);
     pthread_mutex_lock(&l->lock);
     struct http_peer *p = l->inbox;
     l->inbox = NULL;
@@ -378,22 +396,28 @@ static void inbox_take(struct http_loop *l)
     }
 }
 
-/*
- * If there are too many connections, close the one of this loop that has waited longest. If all of
- * them are new, ask the other loops to close one each. Returns true if this loop has closed one.
- */
-static bool make_room(struct http_loop *l)
+/* Ask the other loops to close a connection that waits. Returns false if none of their connections
+ * does. */
+static bool ask_others(struct http_loop *l)
 {
     struct http_loop_shared *s = l->shared;
+    bool asked = false;
 
-    if (!http_connections_is_at_limit(s->connections))
-        return false;
-    if (evict_one(l, HTTP_EVICT_AFTER_S))
-        return true;
-    for (size_t i = 0; i < s->loop_count; i++)
-        if (s->loops[i] != l && !atomic_exchange(&s->loops[i]->evict, true))
-            eventfd_write(s->loops[i]->wake, 1);
-    return false;
+    for (size_t i = 0; i < s->loop_count; i++) {
+        struct http_loop *other = s->loops[i];
+        if (other == l || atomic_load_explicit(&other->waiting, memory_order_relaxed) == 0)
+            continue;
+        asked = true;
+        if (!atomic_exchange(&other->evict, true))
+            eventfd_write(other->wake, 1);
+    }
+    return asked;
+}
+
+bool http_peer_make_room(struct http_peer *p)
+{
+    return !http_connections_is_full(p->loop->shared->connections) ||
+           evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
 }
 
 /* Add an accepted connection to the loop whose turn it is, or to this one if it has room now. */
@@ -403,7 +427,12 @@ static void add_socket(struct http_loop *l, int socket, const struct sockaddr *a
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    bool stays = make_room(l), admitted = http_connections_add(s->connections, text);
+    /* If a connection of this loop makes room, this loop takes the new one. */
+    bool full = http_connections_is_at_limit(s->connections),
+         stays = full && evict_one(l, EVICT_AFTER_S);
+    if (full && !stays)
+        ask_others(l);
+    bool admitted = http_connections_add(s->connections, text);
     struct http_peer *p = admitted ? calloc(1, sizeof(*p)) : NULL;
     if (!p) {
         if (admitted)

@@ -90,6 +90,9 @@ bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, cons
  * read for a while, because closing it at once could destroy the response on its way. */
 void http_peer_end(struct http_peer *peer, bool sending);
 void http_peer_close(struct http_peer *peer);
+/* If there are more connections than the limit allows, close one that waits for its client, because
+ * this one has sent a whole request. Returns false if there is none. */
+bool http_peer_make_room(struct http_peer *peer);
 /* Let the loop of a connection call `resumed`. Any thread may call this, once for each request. */
 void http_peer_resume(struct http_peer *peer);
 

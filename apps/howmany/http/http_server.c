@@ -116,6 +116,9 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
+    /* From here on, the server does not wait for the client, and does not close the connection to
+     * make room. */
+    http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
 
@@ -377,7 +380,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     x->framing.expects_continue = x->framing.expects_continue && !old;
     /* There is room for the path, because decoding never makes a text longer. */
     set_request(x, &parsed.head, x->text + length + 1);
-    if (http_connections_is_full(x->server->shared.connections))
+    if (!http_peer_make_room(x->peer))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
                                         "the server has too many connections", NULL};
     return verdict;
