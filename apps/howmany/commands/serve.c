@@ -19,7 +19,7 @@
 #include "own_store.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 128 };
 
 struct serve_state {
     const char *listen, *token_file, *make_token, *record, *progress, *hosts;
