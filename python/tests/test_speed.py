@@ -1,5 +1,7 @@
 """Speed and threads. Times are processor times, so that other programs do not affect them."""
 import concurrent.futures
+import json
+import statistics
 import threading
 import time
 import unittest
@@ -13,27 +15,45 @@ except ImportError:
     pandas = None
 
 
+# On a machine without other work, the json module of Python 3.11 reads the answer of the plan below
+# in 0.125 ms or less, so that this many readings last 1 ms at most.
+MILLISECOND = 8
+
+
+def seconds(work, count):
+    """Processor time of one of `count` repetitions."""
+    begin = time.process_time()
+    for _ in range(count):
+        work()
+    return (time.process_time() - begin) / count
+
+
 class Speed(Case):
+    """Speed is compared with the json module in the same run, because other programs slow both."""
+
     def test_a_plan_takes_under_a_millisecond(self):
-        howmany.plan(example("fig2-spark-ann.yaml"))
-        begin = time.process_time()
-        for _ in range(500):
+        def plan():
             self.assertEqual(howmany.plan(example("fig2-spark-ann.yaml")).best.n, 9)
-        each = (time.process_time() - begin) / 500
-        print(f"a plan takes {1e3 * each:.3f} ms")
-        self.assertLess(each, 1e-3)
+
+        text = howmany.plan(example("fig2-spark-ann.yaml")).json
+        rounds = [(seconds(plan, 25), seconds(lambda: json.loads(text), 25)) for _ in range(20)]
+        print(f"a plan takes {1e3 * min(plan for plan, _ in rounds):.3f} ms")
+        self.assertLess(statistics.median(plan / peer for plan, peer in rounds), MILLISECOND)
 
     def test_ten_thousand_plans_take_under_ten_seconds(self):
         count = 10000
         batches = [60000 + i for i in range(count)]
         table = pandas.DataFrame({"batch": batches}) if pandas else {"batch": batches}
+        text = howmany.plan(example("fig2-spark-ann.yaml")).json
+        peer = seconds(lambda: json.loads(text), 500)
         begin = time.process_time()
         answers = howmany.plans(table, example("fig2-spark-ann.yaml"))
         best = [row["n"] for row in answers.to_dicts()]
         spent = time.process_time() - begin
+        peer = (peer + seconds(lambda: json.loads(text), 500)) / 2
         print(f"{count} plans take {spent:.1f} s")
         self.assertEqual((len(best), best[0]), (count, 9))
-        self.assertLess(spent, 10)
+        self.assertLess(spent / peer, count * MILLISECOND)
 
     def test_threads_get_the_same_answers(self):
         names = ["fig1.yaml", "fig2-spark-ann.yaml", "gpt2.yaml", "alexnet.yaml"] * 25

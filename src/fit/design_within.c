@@ -6,7 +6,12 @@
 
 #include "student.h"
 
-enum { DRAWS = 400 };
+/*
+ * The number of draws of the coefficients, and of runs with other noise for each draw. Several runs
+ * halve the random error of the interval's width (about 7 % with 100 draws) and cost little,
+ * because solving for the coefficients takes most of the time.
+ */
+enum { DRAWS = 100, RUNS = 8 };
 
 void hm__design_add_row(struct hm_design_rows *rows, const double *terms)
 {
@@ -24,18 +29,21 @@ double hm__design_within(const struct hm_design_rows *rows, const struct hm_prio
     /* As in a fit, the expected noise counts as much as one run. */
     const struct hm_noise expected = {1, noise, 0};
     struct hm_draw draws[DRAWS];
-    double seconds[DRAWS] = {0};
+    double seconds[DRAWS * RUNS];
     struct hm_random random;
 
     hm__random_init(&random, 0, 0);
     if (!hm__posterior_draw(&rows->lsq, rows->count, priors, expected, &random, draws, DRAWS))
         return NAN;
     for (size_t d = 0; d < DRAWS; d++) {
+        double mean = 0;
         for (size_t k = 0; k < rows->lsq.count; k++)
-            seconds[d] += draws[d].theta[k] * target[k];
-        seconds[d] *= 1 + draws[d].spread * hm__random_normal(&random);
+            mean += draws[d].theta[k] * target[k];
+        for (size_t i = 0; i < RUNS; i++)
+            seconds[d * RUNS + i] = mean * (1 + draws[d].spread * hm__random_normal(&random));
     }
-    double low = hm__quantile(seconds, DRAWS, 0.05), high = hm__quantile(seconds, DRAWS, 0.95);
-    double median = hm__quantile(seconds, DRAWS, 0.5);
+    double low = hm__quantile(seconds, DRAWS * RUNS, 0.05);
+    double high = hm__quantile(seconds, DRAWS * RUNS, 0.95);
+    double median = hm__quantile(seconds, DRAWS * RUNS, 0.5);
     return median > 0 ? (high - low) / (2 * median) : NAN;
 }

@@ -195,6 +195,23 @@ static bool set_all_positive(size_t count, const bool *in, const double *theta)
     return true;
 }
 
+/*
+ * Solves without bounds, and returns true if every unknown contributes more than rounding errors to
+ * y: the bounds then do not matter, and the active-set method is not needed.
+ */
+static bool lsq_solve_positive(const struct hm_lsq *lsq, double *theta)
+{
+    const double least = 1e-9 * hm__lsq_norm(lsq, lsq->count);
+    size_t column;
+
+    if (!hm__lsq_solve(lsq, theta, &column))
+        return false;
+    for (size_t j = 0; j < lsq->count; j++)
+        if (!(theta[j] * hm__lsq_norm(lsq, j) > least))
+            return false;
+    return true;
+}
+
 void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
 {
     bool in[HM_TERMS_MAX] = {0}, barred[HM_TERMS_MAX] = {0};
@@ -202,6 +219,8 @@ void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
     const size_t count = lsq->count;
     int next;
 
+    if (lsq_solve_positive(lsq, theta))
+        return;
     memset(theta, 0, count * sizeof(*theta));
     /*
      * Each pass lowers the sum of squares, so no set of unknowns occurs twice; the limit on passes

@@ -41,8 +41,7 @@ static double gamma_draw(struct hm_random *random, double shape)
 static void lsq_with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
                             const double *moved, double spread, struct hm_lsq *ret_lsq)
 {
-    hm__lsq_init(ret_lsq, lsq->count);
-    hm__lsq_merge(ret_lsq, lsq);
+    *ret_lsq = *lsq;
     for (size_t j = 0; j < lsq->count; j++) {
         double row[HM_LSQ_SIDE] = {0};
         if (!isfinite(priors[j].width))
