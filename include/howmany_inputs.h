@@ -449,13 +449,14 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe the machine itself; values can be combined. */
+/* Keys of a cluster that do not describe one worker or its links; values can be combined. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
     HM_CLUSTER_FABRIC = 4,
     HM_CLUSTER_EFFICIENCY = 8,
     HM_CLUSTER_STRAGGLERS = 16,
+    HM_CLUSTER_ACCELERATORS = 32,
 };
 
 struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
@@ -593,8 +594,9 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
-                                         the functions that read a job set it. */
+    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none.
+                                         hm_job_set_transformer of howmany_layouts.h and the
+                                         functions that read a job set it. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */

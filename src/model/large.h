@@ -56,7 +56,7 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    HM_FAMILY_OTHER, /* Not measured; uses the mean of the other generations. */
+    HM_FAMILY_OTHER, /* A generation without measurements; it gets the means of the others. */
     HM_FAMILIES
 };
 

@@ -155,8 +155,8 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             count++;
         }
     /*
-     * Variance of the layout's error, given its runs; the normal prior of the error has the
-     * variance `layout`.
+     * The variance of the error of this layout after its runs were measured. Before, the error is
+     * normally distributed with the variance `layout`.
      */
     double left = 1 / (1 / c->layout + count / c->run);
     *ret_narrower = fmin(1, sqrt((c->common + left + c->run) / c->all));

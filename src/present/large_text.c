@@ -159,7 +159,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     char layout[LAYOUT_TEXT], time[HM_SHOWN], number[HM_SHOWN], each[HM_SHOWN];
     struct hm_text line = {0};
 
-    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm_layout_text(&c->layout, layout, sizeof(layout));
     hm__text_addf(&line, "%s: %s", a->network ? a->network : "transformer", layout);
     hm__render_taken_line(out, style, "layout", &line);
     hm__text_addf(&line, "%s, %s tokens/s, %s a worker", hm__show_time(c->step.time_s, time),
@@ -323,7 +323,7 @@ static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c,
 {
     char layout[LAYOUT_TEXT], time[HM_SHOWN], memory[HM_SHOWN], cost[HM_SHOWN];
 
-    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm_layout_text(&c->layout, layout, sizeof(layout));
     hm__text_addf(out, "  %-18s %7.0f %12s %6.1f %% %12s %10s  %s\n", what, c->n,
                   hm__show_time(c->step.time_s, time), 100 * c->mfu,
                   hm__show_bytes(c->memory.total, memory),
@@ -356,7 +356,7 @@ static void add_change_rows(struct hm_text *out, const struct hm_large_answer *a
     for (size_t i = 0; i < a->change_count; i++) {
         const struct hm_large_change *c = &a->changes[i];
         hm__large_change_value(c, value, sizeof(value));
-        hm__layout_text(&c->choice.layout, layout, sizeof(layout));
+        hm_layout_text(&c->choice.layout, layout, sizeof(layout));
         hm__text_addf(out, "  %-9s %8s %+7.1f %%  %s\n", c->what, value,
                       100 * (c->choice.tokens_per_s / best->tokens_per_s - 1), layout);
     }

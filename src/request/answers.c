@@ -665,6 +665,7 @@ static const struct hm_member import_file[] = {
     TEXT("title", "what people call such a file"),
     BOOL("partial", "whether the file is cut short or damaged"),
     BOOL("needs_n", "whether the number of workers is missing"),
+    BOOL("needs_network", "whether the document is a job whose network is missing"),
     LIST("taken", "import_item", "what was taken"),
     LIST("left_out", "import_item", "what was left out"),
     NOTES,

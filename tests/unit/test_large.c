@@ -36,7 +36,7 @@ struct example {
 
 static void set_example(struct example *x, const double *v)
 {
-    hm__transformer_init(&x->network);
+    hm_transformer_init(&x->network);
     x->network.layers = v[0], x->network.hidden = v[1], x->network.ffn = v[2];
     x->network.heads = v[3], x->network.kv_heads = v[4], x->network.head_dim = v[5];
     x->network.vocabulary = v[6], x->network.gated = v[7] > 0, x->network.tied = v[8] > 0;
@@ -263,7 +263,7 @@ static void test_counts(void **state)
     struct hm_transformer x;
 
     (void)state;
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 32, x.hidden = 4096, x.ffn = 14336, x.heads = 32, x.kv_heads = 8;
     x.vocabulary = 128256, x.gated = true;
     hm__transformer_complete(&x);
@@ -275,20 +275,20 @@ static void test_counts(void **state)
     hm__transformer_complete(&x);
     check_figure("mixtral", 0, hm__large_parameters(&x) / 1e9, "46.703");
     check_figure("mixtral", 1, hm__large_active(&x) / 1e9, "12.748");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 126, x.hidden = 16384, x.ffn = 53248, x.heads = 128, x.kv_heads = 8;
     x.vocabulary = 128256, x.gated = true;
     hm__transformer_complete(&x);
     check_figure("llama-3.1-405b", 0, hm__large_parameters(&x) / 1e9, "405.853");
     check_figure("llama-3.1-405b", 1, hm__large_flop(&x, 8192, .5) / 1e12, "2.5240");
     check_figure("llama-3.1-405b", 2, hm__large_flop(&x, 8192, 1) / 1e12, "2.6254");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 96, x.hidden = 12288, x.ffn = 49152, x.heads = 96, x.vocabulary = 51200;
     x.tied = true;
     hm__transformer_complete(&x);
     check_figure("gpt-3", 0, hm__large_parameters(&x) / 1e9, "174.58");
     check_figure("gpt-3", 1, hm__large_flop(&x, 2048, .5) / 1e12, "1.0619");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 61, x.hidden = 7168, x.ffn = 18432, x.heads = 128, x.vocabulary = 129280;
     x.gated = true, x.experts = 256, x.experts_per_token = 8, x.expert_ffn = x.shared_ffn = 2048;
     x.dense_layers = 3;

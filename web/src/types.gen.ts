@@ -1609,6 +1609,8 @@ export interface ImportFile {
   partial: boolean;
   /** whether the number of workers is missing */
   needs_n: boolean;
+  /** whether the document is a job whose network is missing */
+  needs_network: boolean;
   /** what was taken */
   taken: ImportItem[];
   /** what was left out */

@@ -389,11 +389,9 @@ static unsigned given_keys(const struct hm_value *map)
     static const struct {
         const char *name;
         enum hm_cluster_key key;
-    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},
-                {"price", HM_CLUSTER_PRICE},
-                {"fabric", HM_CLUSTER_FABRIC},
-                {"efficiency", HM_CLUSTER_EFFICIENCY},
-                {"stragglers", HM_CLUSTER_STRAGGLERS}};
+    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},   {"price", HM_CLUSTER_PRICE},
+                {"fabric", HM_CLUSTER_FABRIC},         {"efficiency", HM_CLUSTER_EFFICIENCY},
+                {"stragglers", HM_CLUSTER_STRAGGLERS}, {"accelerators", HM_CLUSTER_ACCELERATORS}};
     unsigned given = 0;
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

@@ -224,7 +224,7 @@ static int read_row(const struct hm_csv *csv, char **fields, const int *indices,
 {
     int rc = 0;
 
-    hm__transformer_init(&row->network);
+    hm_transformer_init(&row->network);
     row->work.trained = 1;
     for (int i = 0; rc == 0 && i < COLUMNS; i++)
         rc = read_cell(csv, &columns[i], fields[indices[i]], arena, row, err);
