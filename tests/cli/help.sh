@@ -53,7 +53,6 @@ for command in $commands; do
   mapfile -t lines < <(howmany "$command" --help | sed '1,/^examples:/d; s/^  //')
   case $command in
   completion | man) continue ;;
-  serve) [ "$HM_HTTP" = 1 ] || continue ;;
   runs) [ "$HM_SQLITE" = 1 ] || continue ;;
   converge | advise) [ "$HM_ZLIB" = 1 ] || continue ;;
   train | bench | study | compare) [ -n "${HM_SMPIMAIN:-}" ] && [ -n "${HM_REDUCE:-}" ] || continue ;;
