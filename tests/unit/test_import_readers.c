@@ -295,6 +295,12 @@ static void configurations_of_accelerate(void **state)
           {"document", .text = "precision: fp16\nparallel: {tensor: 1, pipeline: 1, zero: 0}\n"
                                "cluster: {accelerators: 4, max_nodes: 1}\n"},
           {"notes.0", .text = "the file does not give num_machines: 1, the default of accelerate"});
+    READS("distributed_type: DEEPSPEED\nnum_processes: 4\nnum_machines: 1\n"
+          "deepspeed_config: {deepspeed_config_file: ds.json}\n",
+          {"document", .text = "parallel: {tensor: 1, pipeline: 1}\n"
+                               "cluster: {accelerators: 4, max_nodes: 1}\n"},
+          {"notes.0", .text = "the settings of DeepSpeed are in a file of their own "
+                              "(deepspeed_config_file)"});
     /* Seven processes are not the same number on each of two machines. */
     READS("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 7\nnum_machines: 2\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"},
