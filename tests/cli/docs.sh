@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs every command in the documents and compares its output byte for byte. In ```console blocks
 # a line "$ command" is followed by its output; here-documents run to their end marker. Blocks of
+# ```console long take seconds and run only in `make torture` (HM_TORTURE=1) and with --record. Blocks of
 # ```yaml that begin with "# job" are jobs that plan must accept. A block is skipped if the build lacks a
 # part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
-# without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
+# without zlib, the store without SQLite. "$ howmany serve" leaves a
 # server running for the commands after it, with a store of the document and a free port instead of 8080.
 # With the argument --record, the outputs in the documents are replaced by those of the commands.
 . "$(dirname "$0")/lib.sh"
@@ -16,8 +17,6 @@ missing() { # file with the block
   local several='(howmany(-| )train|mpirun).* (-n|--ranks)[ =]?([2-9]|1[0-9])'
   if [ -z "${HM_SMPIMAIN:-}" ] && grep -q '^\$ .*--simulate' "$1"; then
     echo "built without SimGrid, or with sanitizers"
-  elif [ "${HM_HTTP:-1}" = 0 ] && grep -qE '^\$ .*(howmany serve|127\.0\.0\.1)' "$1"; then
-    echo "built without libmicrohttpd"
   elif [ "${HM_SQLITE:-1}" = 0 ] && grep -qE '^\$ .*(howmany runs|\.db|/v1/r)' "$1"; then
     echo "built without SQLite"
   elif [ "${HM_ZLIB:-1}" = 0 ] && grep -q '^\$ .*\.gz' "$1"; then
@@ -85,6 +84,7 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/*/*.md; do
     if [ -z "$inside" ]; then
       case $text in
       '```console') inside=console ;;
+      '```console long') [ -n "$record" ] || in_torture && inside=console || inside=other ;;
       '```yaml') inside=yaml ;;
       '```'*) inside=other ;;
       esac

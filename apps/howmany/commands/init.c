@@ -180,6 +180,8 @@ static int init_run(void *state)
     return rc;
 }
 
+static const struct cli_heading headings[] = {{"on", "job"}, {"output", "output"}, {NULL, NULL}};
+
 const struct cli_command cli_init = {
     .name = "init",
     .examples = {"howmany init", "howmany init llama-3-8b --tokens 1T --on p5.48xlarge",
@@ -193,6 +195,7 @@ const struct cli_command cli_init = {
         "nothing. A file that exists is not overwritten.",
     .options = options,
     .option_count = OPTIONS,
+    .headings = headings,
     .accept = init_accept,
     .run = init_run,
     .begin = init_begin,

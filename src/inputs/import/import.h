@@ -70,7 +70,7 @@ enum { HM_IMPORT_ROWS = 1000000 };
 /* A message about something that was taken from the file or left out. */
 struct hm_import_item {
     const char *what;
-    double count; /* Number of things; NaN: `what` is a sentence without a number. */
+    double count; /* Number that is shown before `what`; NaN: `what` is a whole sentence. */
     enum hm_import_fate { HM_IMPORT_TAKEN, HM_IMPORT_LEFT, HM_IMPORT_NOTED } fate;
 };
 

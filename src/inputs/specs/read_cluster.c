@@ -106,6 +106,12 @@ static const struct hm_field cluster_fields[] = {
      .max = 1024,
      .whole = true,
      .doc = "workers in one node"},
+    {.name = "host_memory",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.host_memory_bytes),
+     .above = true,
+     .dim = {0, 1, 0, 0},
+     .doc = "memory of the host of one node, for offloaded states"},
     {.name = "link", .kind = HM_FIELD_OTHER, .doc = "bandwidth and latency inside a node"},
     {.name = "fabric",
      .kind = HM_FIELD_OTHER,
@@ -330,6 +336,7 @@ static int read_accelerator(struct hm_reader *reader, const struct hm_value *val
         rc = read_parts(reader, entry, &card);
     card.node.accelerators = cluster->node.accelerators;
     card.node.price_per_s = cluster->node.price_per_s;
+    card.node.host_memory_bytes = cluster->node.host_memory_bytes;
     cluster->node = card.node;
     cluster->assumed = card.assumed;
     return rc;
