@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGE = os.path.join(ROOT, "python", "howmany")
 BUILD = os.environ.get("HOWMANY_BUILD", os.path.join(ROOT, "build-wheel"))
 OPTIONS = ["-Dtests=false", "-Dbuildtype=release", "-Dmetis=disabled", "-Dmpi=disabled", "-Dsimgrid=disabled",
-           "-Dopenblas=disabled", "-Dman=disabled", "-Dmicrohttpd=disabled", "-Dwerror=false"]
+           "-Dopenblas=disabled", "-Dman=disabled", "-Dwerror=false"]
 
 
 def read(*path):

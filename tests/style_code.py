@@ -52,7 +52,7 @@ CYCLES_ALLOWED = {
 # Functions without a caller in the sources, most of which only tests call.
 HOOKS = {
     "hm__alloc_fail_after": "makes an allocation fail",
-    "hm__no_tls": "the linker puts it in place of functions of GnuTLS (option static)",
+    "hm__alloc_fail_once": "makes one allocation fail",
     "hm__schema_check": "compares an answer with its schema; it calls itself",
 }
 # Texts of JSON outside the writer.
@@ -300,7 +300,8 @@ def check_opens():
     opening = re.compile(r"(?<![\w>.])(?:fopen|open|openat|fdopen|opendir|hm_[a-z]+_load\w*|hm__read_file)\s*\(")
     wrong = []
     for path in sources("src/request/", "apps/howmany/http/"):
-        if path == "src/request/files.c":
+        # The second one opens folders before the server starts, to forbid writing outside them.
+        if path in ("src/request/files.c", "apps/howmany/http/http_confine_files.c"):
             continue
         for number, line in enumerate(without_comments(read(path)).splitlines(), 1):
             if opening.search(line):

@@ -209,33 +209,54 @@ struct row_batch {
     const struct hm_runs *table;
     const char *key;
     struct seen_hashes seen;
-    struct hm_stored runs[BATCH_RUNS];
-    struct hm_text more[BATCH_RUNS];
-    char keys[BATCH_RUNS][KEY_BYTES];
-    size_t count;
+    struct row_batch_run {
+        struct hm_text more;
+        char key[KEY_BYTES];
+    } * texts;
+    struct hm_stored *runs;
+    size_t count, room;
 };
 
 static void batch_empty(struct row_batch *b)
 {
     for (size_t k = 0; k < b->count; k++)
-        hm__text_release(&b->more[k]);
-    memset(b->more, 0, sizeof(b->more));
+        hm__text_release(&b->texts[k].more);
     b->count = 0;
+}
+
+/* Makes room for a thousand rows, or for all rows of a smaller table. */
+static int batch_init(struct row_batch *b, const struct hm_runs *table, const char *key,
+                      struct hm_err *err)
+{
+    *b = (struct row_batch){.table = table, .key = key};
+    b->room = table->count < BATCH_RUNS ? table->count + 1 : BATCH_RUNS;
+    b->texts = hm__calloc(b->room, sizeof(*b->texts));
+    b->runs = hm__calloc(b->room, sizeof(*b->runs));
+    return b->texts && b->runs ? seen_init(&b->seen, table->count, err) : hm__fail_nomem(err);
+}
+
+static void batch_release(struct row_batch *b)
+{
+    seen_release(&b->seen);
+    hm__free(b->texts);
+    hm__free(b->runs);
 }
 
 /* Appends a row to the batch. A key in the row takes precedence over a generated key. */
 static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_stored *run = &b->runs[b->count];
-    struct hm_text *more = &b->more[b->count];
+    struct hm_text *more = &b->texts[b->count].more;
+    char *key = b->texts[b->count].key;
 
     *run = (struct hm_stored)HM_STORED_INIT;
+    *more = (struct hm_text){0};
     read_row(b->table, row, run);
     gather_more(b->table, row, more);
     run->more = more->data;
     if (!run->key) {
-        write_key(b->keys[b->count], b->key, row + 1, "run", hash_run(run), &b->seen);
-        run->key = b->keys[b->count];
+        write_key(key, b->key, row + 1, "run", hash_run(run), &b->seen);
+        run->key = key;
     }
     b->count++;
     return more->failed ? hm__fail_nomem(err) : 0;
@@ -274,7 +295,7 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
 
     for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
         rc = batch_add_row(b, row, err);
-        if (rc == 0 && (b->count == BATCH_RUNS || row + 1 == b->table->count)) {
+        if (rc == 0 && (b->count == b->room || row + 1 == b->table->count)) {
             rc = send_runs(sink, b->runs, b->count, added, err);
             batch_empty(b);
         }
@@ -286,14 +307,11 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
 int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *runs, const char *key,
                        struct hm_added *added, struct hm_err *err)
 {
-    struct row_batch *b = hm__calloc(1, sizeof(*b));
-    int rc = b ? check_key(key, err) : hm__fail_nomem(err);
+    struct row_batch b = {0};
+    int rc = check_key(key, err);
 
-    if (rc == 0) {
-        b->table = runs;
-        b->key = key;
-        rc = seen_init(&b->seen, runs->count, err);
-    }
+    if (rc == 0)
+        rc = batch_init(&b, runs, key, err);
     if (rc == 0 && runs->relative) {
         rc = hm__fail(err, HM_E_TYPE, "a store keeps seconds, and these runs have speedups only");
         hm__err_at(err, runs->source, 0);
@@ -305,12 +323,10 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
         hm__err_at(err, runs->source, 0);
     }
     if (rc == 0)
-        rc = check_rows(b, err);
+        rc = check_rows(&b, err);
     if (rc == 0)
-        rc = send_rows(sink, b, added, err);
-    if (b)
-        seen_release(&b->seen);
-    hm__free(b);
+        rc = send_rows(sink, &b, added, err);
+    batch_release(&b);
     return rc;
 }
 

@@ -4,7 +4,7 @@
 # ```console long take seconds and run only in `make torture` (HM_TORTURE=1) and with --record. Blocks of
 # ```yaml that begin with "# job" are jobs that plan must accept. A block is skipped if the build lacks a
 # part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
-# without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
+# without zlib, the store without SQLite. "$ howmany serve" leaves a
 # server running for the commands after it, with a store of the document and a free port instead of 8080.
 # With the argument --record, the outputs in the documents are replaced by those of the commands.
 . "$(dirname "$0")/lib.sh"
@@ -17,8 +17,6 @@ missing() { # file with the block
   local several='(howmany(-| )train|mpirun).* (-n|--ranks)[ =]?([2-9]|1[0-9])'
   if [ -z "${HM_SMPIMAIN:-}" ] && grep -q '^\$ .*--simulate' "$1"; then
     echo "built without SimGrid, or with sanitizers"
-  elif [ "${HM_HTTP:-1}" = 0 ] && grep -qE '^\$ .*(howmany serve|127\.0\.0\.1)' "$1"; then
-    echo "built without libmicrohttpd"
   elif [ "${HM_SQLITE:-1}" = 0 ] && grep -qE '^\$ .*(howmany runs|\.db|/v1/r)' "$1"; then
     echo "built without SQLite"
   elif [ "${HM_ZLIB:-1}" = 0 ] && grep -q '^\$ .*\.gz' "$1"; then

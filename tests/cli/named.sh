@@ -48,13 +48,11 @@ expect "tokens and iterations are refused together" 2 "tokens, iterations and ep
   howmany plan gpt-2 --tokens 1M --iterations 3 --on h100
 expect "tokens are not sequences" 2 "this counts tokens, not sequences" howmany plan gpt-2 --tokens '3 sequences' --on h100
 expect "an invalid value names its key" 2 "batch: 'many'" howmany plan resnet-50 --batch many --on h100
-if [ "$HM_HTTP" = 1 ]; then
-  howmany serve --listen 127.0.0.1:0 --quiet >"$work/address" 2>/dev/null &
-  server=$!
-  begun() { [ -s "$work/address" ]; }
-  wait_for 30 begun
-  check "a server plans a named network" sh -c "curl -sS -m 10 -H 'Content-Type: application/json' '$(cat "$work/address")/v1/plan' -d '{\"job\":\"resnet-50\",\"on\":\"p4d.24xlarge\",\"epochs\":90}' | jq -e '.notes[0] | test(\"usual for resnet-50\")'"
-  kill $server
-  wait $server
-fi
+howmany serve --listen 127.0.0.1:0 --quiet >"$work/address" 2>/dev/null &
+server=$!
+begun() { [ -s "$work/address" ]; }
+wait_for 30 begun
+check "a server plans a named network" sh -c "curl -sS -m 10 -H 'Content-Type: application/json' '$(cat "$work/address")/v1/plan' -d '{\"job\":\"resnet-50\",\"on\":\"p4d.24xlarge\",\"epochs\":90}' | jq -e '.notes[0] | test(\"usual for resnet-50\")'"
+kill $server
+wait $server
 finish

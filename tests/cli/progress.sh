@@ -1,10 +1,6 @@
 #!/usr/bin/env bash
 # Running commands on the board of the server: /v1/progress lists bench and study while they run.
 . "$(dirname "$0")/lib.sh"
-if [ "${HM_HTTP:-1}" = 0 ]; then
-  skip "running commands are listed" "built without libmicrohttpd"
-  finish
-fi
 server= child=
 trap 'kill $server $child 2>/dev/null; rm -rf "$work"' EXIT
 start() { # OPTIONS…

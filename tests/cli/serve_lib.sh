@@ -20,11 +20,6 @@ start() { # OPTIONS…: start a server; sets pid, url and port
   url=$(cat "$work/url") port=${url##*:}
 }
 
-if [ "${HM_HTTP:-1}" = 0 ]; then
-  expect "without libmicrohttpd, serve names the package" 2 "libmicrohttpd-dev" howmany serve --listen 127.0.0.1:0
-  finish
-fi
-
 get() { curl -s -m 20 "$@"; }
 post() { # PATH TYPE FILE|- [curl options]: print the body of the response
   local path=$1 type=$2 file=$3

@@ -130,7 +130,7 @@ static void make_target(struct request *r)
 {
     add(r, "GET ");
     add(r, PICK("/%00", "/%", "/%zz", "/%c0%af", "/%ff%fe", "/%ed%a0%80", "/\x01", "/a\x7f",
-                "http://a/healthz", "*", "/v1/catalog/%2e%2e%2f%00", "/\xff\xfe", "/healthz?%00",
+                "http://b/healthz", "*", "/v1/catalog/%2e%2e%2f%00", "/\xff\xfe", "/healthz?%00",
                 "/a|b", "/{a}", "/..%c0%af..", "/healthz#a", "//%", "/%f4%90%80%80", "/v1\\plan"));
     add(r, " HTTP/1.1\r\nHost: a\r\n\r\n");
 }
@@ -329,9 +329,7 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
         t->closed++;
     else if (status >= 100 && status < 600)
         t->by_class[status / 100]++;
-    /* libmicrohttpd itself responds with 505 to other versions, as RFC 9110 requires. */
-    bool other_version = status == 505 && !memmem(r->data, r->length, " HTTP/1.", 8);
-    if (status != 0 && (status < 400 || status > 499) && !other_version) {
+    if (status != 0 && (status < 400 || status > 499)) {
         t->wrong++;
         if (t->wrong <= 20)
             show(r, status, number);

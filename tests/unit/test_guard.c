@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api_cache.h"
+#include "http.h"
 #include "http_connections.h"
 #include "http_guard.h"
 #include "testing.h"
@@ -202,29 +203,38 @@ static void test_timeouts(void **state)
     assert_false(http_connection_is_late(&p, HTTP_PHASE_WORK, 1e6, 0));
     assert_true(http_connection_is_late(&p, HTTP_PHASE_SEND, 61, 0));
     assert_true(http_connection_is_late(&p, HTTP_PHASE_IDLE, 31, 0));
+    assert_false(http_connection_is_late(&p, HTTP_PHASE_LINGER, 1.9, 0));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_LINGER, 2.1, 0));
 }
 
 static void test_connection_limits(void **state)
 {
-    struct http_timeouts p = {.header_s = 10};
-    struct http_connections *w = http_connections_new(&p, 4, 2);
-    struct http_connection *a, *b;
+    struct http_connections *w = http_connections_new(4, 2);
 
     (void)state;
     assert_non_null(w);
-    assert_true(http_connections_admits(w, "10.0.0.1"));
-    a = http_connections_add(w, -1, "10.0.0.1");
-    b = http_connections_add(w, -1, "10.0.0.1");
-    assert_false(http_connections_admits(w, "10.0.0.1"));
-    assert_true(http_connections_admits(w, "10.0.0.2"));
+    assert_true(http_connections_add(w, "10.0.0.1"));
+    assert_true(http_connections_add(w, "10.0.0.1"));
+    assert_false(http_connections_add(w, "10.0.0.1"));
+    assert_true(http_connections_add(w, "10.0.0.2"));
+    assert_false(http_connections_is_at_limit(w));
+    assert_true(http_connections_add(w, "10.0.0.3"));
+    assert_true(http_connections_is_at_limit(w));
     assert_false(http_connections_is_full(w));
-    for (int i = 0; i < 3; i++)
-        assert_non_null(http_connections_add(w, -1, "10.0.0.3"));
+    assert_true(http_connections_add(w, "10.0.0.3"));
     assert_true(http_connections_is_full(w));
-    http_connections_remove(w, b);
-    assert_true(http_connections_admits(w, "10.0.0.1"));
-    http_connections_remove(w, a);
-    assert_int_equal(http_connections_count(w), 3);
+    http_connections_remove(w, "10.0.0.1");
+    assert_true(http_connections_add(w, "10.0.0.1"));
+    assert_int_equal(http_connections_count(w), 5);
+    /* An eighth of the limit, and eight more, are admitted beyond the limit. */
+    char address[HTTP_ADDRESS];
+    for (int i = 5; i < 12; i++) {
+        snprintf(address, sizeof(address), "10.0.1.%d", i);
+        assert_true(http_connections_add(w, address));
+    }
+    assert_false(http_connections_add(w, "10.0.0.9"));
+    http_connections_remove(w, "10.0.1.5");
+    assert_true(http_connections_add(w, "10.0.0.9"));
     http_connections_free(w);
 }
 

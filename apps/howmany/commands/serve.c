@@ -19,7 +19,7 @@
 #include "own_store.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 128 };
 
 struct serve_state {
     const char *listen, *token_file, *make_token, *record, *progress, *hosts;
@@ -30,6 +30,7 @@ struct serve_state {
     bool connects;
     char host[HTTP_ADDRESS];
     int port;
+    char store_path[CLI_STORE_ROOM], board_path[PATH_MAX]; /* Empty if there is none. */
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */
@@ -301,7 +302,54 @@ static int load_tokens(struct serve_state *s)
     return rc ? cli_report(&err) : 0;
 }
 
-/* ---- the store ------------------------------------------------------------------------------- */
+/* ---- the store and the board ----------------------------------------------------------------- */
+
+/* Find the store and the board of running commands, and make the folders of the default ones. */
+static int find_files(struct serve_state *s)
+{
+    char path[CLI_STORE_ROOM];
+    struct hm_err err = {0};
+
+    if (!s->record || strcmp(s->record, "none") != 0) {
+        const char *where = cli_store_find(s->record, path, &err);
+        if (!where)
+            return cli_report(&err);
+        if (strlen(where) >= sizeof(s->store_path))
+            return cli_complain("--record: the name of the store is too long");
+        snprintf(s->store_path, sizeof(s->store_path), "%s", where);
+        s->connects = strstr(where, "://") != NULL;
+    }
+    if (s->progress && strcmp(s->progress, "none") != 0)
+        snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
+    else if (!s->progress && !cli_board_find(s->board_path))
+        s->board_path[0] = '\0'; /* There is no home folder. */
+    if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
+        hm__err_field(&err, "--progress");
+        return cli_report(&err);
+    }
+    return 0;
+}
+
+/*
+ * Give up writing outside the folders of the store and of the board. Threads inherit this, so it
+ * is done before the first one is started. Temporary files of SQLite are beside the store.
+ */
+static int confine_files(const struct serve_state *s)
+{
+    const char *files[] = {s->store_path[0] && !s->connects ? s->store_path : NULL,
+                           s->board_path[0] ? s->board_path : NULL};
+    const char *slash = files[0] ? strrchr(files[0], '/') : NULL;
+    struct hm_err err = {0};
+
+    if (slash) {
+        char folder[CLI_STORE_ROOM];
+        snprintf(folder, sizeof(folder), "%.*s", (int)(slash - files[0]) + 1, files[0]);
+        setenv("SQLITE_TMPDIR", folder, 0);
+    } else if (files[0]) {
+        setenv("SQLITE_TMPDIR", ".", 0);
+    }
+    return http_confine_files(files, 2, &err) ? cli_report(&err) : 0;
+}
 
 /* Open the store. It is an error if a store that the user named cannot be opened. If this build
  * does not support the default store, a message says that runs are not stored. */
@@ -309,16 +357,9 @@ static int open_store(struct serve_state *s)
 {
     /* If there are several workers, one stays free for requests that do not need the store. */
     size_t readers = s->workers > 1 ? (size_t)s->workers - 1 : 1;
-    char path[CLI_STORE_ROOM];
     struct hm_err err = {0};
 
-    if (s->record && strcmp(s->record, "none") == 0)
-        return 0;
-    const char *where = cli_store_find(s->record, path, &err);
-    if (!where)
-        return cli_report(&err);
-    s->connects = strstr(where, "://") != NULL;
-    if (api_store_new(where, readers, &s->store, &err) == 0)
+    if (!s->store_path[0] || api_store_new(s->store_path, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
         return cli_report(&err);
@@ -326,22 +367,13 @@ static int open_store(struct serve_state *s)
     return 0;
 }
 
-/* ---- the board ------------------------------------------------------------------------------- */
-
 /* Open the board of running commands. It is an error if a board that the user named cannot be
- * opened; without a home folder there is none. */
+ * opened. */
 static int open_board(struct serve_state *s)
 {
-    char path[PATH_MAX];
     struct hm_err err = {0};
 
-    if (s->progress && strcmp(s->progress, "none") == 0)
-        return 0;
-    if (s->progress)
-        snprintf(path, sizeof(path), "%s", s->progress);
-    else if (!cli_board_find(path))
-        return 0;
-    if (cli_folders_make(path, &err) == 0 && hm__board_create(path, &s->board, &err) == 0)
+    if (!s->board_path[0] || hm__board_create(s->board_path, &s->board, &err) == 0)
         return 0;
     if (s->progress) {
         hm__err_field(&err, "--progress");
@@ -443,7 +475,8 @@ static int serve_run(void *state)
         return rc;
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
-    if ((rc = open_store(s)) || (rc = open_board(s)))
+    if ((rc = find_files(s)) || (rc = confine_files(s)) || (rc = open_store(s)) ||
+        (rc = open_board(s)))
         return rc;
     struct api_settings settings = {.catalog = s->catalog,
                                     .store = s->store,
@@ -457,6 +490,12 @@ static int serve_run(void *state)
         return cli_report(&err);
     return run_server(s);
 }
+
+static const struct cli_heading headings[] = {{"listen", "address and store"},
+                                              {"token-file", "access"},
+                                              {"body-limit", "limits"},
+                                              {"quiet", "output"},
+                                              {NULL, NULL}};
 
 const struct cli_command cli_serve = {
     .name = "serve",
@@ -474,6 +513,7 @@ const struct cli_command cli_serve = {
         "Exit status: 0 after a signal; 2 wrong usage, or an address that is not available.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .operands = NULL,
     .accept = serve_accept,
     .run = serve_run,

@@ -1,7 +1,6 @@
 /*
  * A small HTTP server. Requests (after the checks of the guard) and responses are plain structs.
- * http_mhd.c is the only file that uses libmicrohttpd; http_none.c replaces it in builds without
- * that library.
+ * It speaks HTTP/1.1 and HTTP/1.0, without TLS.
  *
  * Threads that read and write sockets call `quick`, which must not block. Requests that `quick`
  * does not answer go to one of two bounded thread pools, which call `work`. When a pool and its

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,9 @@ int http_address_listen(const char *host, int port, int *ret_socket, int *ret_po
     if (s < 0)
         return fail_listen(host, port, errno, err);
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    /* Accepted connections inherit this: a response is sent at once, without waiting for the
+     * acknowledgement of the one before it. */
+    setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     if (bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 1024) != 0 ||
         getsockname(s, (struct sockaddr *)&address, &size) != 0) {
         int code = errno;

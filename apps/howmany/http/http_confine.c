@@ -1,8 +1,8 @@
 /*
  * The seccomp filter of the server: a program for the kernel's packet filter that looks at the
- * number of each system call. New processes are recognised by the flags of clone. The flags of
- * clone3 are in memory, where a filter cannot see them, so clone3 is reported as not available, and
- * the C library uses clone instead.
+ * number and at some arguments of each system call, and allows those of a list. New processes are
+ * recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot see
+ * them, so clone3 is reported as not available, and the C library uses clone instead.
  */
 #include "http_confine.h"
 
@@ -12,7 +12,9 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,50 +37,47 @@
 #endif
 
 #ifdef FILTER_ARCH
-static const unsigned forbidden[] = {
-    SYS_execve,
-    SYS_execveat,
-#ifdef SYS_fork
-    SYS_fork,
-    SYS_vfork,
+/* System calls that only some processors have. */
+#ifdef SYS_open
+#define OLD_CALLS                                                                                  \
+    SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \
+        SYS_mkdir, SYS_rmdir, SYS_readlink, SYS_epoll_wait, SYS_getrlimit, SYS_time, SYS_chmod,    \
+        SYS_getdents
+#else
+#define OLD_CALLS SYS_read
 #endif
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_unshare,
-    SYS_setns,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_setuid,
-    SYS_setgid,
-    SYS_setresuid,
-    SYS_setresgid,
-    SYS_setgroups,
-    SYS_capset,
-    SYS_personality,
-    SYS_acct,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_sethostname,
-    SYS_setdomainname,
-};
 
-enum { FORBIDDEN = sizeof(forbidden) / sizeof(forbidden[0]), FILTER_MAX = 2 * FORBIDDEN + 32 };
+static const unsigned allowed[] = {
+    /* memory and threads */
+    SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_set_robust_list, SYS_rseq,
+    SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_sched_getaffinity, SYS_gettid, SYS_getpid,
+    SYS_setpriority, SYS_getpriority, SYS_membarrier, SYS_restart_syscall,
+    /* signals of its own */
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigtimedwait, SYS_sigaltstack,
+    /* clocks, random numbers and facts about the process and the machine */
+    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+    SYS_getrandom, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
+    SYS_getrusage, SYS_times, SYS_umask,
+    /* files: those of the store, and what the C library and SQLite read */
+    SYS_openat, SYS_close, SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
+    SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
+    SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_ftruncate, SYS_fallocate, SYS_fsync,
+    SYS_fdatasync, SYS_fcntl, SYS_flock, SYS_fchmod, SYS_fchown, SYS_getdents64, SYS_readlinkat,
+    SYS_getcwd, SYS_utimensat, SYS_dup, SYS_dup3, OLD_CALLS,
+    /* connections that were accepted */
+    SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_shutdown, SYS_setsockopt,
+    SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_epoll_pwait, SYS_epoll_ctl, SYS_eventfd2,
+    SYS_ppoll, SYS_pselect6};
+
+/* For a store on another machine: names are looked up, and code for this may be loaded. */
+static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
+                                            SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
+
+enum {
+    ALLOWED = sizeof(allowed) / sizeof(allowed[0]),
+    ALLOWED_CONNECTS = sizeof(allowed_connects) / sizeof(allowed_connects[0]),
+    FILTER_MAX = 2 * (ALLOWED + ALLOWED_CONNECTS) + 64
+};
 
 struct filter {
     struct sock_filter steps[FILTER_MAX];
@@ -100,11 +99,27 @@ static void filter_return(struct filter *f, unsigned action)
     filter_add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/* Return an error if the loaded value, the number of a system call, equals `number`. */
-static void filter_refuse(struct filter *f, unsigned number, unsigned error)
+/* Return an action if the loaded value, the number of a system call, equals `number`. */
+static void filter_on(struct filter *f, unsigned number, unsigned action)
 {
     filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-    filter_return(f, SECCOMP_RET_ERRNO | error);
+    filter_return(f, action);
+}
+
+/*
+ * Allow a system call if a test of the low 32 bits of an argument has the given result. The test is
+ * BPF_JEQ (the argument equals `value`) or BPF_JSET (they have a bit in common).
+ */
+static void filter_argument(struct filter *f, unsigned number, size_t argument, unsigned short test,
+                            unsigned value, bool result)
+{
+    const unsigned yes = SECCOMP_RET_ALLOW, no = SECCOMP_RET_ERRNO | EPERM;
+
+    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4));
+    filter_load(f, offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t));
+    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, 0, 1));
+    filter_return(f, result ? yes : no);
+    filter_return(f, result ? no : yes);
 }
 
 static void filter_write(struct filter *f, bool connects)
@@ -113,23 +128,17 @@ static void filter_write(struct filter *f, bool connects)
     filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0));
     filter_return(f, SECCOMP_RET_KILL_PROCESS);
     filter_load(f, offsetof(struct seccomp_data, nr));
-#ifdef __x86_64__
-    /* System calls of the x32 interface have this bit. */
-    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
+    for (size_t i = 0; i < ALLOWED; i++)
+        filter_on(f, allowed[i], SECCOMP_RET_ALLOW);
+    for (size_t i = 0; connects && i < ALLOWED_CONNECTS; i++)
+        filter_on(f, allowed_connects[i], SECCOMP_RET_ALLOW);
+    filter_on(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+    /* A clone must make a thread of this process, and a signal must be for this process. */
+    filter_argument(f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, true);
+    filter_argument(f, SYS_tgkill, 0, BPF_JEQ, (unsigned)getpid(), true);
+    filter_argument(f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, false);
+    filter_argument(f, SYS_mprotect, 2, BPF_JSET, PROT_EXEC, false);
     filter_return(f, SECCOMP_RET_ERRNO | EPERM);
-#endif
-    for (size_t i = 0; i < FORBIDDEN; i++)
-        filter_refuse(f, forbidden[i], EPERM);
-    if (!connects)
-        filter_refuse(f, SYS_connect, EPERM);
-    filter_refuse(f, SYS_clone3, ENOSYS);
-    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0));
-    filter_return(f, SECCOMP_RET_ALLOW);
-    /* A clone must make a thread of this process. */
-    filter_load(f, offsetof(struct seccomp_data, args));
-    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
-    filter_return(f, SECCOMP_RET_ERRNO | EPERM);
-    filter_return(f, SECCOMP_RET_ALLOW);
 }
 
 static bool filter_apply(bool connects)

@@ -11,7 +11,6 @@
 
 enum {
     HTTP_TARGET_MAX = 4096,   /* Largest number of bytes of path and query. */
-    HTTP_ARGUMENTS_MAX = 100, /* Largest number of arguments of a query. */
     HTTP_HEADERS_MAX = 64,    /* Largest number of headers. */
     HTTP_HEADER_MAX = 8192,   /* Largest number of bytes of a header's name and value. */
     HTTP_HEADERS_SIZE = 16384 /* Largest number of bytes of all headers. */

@@ -1,73 +1,88 @@
-/* A thread pool whose queue is a ring buffer. */
+/*
+ * A thread pool whose queue is a ring buffer. A thread whose task declares that it takes long
+ * starts another thread in its place, continues with a lower priority, and ends with its task: a
+ * process without privileges cannot raise a priority again.
+ */
 #include "http_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+
+/* What is added to the nice value of a thread whose task takes long. */
+enum { SLOW_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
-    pthread_cond_t more;
-    pthread_t *threads;
-    size_t thread_count;
+    pthread_cond_t more; /* There is a task, a thread may run, or the pool ends. */
+    pthread_cond_t gone; /* The last thread has ended. */
+    size_t threads;      /* Number of threads. */
     void **ring;
     size_t room, first, waiting;
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
-    /*
-     * Number of running tasks that are not declared as long, number of running tasks that are, and
-     * the limits of both numbers.
-     */
-    int running, slow, running_max, slow_max;
+    int slow, slow_max; /* Number of running tasks that are declared as long, and its limit. */
     bool (*run)(void *task);
 };
 
 static void *worker_run(void *context)
 {
     struct http_pool *w = context;
+    bool slow = false;
 
     pthread_mutex_lock(&w->lock);
-    for (;;) {
-        while ((w->waiting == 0 || w->running >= w->running_max) && !(w->ending && !w->waiting))
+    while (!slow) {
+        while (w->waiting == 0 && !w->ending)
             pthread_cond_wait(&w->more, &w->lock);
         if (w->waiting == 0)
             break;
         void *task = w->ring[w->first];
         w->first = (w->first + 1) % w->room;
         w->waiting--;
-        w->running++;
         pthread_mutex_unlock(&w->lock);
-        bool slow = w->run(task);
+        slow = w->run(task);
         atomic_fetch_sub(&w->taken, 1);
         pthread_mutex_lock(&w->lock);
-        *(slow ? &w->slow : &w->running) -= 1;
-        pthread_cond_signal(&w->more);
     }
-    /* Other threads may be waiting for the task of this thread to end. */
-    pthread_cond_broadcast(&w->more);
+    w->slow -= slow;
+    if (--w->threads == 0)
+        pthread_cond_broadcast(&w->gone);
     pthread_mutex_unlock(&w->lock);
     return NULL;
+}
+
+/* Start one more thread. The caller holds the lock, or no other thread knows the pool. */
+static bool add_thread(struct http_pool *w)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, worker_run, w) != 0)
+        return false;
+    pthread_detach(thread);
+    w->threads++;
+    return true;
 }
 
 struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task))
 {
     struct http_pool *w = calloc(1, sizeof(*w));
-    size_t threads = (size_t)(size->quick + size->slow);
 
     if (!w)
         return NULL;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
+    pthread_cond_init(&w->gone, NULL);
     w->run = run;
-    w->running_max = size->quick;
     w->slow_max = size->slow;
-    w->room = size->queue + threads;
+    w->room = size->queue + (size_t)(size->quick + size->slow);
     w->ring = calloc(w->room, sizeof(*w->ring));
-    w->threads = calloc(threads, sizeof(*w->threads));
-    while (w->ring && w->threads && w->thread_count < threads &&
-           pthread_create(&w->threads[w->thread_count], NULL, worker_run, w) == 0)
-        w->thread_count++;
-    if (w->thread_count > 0)
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; w->ring && i < size->quick && add_thread(w); i++)
+        ;
+    bool started = w->threads > 0;
+    pthread_mutex_unlock(&w->lock);
+    if (started)
         return w;
     http_pool_free(w);
     return NULL;
@@ -76,13 +91,11 @@ struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(v
 bool http_pool_slow(struct http_pool *w)
 {
     pthread_mutex_lock(&w->lock);
-    bool may = w->slow < w->slow_max;
-    if (may) {
-        w->slow++;
-        w->running--;
-        pthread_cond_signal(&w->more);
-    }
+    bool may = w->slow < w->slow_max && add_thread(w);
+    w->slow += may;
     pthread_mutex_unlock(&w->lock);
+    if (may) /* On Linux this is the priority of the calling thread. */
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
     return may;
 }
 
@@ -117,12 +130,12 @@ void http_pool_free(struct http_pool *w)
     pthread_mutex_lock(&w->lock);
     w->ending = true;
     pthread_cond_broadcast(&w->more);
+    while (w->threads > 0)
+        pthread_cond_wait(&w->gone, &w->lock);
     pthread_mutex_unlock(&w->lock);
-    for (size_t i = 0; i < w->thread_count; i++)
-        pthread_join(w->threads[i], NULL);
+    pthread_cond_destroy(&w->gone);
     pthread_cond_destroy(&w->more);
     pthread_mutex_destroy(&w->lock);
-    free(w->threads);
     free(w->ring);
     free(w);
 }

@@ -1,0 +1,590 @@
+/*
+ * Loops over epoll. Sockets are registered once, edge-triggered: an event sets the flag `readable`,
+ * which stays set until the socket was read to its end. In each turn a connection is read once, so
+ * that one that always has bytes cannot keep others waiting.
+ */
+#include "http_loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http_address.h"
+
+enum {
+    EVENTS = 64,      /* Largest number of events of one turn. */
+    ACCEPTS = 64,     /* Largest number of connections accepted in one turn. */
+    READ = 32768,     /* Largest number of bytes read from a socket in one turn. */
+    CHECK_MS = 200,   /* Time between two checks of timeouts. */
+    KEPT_FIRST = 512, /* First size of the buffer for an incomplete head. */
+};
+
+/* Seconds after which a connection that waits for its client may be closed to make room. */
+static const double EVICT_AFTER_S = 0.1;
+
+struct peer_list {
+    struct http_peer *first, *last;
+};
+
+struct http_loop {
+    struct http_loop_shared *shared;
+    pthread_t thread;
+    bool started;    /* The thread runs. */
+    int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
+    atomic_bool ending;
+    atomic_bool evict;     /* Another loop asks for the end of a connection. */
+    atomic_size_t waiting; /* Number of connections that wait for their clients. */
+    double now, next_check;
+    struct peer_list phases[HTTP_PHASES];
+    struct http_peer *ready; /* Connections that can be read again in the next turn. */
+    struct http_peer *dead;
+    pthread_mutex_t lock;    /* Protects the inbox. */
+    struct http_peer *inbox; /* Connections that other threads hand over. */
+    char buffer[READ];
+};
+
+double http_loop_now(const struct http_loop *loop)
+{
+    return loop->now;
+}
+
+bool http_loop_hold(struct http_loop_shared *s, size_t bytes)
+{
+    if (atomic_fetch_add(&s->held, bytes) + bytes <= s->held_max)
+        return true;
+    atomic_fetch_sub(&s->held, bytes);
+    return false;
+}
+
+void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
+{
+    atomic_fetch_sub(&s->held, bytes);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Whether connections in this phase wait for their clients. */
+static bool is_waiting(enum http_phase phase)
+{
+    return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
+}
+
+static void list_remove(struct peer_list *list, struct http_peer *p)
+{
+    if (is_waiting(p->phase))
+        atomic_fetch_sub_explicit(&p->loop->waiting, 1, memory_order_relaxed);
+    *(p->previous ? &p->previous->next : &list->first) = p->next;
+    *(p->next ? &p->next->previous : &list->last) = p->previous;
+    p->next = p->previous = NULL;
+}
+
+static void list_append(struct peer_list *list, struct http_peer *p)
+{
+    if (is_waiting(p->phase))
+        atomic_fetch_add_explicit(&p->loop->waiting, 1, memory_order_relaxed);
+    p->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = p;
+    list->last = p;
+}
+
+void http_peer_enter(struct http_peer *p, enum http_phase phase)
+{
+    list_remove(&p->loop->phases[p->phase], p);
+    p->phase = phase;
+    p->since = p->loop->now;
+    p->body = 0;
+    list_append(&p->loop->phases[phase], p);
+}
+
+void http_peer_close(struct http_peer *p)
+{
+    struct http_loop *l = p->loop;
+
+    if (p->dead)
+        return;
+    p->dead = true;
+    l->shared->user.closed(l->shared->user.context, p);
+    list_remove(&l->phases[p->phase], p);
+    http_connections_remove(l->shared->connections, p->address);
+    close(p->socket);
+    if (!p->ready) { /* Otherwise the ready list frees it. */
+        p->queued = l->dead;
+        l->dead = p;
+    }
+}
+
+static void peer_free(struct http_peer *p)
+{
+    http_loop_unhold(p->loop->shared, p->kept_room);
+    free(p->kept);
+    free(p);
+}
+
+static void free_dead(struct http_loop *l)
+{
+    while (l->dead) {
+        struct http_peer *p = l->dead;
+        l->dead = p->queued;
+        peer_free(p);
+    }
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* Send what is left. Returns true if nothing is left. */
+static bool peer_flush(struct http_peer *p)
+{
+    while (p->out[0].iov_len + p->out[1].iov_len > 0) {
+        struct msghdr message = {.msg_iov = p->out, .msg_iovlen = 2};
+        ssize_t sent = sendmsg(p->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno != EAGAIN)
+            http_peer_close(p);
+        if (sent < 0)
+            return false;
+        for (size_t i = 0, left = (size_t)sent; i < 2; i++) {
+            size_t part = left < p->out[i].iov_len ? left : p->out[i].iov_len;
+            p->out[i].iov_base = (char *)p->out[i].iov_base + part;
+            p->out[i].iov_len -= part;
+            left -= part;
+        }
+    }
+    return true;
+}
+
+bool http_peer_send(struct http_peer *p, char *head, size_t head_length, const char *body,
+                    size_t length)
+{
+    p->out[0] = (struct iovec){head, head_length};
+    p->out[1] = (struct iovec){(void *)(uintptr_t)body, length};
+    if (peer_flush(p))
+        return true;
+    if (!p->dead)
+        http_peer_enter(p, HTTP_PHASE_SEND);
+    return false;
+}
+
+void http_peer_end(struct http_peer *p, bool sending)
+{
+    if (!sending && !p->readable && p->kept_length == 0) {
+        http_peer_close(p);
+        return;
+    }
+    shutdown(p->socket, SHUT_WR);
+    http_peer_enter(p, HTTP_PHASE_LINGER);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+/* Make room for at least `more` further bytes. Returns false, and closes the connection, if there
+ * is no memory. */
+static bool peer_make_room(struct http_peer *p, size_t more)
+{
+    struct http_loop_shared *s = p->loop->shared;
+    size_t room = p->kept_room ? p->kept_room : KEPT_FIRST;
+
+    while (room < p->kept_length + more)
+        room *= 2;
+    if (room == p->kept_room)
+        return true;
+    char *larger = http_loop_hold(s, room - p->kept_room) ? realloc(p->kept, room) : NULL;
+    if (!larger) {
+        s->user.refused(s->user.context, p->address, HTTP_REFUSAL_MEMORY);
+        http_peer_close(p);
+        return false;
+    }
+    p->kept = larger;
+    p->kept_room = room;
+    return true;
+}
+
+/* Give bytes that were read into the loop's buffer to the user, and keep those that are left. */
+static void peer_offer_buffer(struct http_peer *p, size_t length)
+{
+    struct http_loop_user *u = &p->loop->shared->user;
+    const char *data = p->loop->buffer;
+    size_t used = u->received(u->context, p, data, length);
+
+    if (p->dead || used == length || p->phase == HTTP_PHASE_LINGER ||
+        !peer_make_room(p, length - used))
+        return;
+    memcpy(p->kept, data + used, length - used);
+    p->kept_length = length - used;
+}
+
+static void peer_offer_kept(struct http_peer *p)
+{
+    struct http_loop_user *u = &p->loop->shared->user;
+    size_t used = u->received(u->context, p, p->kept, p->kept_length);
+
+    p->offer = false;
+    if (p->dead)
+        return;
+    p->kept_length -= used;
+    if (p->kept_length > 0) {
+        memmove(p->kept, p->kept + used, p->kept_length);
+        return;
+    }
+    http_loop_unhold(p->loop->shared, p->kept_room);
+    free(p->kept);
+    p->kept = NULL;
+    p->kept_room = 0;
+}
+
+static bool peer_is_blocked(const struct http_peer *p)
+{
+    return p->dead || p->phase == HTTP_PHASE_WORK || p->phase == HTTP_PHASE_SEND;
+}
+
+/* Read once from the socket. */
+static void peer_receive(struct http_peer *p)
+{
+    bool keeps = p->kept_length > 0 && p->phase != HTTP_PHASE_LINGER;
+    char *data = p->loop->buffer;
+    size_t room = READ;
+
+    if (keeps) {
+        size_t more = p->kept_length < KEPT_FIRST ? KEPT_FIRST : p->kept_length;
+        if (!peer_make_room(p, more))
+            return;
+        data = p->kept + p->kept_length;
+        room = p->kept_room - p->kept_length;
+    }
+    ssize_t got = recv(p->socket, data, room, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+        http_peer_close(p);
+        return;
+    }
+    if (got < 0) {
+        p->readable = errno == EINTR;
+        return;
+    }
+    /* A short read has emptied the socket, unless the end of the data must be read too. */
+    p->readable = (size_t)got == room || atomic_load_explicit(&p->gone, memory_order_relaxed);
+    if (p->phase == HTTP_PHASE_LINGER)
+        return;
+    if (keeps) {
+        p->kept_length += (size_t)got;
+        peer_offer_kept(p);
+    } else {
+        peer_offer_buffer(p, (size_t)got);
+    }
+}
+
+/* Do what can be done for a connection without waiting. */
+static void peer_turn(struct http_peer *p)
+{
+    struct http_loop_user *u = &p->loop->shared->user;
+
+    if (!p->dead && p->phase == HTTP_PHASE_SEND && peer_flush(p)) {
+        p->offer = true;
+        u->sent(u->context, p);
+    }
+    if (!peer_is_blocked(p) && p->offer && p->kept_length > 0 && p->phase != HTTP_PHASE_LINGER)
+        peer_offer_kept(p);
+    if (!peer_is_blocked(p) && p->readable)
+        peer_receive(p);
+    if (!peer_is_blocked(p) && p->readable && !p->ready) {
+        p->ready = true;
+        p->queued = p->loop->ready;
+        p->loop->ready = p;
+    }
+}
+
+static void run_ready(struct http_loop *l)
+{
+    struct http_peer *p = l->ready;
+
+    l->ready = NULL;
+    while (p) {
+        struct http_peer *next = p->queued;
+        p->ready = false;
+        if (p->dead) {
+            p->queued = l->dead;
+            l->dead = p;
+        } else {
+            peer_turn(p);
+        }
+        p = next;
+    }
+}
+
+/* ---- connections that come and go ------------------------------------------------------------ */
+
+/*
+ * Close the connection that has waited longest for its client, if it has waited for more than
+ * `seconds`, and a body for more than five times that. Most healthy clients send a whole request
+ * sooner, so they are served as long as others do not connect faster than `connections` in this
+ * time.
+ */
+static bool evict_one(struct http_loop *l, double seconds)
+{
+    static const enum http_phase waiting[] = {HTTP_PHASE_LINGER, HTTP_PHASE_HEAD, HTTP_PHASE_IDLE,
+                                              HTTP_PHASE_BODY};
+    struct http_peer *slowest = NULL;
+
+    for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+        struct http_peer *p = l->phases[waiting[i]].first;
+        double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
+        if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
+            slowest = p;
+    }
+    if (slowest)
+        http_peer_close(slowest);
+    return slowest != NULL;
+}
+
+static void peer_adopt(struct http_peer *p)
+{
+    struct http_loop *l = p->loop;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = p};
+
+    p->adopted = true;
+    p->since = l->now;
+    list_append(&l->phases[HTTP_PHASE_HEAD], p);
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, p->socket, &event) != 0)
+        http_peer_close(p);
+}
+
+/* Put a connection into the inbox of its loop, and wake the loop. */
+static void inbox_push(struct http_peer *p)
+{
+    struct http_loop *l = p->loop;
+
+    pthread_mutex_lock(&l->lock);
+    bool wake = l->inbox == NULL;
+    p->queued = l->inbox;
+    l->inbox = p;
+    pthread_mutex_unlock(&l->lock);
+    if (wake)
+        eventfd_write(l->wake, 1);
+}
+
+void http_peer_resume(struct http_peer *p)
+{
+    inbox_push(p);
+}
+
+static void inbox_take(struct http_loop *l)
+{
+    eventfd_t unused;
+
+    eventfd_read(l->wake, &unused);
+    if (atomic_exchange(&l->evict, false))
+        evict_one(l, EVICT_AFTER_S);
+    pthread_mutex_lock(&l->lock);
+    struct http_peer *p = l->inbox;
+    l->inbox = NULL;
+    pthread_mutex_unlock(&l->lock);
+    while (p) {
+        struct http_peer *next = p->queued;
+        if (!p->adopted) {
+            peer_adopt(p);
+        } else {
+            p->offer = true;
+            l->shared->user.resumed(l->shared->user.context, p);
+            peer_turn(p);
+        }
+        p = next;
+    }
+}
+
+/* Ask the other loops to close a connection that waits. Returns false if none of their connections
+ * does. */
+static bool ask_others(struct http_loop *l)
+{
+    struct http_loop_shared *s = l->shared;
+    bool asked = false;
+
+    for (size_t i = 0; i < s->loop_count; i++) {
+        struct http_loop *other = s->loops[i];
+        if (other == l || atomic_load_explicit(&other->waiting, memory_order_relaxed) == 0)
+            continue;
+        asked = true;
+        if (!atomic_exchange(&other->evict, true))
+            eventfd_write(other->wake, 1);
+    }
+    return asked;
+}
+
+bool http_peer_make_room(struct http_peer *p)
+{
+    return !http_connections_is_full(p->loop->shared->connections) ||
+           evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
+}
+
+/* Add an accepted connection to the loop whose turn it is, or to this one if it has room now. */
+static void add_socket(struct http_loop *l, int socket, const struct sockaddr *address)
+{
+    struct http_loop_shared *s = l->shared;
+    char text[HTTP_ADDRESS];
+
+    http_address_text(address, text);
+    /* If a connection of this loop makes room, this loop takes the new one. */
+    bool full = http_connections_is_at_limit(s->connections),
+         stays = full && evict_one(l, EVICT_AFTER_S);
+    if (full && !stays)
+        ask_others(l);
+    bool admitted = http_connections_add(s->connections, text);
+    struct http_peer *p = admitted ? calloc(1, sizeof(*p)) : NULL;
+    if (!p) {
+        if (admitted)
+            http_connections_remove(s->connections, text);
+        close(socket);
+        s->user.refused(s->user.context, text, HTTP_REFUSAL_CONNECTIONS);
+        return;
+    }
+    p->socket = socket;
+    memcpy(p->address, text, sizeof(text));
+    p->loop = stays ? l : s->loops[atomic_fetch_add(&s->next, 1) % s->loop_count];
+    if (p->loop == l)
+        peer_adopt(p);
+    else
+        inbox_push(p);
+}
+
+static void accept_some(struct http_loop *l)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage address;
+        socklen_t size = sizeof(address);
+        int socket = accept4(l->shared->listening, (struct sockaddr *)&address, &size,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (socket >= 0) {
+            add_socket(l, socket, (struct sockaddr *)&address);
+            continue;
+        }
+        if (errno == EINVAL) { /* The server stops listening (http_drain). */
+            epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->shared->listening, NULL);
+            return;
+        }
+        /* Without a free descriptor, a connection makes room for the next. */
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED && !evict_one(l, 0))
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
+        return;
+    }
+}
+
+static void close_late(struct http_loop *l)
+{
+    struct http_loop_shared *s = l->shared;
+
+    if (l->now < l->next_check)
+        return;
+    l->next_check = l->now + 1e-3 * CHECK_MS;
+    for (int phase = 0; phase < HTTP_PHASES; phase++)
+        for (struct http_peer *p = l->phases[phase].first, *next; p; p = next) {
+            next = p->next;
+            if (!http_connection_is_late(&s->timeouts, p->phase, l->now - p->since, p->body)) {
+                /* Later connections of the list are not late, but their bodies may be slow. */
+                if (phase != HTTP_PHASE_BODY)
+                    break;
+                continue;
+            }
+            if (phase != HTTP_PHASE_IDLE && phase != HTTP_PHASE_LINGER)
+                s->user.refused(s->user.context, p->address, HTTP_REFUSAL_SLOW);
+            http_peer_close(p);
+        }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void handle_event(struct http_loop *l, const struct epoll_event *event)
+{
+    struct http_peer *p = event->data.ptr;
+
+    if (event->data.ptr == &l->wake) {
+        inbox_take(l);
+    } else if (event->data.ptr == l) {
+        accept_some(l);
+    } else if (!p->dead) {
+        if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+            atomic_store_explicit(&p->gone, true, memory_order_relaxed);
+        if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+            p->readable = true;
+        if (!p->ready) /* Otherwise the connection has its turn with the ready ones. */
+            peer_turn(p);
+    }
+}
+
+static void *loop_run(void *context)
+{
+    struct http_loop *l = context;
+    struct epoll_event events[EVENTS];
+
+    while (!atomic_load(&l->ending)) {
+        int count = epoll_wait(l->epoll, events, EVENTS, l->ready ? 0 : CHECK_MS);
+        l->now = http_now();
+        for (int i = 0; i < count; i++)
+            handle_event(l, &events[i]);
+        run_ready(l);
+        close_late(l);
+        free_dead(l);
+    }
+    return NULL;
+}
+
+static bool loop_open(struct http_loop *l)
+{
+    struct epoll_event wake = {.events = EPOLLIN, .data.ptr = &l->wake},
+                       listening = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = l};
+
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return l->epoll >= 0 && l->wake >= 0 &&
+           epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->wake, &wake) == 0 &&
+           epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->shared->listening, &listening) == 0;
+}
+
+struct http_loop *http_loop_new(struct http_loop_shared *shared)
+{
+    struct http_loop *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    l->shared = shared;
+    l->now = http_now();
+    pthread_mutex_init(&l->lock, NULL);
+    if (loop_open(l))
+        return l;
+    http_loop_free(l);
+    return NULL;
+}
+
+bool http_loop_start(struct http_loop *l)
+{
+    l->started = pthread_create(&l->thread, NULL, loop_run, l) == 0;
+    return l->started;
+}
+
+void http_loop_stop(struct http_loop *l)
+{
+    atomic_store(&l->ending, true);
+    eventfd_write(l->wake, 1);
+    if (l->started)
+        pthread_join(l->thread, NULL);
+    l->started = false;
+}
+
+void http_loop_free(struct http_loop *l)
+{
+    if (!l)
+        return;
+    inbox_take(l);
+    for (int phase = 0; phase < HTTP_PHASES; phase++)
+        while (l->phases[phase].first)
+            http_peer_close(l->phases[phase].first);
+    run_ready(l);
+    free_dead(l);
+    close(l->epoll);
+    close(l->wake);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}

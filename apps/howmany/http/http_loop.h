@@ -1,0 +1,99 @@
+/*
+ * Loops that read and write sockets. Each loop is a thread with an epoll set and connections of its
+ * own; no other thread touches them, so they need no lock. The user of a loop (http_server.c) turns
+ * bytes into requests and says what is sent.
+ *
+ * A connection is in one phase at a time. Each loop keeps a list for each phase, ordered by the
+ * time at which the phase began, so that the connection that has waited longest is the first.
+ */
+#ifndef HM_HTTP_LOOP_H
+#define HM_HTTP_LOOP_H
+
+#include <stdatomic.h>
+#include <sys/uio.h>
+
+#include "http.h"
+#include "http_connections.h"
+#include "http_parse.h"
+
+struct http_loop;
+
+/* A connection. */
+struct http_peer {
+    struct http_loop *loop;
+    struct http_peer *next, *previous; /* Neighbours in the list of its phase. */
+    struct http_peer *queued; /* Next connection in the inbox, the ready list or the dead list. */
+    enum http_phase phase;
+    double since; /* Time at which the phase began. */
+    size_t body;  /* Number of bytes of the body received so far. */
+    int socket;
+    char address[HTTP_ADDRESS];
+    char *kept; /* Received bytes that were not used yet; owned. */
+    size_t kept_length, kept_room;
+    struct http_scan scan; /* Search for the end of the head that is being received. */
+    struct iovec out[2];   /* What is left of the response; the user of the loop owns the bytes. */
+    void *exchange;        /* The request being processed; NULL if there is none. */
+    /* The client has closed the connection or its side of it; a worker may read this. */
+    atomic_bool gone;
+    bool readable; /* The socket may have bytes that were not read yet. */
+    bool offer;    /* The kept bytes may contain a whole request. */
+    bool ready;    /* The connection is in the ready list. */
+    bool adopted;  /* The loop knows the connection. */
+    bool dead;     /* The connection is closed; its memory is freed at the end of the turn. */
+};
+
+/* What a loop calls, always in its own thread. */
+struct http_loop_user {
+    void *context;
+    /* Use received bytes: returns how many. The others are given again, with further ones. */
+    size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
+    void (*sent)(void *context, struct http_peer *peer);    /* The response was sent. */
+    void (*resumed)(void *context, struct http_peer *peer); /* http_peer_resume was called. */
+    void (*closed)(void *context, struct http_peer *peer);  /* The connection was closed. */
+    /* A connection was refused, or closed before its request was complete. */
+    void (*refused)(void *context, const char *address, enum http_refusal refusal);
+};
+
+/* What all loops of a server share. */
+struct http_loop_shared {
+    struct http_loop_user user;
+    struct http_timeouts timeouts;
+    struct http_connections *connections;
+    int listening;
+    atomic_size_t held; /* Number of bytes of all heads, bodies and responses. */
+    size_t held_max;
+    struct http_loop **loops;
+    size_t loop_count;
+    atomic_size_t next; /* Number of accepted connections, which go to the loops in turn. */
+};
+
+/* Make a loop. Returns NULL if there is no memory or no descriptor. */
+struct http_loop *http_loop_new(struct http_loop_shared *shared);
+/* Start the thread of a loop, after all loops were made. */
+bool http_loop_start(struct http_loop *loop);
+/* End the thread of a loop, if it runs. */
+void http_loop_stop(struct http_loop *loop);
+/* Close the connections of a loop whose thread has ended, and free it. */
+void http_loop_free(struct http_loop *loop);
+double http_loop_now(const struct http_loop *loop); /* Time at which the current turn began. */
+
+/* Count bytes towards held_max. Returns false if they do not fit. */
+bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);
+void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
+
+void http_peer_enter(struct http_peer *peer, enum http_phase phase);
+/* Send a head and a body, which must stay valid until `sent` or `closed` is called. Returns true if
+ * all of it was sent at once; `sent` is then not called. If the connection fails, it is closed. */
+bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, const char *body,
+                    size_t length);
+/* Close a connection whose response was sent. If the client may still be sending, the connection is
+ * read for a while, because closing it at once could destroy the response on its way. */
+void http_peer_end(struct http_peer *peer, bool sending);
+void http_peer_close(struct http_peer *peer);
+/* If there are more connections than the limit allows, close one that waits for its client, because
+ * this one has sent a whole request. Returns false if there is none. */
+bool http_peer_make_room(struct http_peer *peer);
+/* Let the loop of a connection call `resumed`. Any thread may call this, once for each request. */
+void http_peer_resume(struct http_peer *peer);
+
+#endif

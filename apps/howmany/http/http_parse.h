@@ -1,0 +1,88 @@
+/*
+ * The parser of requests: pure functions over buffers, without sockets and memory of their own. It
+ * accepts only what RFC 9112 requires a sender to write: every line ends with CR LF, one space is
+ * between the parts of the request line, no line is folded, and there is no NUL. The guard
+ * (http_guard.h) then checks what the parts mean.
+ */
+#ifndef HM_HTTP_PARSE_H
+#define HM_HTTP_PARSE_H
+
+#include "http_guard.h"
+
+enum {
+    /* Largest number of bytes of a request line; the method and the version need a few. */
+    HTTP_LINE_MAX = HTTP_TARGET_MAX + 64,
+    /* Largest number of bytes of a whole head. Every header has ": " and CR LF in addition. */
+    HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
+    /* Largest number of bytes of the extensions of one chunk, and of all trailer fields. */
+    HTTP_EXTENSION_MAX = 256,
+    HTTP_TRAILER_MAX = 4096,
+};
+
+enum http_scan_result {
+    HTTP_SCAN_MORE, /* The head is not complete yet. */
+    HTTP_SCAN_DONE, /* The head is complete; `at` is its length. */
+    HTTP_SCAN_BAD,  /* The head contains NUL, or CR or LF alone. */
+    HTTP_SCAN_LONG_LINE,
+    HTTP_SCAN_LONG_HEAD,
+};
+
+/* State of the search for the end of a head; zero-initialise it for each request. */
+struct http_scan {
+    size_t at;     /* Number of bytes that were examined. */
+    size_t begin;  /* Position of the request line; an empty line may come before it. */
+    size_t length; /* Number of bytes of the current line so far, without its CR. */
+    size_t lines;  /* Number of complete lines, beginning with the request line. */
+    bool after_cr;
+};
+
+/* Examine data[length], which contains the bytes of earlier calls and further ones. A byte is
+ * examined once, so the work does not depend on how the bytes were divided into packets. */
+enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
+
+/* A head whose parts are separate texts. */
+struct http_parsed {
+    struct http_head head; /* Its texts are in the buffer that was parsed. */
+    struct http_header headers[HTTP_HEADERS_MAX];
+    bool close; /* The header Connection contains "close". */
+};
+
+/* Parse a complete head, text[length], that http_scan_head has found, beginning with the request
+ * line. NUL characters are written into text after each part. An absolute target
+ * (http://host/path) becomes its path. */
+struct http_verdict http_parse_head(char *text, size_t length, struct http_parsed *ret_parsed);
+
+enum http_chunk_state {
+    HTTP_CHUNK_SIZE,
+    HTTP_CHUNK_EXTENSION,
+    HTTP_CHUNK_SIZE_END, /* A CR ended the size line; LF must follow. */
+    HTTP_CHUNK_DATA,
+    HTTP_CHUNK_DATA_CR,
+    HTTP_CHUNK_DATA_LF,
+    HTTP_CHUNK_TRAILER_START,
+    HTTP_CHUNK_TRAILER_NAME,
+    HTTP_CHUNK_TRAILER_VALUE,
+    HTTP_CHUNK_TRAILER_LF,
+    HTTP_CHUNK_LAST_LF,
+    HTTP_CHUNK_DONE,
+    HTTP_CHUNK_BAD,
+};
+
+/* State of a chunked body; zero-initialise it for each body. */
+struct http_chunks {
+    enum http_chunk_state state;
+    size_t left;   /* Size of the chunk so far, or number of bytes of the chunk that are missing. */
+    size_t digits; /* Number of digits of the size. */
+    size_t extra;  /* Number of bytes of extensions of this chunk, or of the trailer. */
+};
+
+/*
+ * Decode data[length]. Returns the number of bytes used. They end after at most one piece of the
+ * body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
+ * HTTP_CHUNK_DONE), or at an error (HTTP_CHUNK_BAD). Chunk extensions and trailer fields are
+ * checked and ignored.
+ */
+size_t http_chunks_decode(struct http_chunks *chunks, const char *data, size_t length,
+                          const char **ret_piece, size_t *ret_size);
+
+#endif

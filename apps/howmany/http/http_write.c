@@ -1,0 +1,85 @@
+/* The head of a response: its status, the headers of every response, and those of the handler. */
+#include "http_write.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char *status_text(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } names[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {409, "Conflict"},
+        {411, "Length Required"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {417, "Expectation Failed"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+        {507, "Insufficient Storage"},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].status == status)
+            return names[i].text;
+    return "Unknown";
+}
+
+/* Returns the current time as RFC 9110 writes it. The names of days and months do not depend on the
+ * locale. It is written once a second by each thread. */
+static const char *date_text(void)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+                      months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static _Thread_local char text[64];
+    static _Thread_local time_t written;
+    time_t now = time(NULL);
+    struct tm t;
+
+    if (now == written && text[0])
+        return text;
+    gmtime_r(&now, &t);
+    snprintf(text, sizeof(text), "%s, %02d %s %d %02d:%02d:%02d GMT", days[t.tm_wday], t.tm_mday,
+             months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    written = now;
+    return text;
+}
+
+size_t http_write_head(char *text, const struct http_response *r, const char *id, bool close)
+{
+    int used = snprintf(text, HTTP_WRITE_ROOM, "HTTP/1.1 %d %s\r\nDate: %s\r\n", r->status,
+                        status_text(r->status), date_text());
+
+    /* A response without content has no length (RFC 9110, 8.6). */
+    if (r->status != 304 && r->status != 204)
+        used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "Content-Length: %zu\r\n",
+                         r->length);
+    used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used,
+                     "Content-Type: %.80s\r\nX-Request-Id: %s\r\n"
+                     "X-Content-Type-Options: nosniff\r\n%s",
+                     r->type, id, close ? "Connection: close\r\n" : "");
+    for (size_t i = 0; i < r->extra_count; i++)
+        used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "%.60s: %s\r\n",
+                         r->extra[i].name, r->extra[i].value);
+    memcpy(text + used, "\r\n", 2);
+    return (size_t)used + 2;
+}
