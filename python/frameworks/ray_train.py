@@ -35,10 +35,9 @@ def train(settings):
             run.step(loss=loss)
 
 
-here = os.path.dirname(os.path.abspath(__file__))
-paths = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
-ray.init(num_cpus=options.n + 1, include_dashboard=False, log_to_driver=False,
-         runtime_env={"env_vars": {"PYTHONPATH": paths, "HOWMANY_LIBRARY": os.environ.get("HOWMANY_LIBRARY", "")}})
+# Workers inherit the environment of the local Ray that this program starts.
+os.environ["PYTHONPATH"] = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
+ray.init(num_cpus=options.n + 1, include_dashboard=False)
 ray.train.torch.TorchTrainer(
     train, train_loop_config={"to": os.path.abspath(options.to) if "://" not in options.to else options.to},
     scaling_config=ray.train.ScalingConfig(num_workers=options.n), torch_config=ray.train.torch.TorchConfig(backend="gloo")).fit()

@@ -14,7 +14,7 @@ import sys
 import howmany
 from data import BATCH, SPARK_ROWS
 
-PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tf_keras", "tensorflow", "deepspeed", "pyspark")
+PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tf_keras", "tensorflow", "deepspeed", "pyspark", "ray")
 #: Runs with the task one-layer of `howmany compare`: the platform, the framework with its package, and rows of an iteration.
 COMPARED = {"torch-ddp": ("allreduce", "PyTorch DDP", "torch", BATCH), "lightning": ("allreduce", "Lightning", "lightning", BATCH),
             "keras": ("allreduce", "Keras MultiWorkerMirrored", "tensorflow", BATCH),

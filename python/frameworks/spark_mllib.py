@@ -25,7 +25,7 @@ parser.add_argument("--model", choices=["logistic", "perceptron"], default="logi
 parser.add_argument("--master", help="spark://… (default: local-cluster)")
 parser.add_argument("--keep-log", help="copy the event log to this file")
 parser.add_argument("--to", default="-")
-parser.add_argument("--plain", action="store_true", help="do not record: howmany bench reads Spark's own messages")
+parser.add_argument("--plain", action="store_true", help="do not record: howmany bench reads Spark's own messages (of spark-submit)")
 options = parser.parse_args()
 rows_used = options.rows or SPARK_ROWS[options.model]
 
