@@ -70,7 +70,8 @@ enum { HM_KINDS_MAX = 8 }; /* Most kinds of machines in one cluster. */
 
 /*
  * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
- * of each kind; of a large cluster, a part of the mixes, as a note of the answer says.
+ * of each kind. If there are too many mixes, it considers some of them, and a note of the answer
+ * says so.
  */
 struct hm_kind {
     const struct hm_cluster *machine; /* The machine, its price and its fabric. */

@@ -47,7 +47,7 @@ struct hm_runs {
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
-    bool weak;          /* The column scaling says that each worker keeps its batch. */
+    bool weak;          /* The column `scaling` says that each worker keeps its batch as n grows. */
     const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                            iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;

@@ -50,7 +50,8 @@ enum hm_layer_kind {
     HM_LAYER_NORM,       /* Batch or layer normalisation. */
     HM_LAYER_ACTIVATION, /* A function applied to each element. */
     HM_LAYER_EMBEDDING,  /* A look-up in a table of vectors. */
-    HM_LAYER_ATTENTION,  /* Multi-head self-attention with its four projections. */
+    HM_LAYER_ATTENTION,  /* Multi-head attention with its four projections, within a sequence or the
+                            places of an image, or to another sequence. */
     HM_LAYER_RECURRENT,  /* Recurrent layer: RNN, GRU or LSTM. */
     HM_LAYER_FLATTEN,    /* Layer that turns an image into a vector. */
     HM_LAYER_RESIDUAL,   /* Residual block: output = children(input) + shortcut(input). */
@@ -58,6 +59,11 @@ enum hm_layer_kind {
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
     HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
     HM_LAYER_SCALE,      /* Output = input times children(input), one factor for each channel. */
+    HM_LAYER_SIDE,       /* Layers that read a second input, a vector of `units` values. */
+    HM_LAYER_CONDITION,  /* Output = input + a linear map of a vector of `units` values, one value
+                            for each channel. */
+    HM_LAYER_INTERACT,   /* Dot products of all pairs of the vectors of a sequence and of the output
+                            of the side layers, after the values of this output. */
     HM_LAYER_KINDS
 };
 
@@ -65,6 +71,7 @@ enum hm_bias {
     HM_BIAS_NONE,
     HM_BIAS_SHARED,   /* One bias per unit or feature map. */
     HM_BIAS_POSITION, /* One bias per output position, as in LeCun et al. 1989. */
+    HM_BIAS_OUTPUT,   /* attention: only the output projection has biases. */
 };
 
 enum hm_cell { HM_CELL_RNN, HM_CELL_GRU, HM_CELL_LSTM };
@@ -78,7 +85,7 @@ struct hm_layer {
     int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
     const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
     double units;     /* Size of the output, >= 1. dense: number of outputs; conv: number of feature
-                         maps; embedding, recurrent: width. */
+                         maps; embedding, recurrent: width. side, condition: size of the vector. */
     double kernel_h;  /* conv, pool: height of the window, >= 1. */
     double kernel_w;  /* conv, pool: width of the window, >= 1. */
     double stride;    /* conv, pool: step of the window, >= 1. */
@@ -87,20 +94,22 @@ struct hm_layer {
     double groups;    /* conv: number of groups, >= 1. */
     double depth;     /* conv: number of input maps that each filter reads; 0: all maps of its
                          group. */
-    double vocabulary; /* embedding: number of rows of the table, >= 1. */
-    double positions;  /* embedding: number of rows of a learned position table, >= 0. */
-    double heads;      /* attention: number of heads, >= 1. */
-    double times;      /* repeat: number of repetitions, >= 1. */
-    double biases;     /* recurrent: number of bias vectors per gate, 0 to 2. */
-    enum hm_bias bias; /* dense, conv, attention: kind of bias. */
-    enum hm_cell cell; /* recurrent: kind of cell. */
-    bool tied;         /* dense: the layer shares the weights of the embedding. */
-    bool affine;       /* norm: the layer has two parameters per channel. */
-    bool ceil_mode;    /* pool: windows that extend beyond the border are used too, so the output
-                          size is rounded up. */
-    bool global;       /* pool: one window covers the whole image. */
-    bool transposed;   /* conv: transposed convolution, which enlarges the image. */
-    struct hm_layer *children; /* residual, concat, branch, repeat, scale: the inner layers. */
+    double vocabulary;    /* embedding: number of rows of the table, >= 1. */
+    double positions;     /* embedding: number of rows of a learned position table, >= 0. */
+    double heads;         /* attention: number of heads, >= 1. */
+    double context;       /* attention: length of the sequence of keys and values; 0: the input. */
+    double context_width; /* attention: values per step of that sequence, >= 1. */
+    double times;         /* repeat: number of repetitions, >= 1. */
+    double biases;        /* recurrent: number of bias vectors per gate, 0 to 2. */
+    enum hm_bias bias;    /* dense, conv, attention: kind of bias. */
+    enum hm_cell cell;    /* recurrent: kind of cell. */
+    bool tied;            /* dense: the layer shares the weights of the embedding. */
+    bool affine;          /* norm: the layer has two parameters per channel. */
+    bool ceil_mode;       /* pool: windows that extend beyond the border are used too, so the output
+                             size is rounded up. */
+    bool global;          /* pool: one window covers the whole image. */
+    bool transposed;      /* conv: transposed convolution, which enlarges the image. */
+    struct hm_layer *children; /* residual, concat, branch, repeat, scale, side: inner layers. */
     size_t child_count;
     bool has_shortcut; /* residual: the last child is the shortcut branch. */
 };
@@ -414,8 +423,10 @@ struct hm_node {
     double kernel_overhead_s;            /* Seconds to start one kernel, >= 0. */
     double memory_bytes;                 /* Memory of one worker; 0 or NaN: unknown. */
     double accelerators;                 /* Number of workers in one machine: whole, 1 to 1024. */
-    struct hm_link link;                 /* Link between the workers of one machine. */
-    double price_per_s; /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
+    double host_memory_bytes; /* Memory of the host of one machine with accelerators, which
+                                 offloaded states use; 0 or NaN: unknown. */
+    struct hm_link link;      /* Link between the workers of one machine. */
+    double price_per_s;       /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
     struct hm_calibration measured; /* Figures that were measured on this machine. */
 };
 
@@ -438,13 +449,14 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe the machine itself; values can be combined. */
+/* Keys of a cluster that do not describe one worker or its links; values can be combined. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
     HM_CLUSTER_FABRIC = 4,
     HM_CLUSTER_EFFICIENCY = 8,
     HM_CLUSTER_STRAGGLERS = 16,
+    HM_CLUSTER_ACCELERATORS = 32,
 };
 
 struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
@@ -582,8 +594,9 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none. Only
-                                         the functions that read a job set it. */
+    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none.
+                                         hm_job_set_transformer of howmany_layouts.h and the
+                                         functions that read a job set it. */
     double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */

@@ -60,7 +60,7 @@ struct hm_ps_table {
 };
 
 struct hm_ps_settings {
-    const struct hm_ps_table *tables; /* [table_count]: borrowed while hm_ps_run runs. */
+    const struct hm_ps_table *tables; /* Borrowed while hm_ps_run runs; length table_count. */
     size_t table_count;               /* Number of tables, 1 to HM_PS_MAX_TABLES. */
     int servers; /* Number of servers, at least 1 and less than the number of ranks. */
 };

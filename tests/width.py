@@ -33,13 +33,14 @@ help""".split("\n")
 SUBCOMMANDS = "plan bench design advise runs import serve fit converge recommend graph catalog train study steer compare lab validate calibrate init completion man".split()
 
 
-def lines(program, arguments, width):
-    """The lines that a command writes to a terminal of this width, without colours."""
+def lines(program, arguments, width, progress=False):
+    """The lines that a command writes to a terminal of this width, without colours: its answer, or its progress."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     environment = {**os.environ, "TERM": "xterm"}
     environment.pop("COLUMNS", None)
-    child = subprocess.Popen([program, *arguments], stdout=theirs, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=environment)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": theirs} if progress else {"stdout": theirs, "stderr": subprocess.DEVNULL}
+    child = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, env=environment, **streams)
     os.close(theirs)
     text = b""
     while True:
@@ -52,7 +53,8 @@ def lines(program, arguments, width):
     os.close(ours)
     if not text:
         sys.exit(f"{' '.join(arguments)}: no output")
-    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode("utf-8")).replace("\r", "").split("\n")
+    plain = re.sub(r"\x1b\[[0-9;]*[mK]", "", text.decode("utf-8"))
+    return re.split(r"[\r\n]+", plain) if progress else plain.replace("\r", "").split("\n")
 
 
 wide = 0
@@ -62,4 +64,8 @@ for width in (80, 60):
             if len(line) > width and (width == 80 or not re.match(r"\s*howmany |A first answer", line)):
                 print(f"{width} columns, howmany {command}: {line}")
                 wide = 1
+shown = [line for line in lines(sys.argv[1], ["bench", "sleep 0.{n}", "-n", "3,4", "--repeat", "2"], 16, progress=True) if line.startswith("bench: ")]
+if not shown or max(map(len, shown)) != 15:  # It is cut before the last column.
+    print(f"progress on 16 columns: {shown}")
+    wide = 1
 sys.exit(wide)

@@ -6,7 +6,8 @@
  * Coordinate descent over the logarithms of the constants minimises the mean absolute logarithmic
  * error, with the same weight for every source, plus a penalty for differing from the values before
  * the fit. For each source, another set of constants is fitted without the rows of that source; its
- * errors on that source are the cross-validated errors.
+ * errors on that source are the cross-validated errors. From these errors the intervals of plans
+ * are estimated (struct hm_large_spread), again from all rows and without each source.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 
 #include "large_rows_eval.h"
 #include "read_large.h"
-#include "sheet_spread.h"
 
 enum { SOURCES = 32, ROUNDS = 60 };
 
@@ -56,18 +56,17 @@ static const double PENALTY = 8e-3;
 static const char opening[] = "/*\n"
                               " * Made by tools/fit_large.c from data/large.csv; do not edit. "
                               "Constants fitted to all sources and\n"
-                              " * without each source, and 90 % intervals of "
-                              "log(predicted/measured) by group, each row\n"
+                              " * without each source, and the ends of 90 % intervals of "
+                              "ln(measured/predicted), each row\n"
                               " * predicted by constants that were fitted without its source.\n"
                               " */\n"
                               "#include \"large.h\"\n"
                               "\n"
                               "const struct hm_large_set hm__large_sets[] = {\n";
-static const char between[] =
-    "    {NULL, {0}},\n"
-    "};\n"
-    "\n"
-    "const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS] = {\n";
+static const char between[] = "    {NULL, {0}},\n"
+                              "};\n"
+                              "\n"
+                              "const struct hm_large_spread_set hm__large_spreads[] = {\n";
 
 static double row_error(const struct fit_data *d, size_t i, const struct hm_large_constants *c)
 {
@@ -173,31 +172,156 @@ static void put_set(const char *name, const struct hm_large_constants *c)
     printf("}},\n");
 }
 
-/*
- * Prints the 90 % interval of log(predicted/measured) of each group for a source that was not
- * measured: the mean over the sources, and the spread that plans of other networks use too
- * (src/model/sheet_spread.c).
- */
-static void put_groups(const struct fit_data *d, const struct hm_large_constants *const *sets)
-{
-    struct hm_sheet_row *r = calloc(d->rows->count, sizeof(*r));
+enum { HIGH = 4, LOW = 3 };
 
-    for (int g = 0; g < HM_LARGE_GROUPS; g++) {
-        struct hm_sheet_error error;
-        size_t count = 0;
-        for (size_t i = 0; i < d->rows->count; i++) {
-            const struct hm_large_row *row = &d->rows->rows[i];
-            if (d->healthy[i] && (int)hm__large_group(&d->devices[i], &row->work) == g)
-                r[count++] =
-                    (struct hm_sheet_row){row->source, -row_error(d, i, sets[d->source[i]])};
-        }
-        size_t sources = hm__sheet_estimate(r, count, NULL, &error);
-        struct hm_interval interval = hm__sheet_interval(&error);
-        printf("    {%.3f, %.3f}, /* From %zu rows of %zu source%s. */\n",
-               floor(-1000 * log(interval.high)) / 1000, ceil(-1000 * log(interval.low)) / 1000,
-               count, sources, sources == 1 ? "" : "s");
+/* What the interval of a row depends on, and the error of the row. */
+struct spread_row {
+    double features[HIGH]; /* 1; experts; recent; waiting. */
+    double error;          /* ln(measured/predicted). */
+    double weight;         /* The rows of a group of a source have the weight 1 together. */
+    size_t at;             /* Index of the row in the table. */
+    enum hm_large_group group;
+};
+
+/*
+ * The level of each end. It is above 0.95, since the ends are estimated from 14 groups of sources;
+ * among 0.95, 0.96 and 0.97 it was chosen by the coverage of sources that were left out.
+ */
+static const double LEVEL = .96;
+
+/*
+ * Returns the loss of a quantile regression, sum_k p_k x_k for the end of `sign` times the error:
+ * the check function, smoothed over 0.01, and a small penalty on all parts but the first.
+ */
+static double spread_loss(const struct spread_row *rows, size_t count, const double *p, int parts,
+                          int sign)
+{
+    static const double SMOOTH = .01, RIDGE = 5e-4;
+    double loss = 0, weight = 0, penalty = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double rest = sign * rows[i].error;
+        for (int k = 0; k < parts; k++)
+            rest -= p[k] * rows[i].features[k];
+        double z = rest / SMOOTH, soft = fmax(z, 0) + log1p(exp(-fabs(z)));
+        loss += rows[i].weight * SMOOTH * (LEVEL * soft + (1 - LEVEL) * (soft - z));
+        weight += rows[i].weight;
     }
-    free(r);
+    for (int k = 1; k < parts; k++)
+        penalty += RIDGE * p[k] * p[k];
+    return loss / weight + penalty;
+}
+
+/* Finds the parts, which are not negative, by a pattern search: the loss is convex. */
+static void fit_end(const struct spread_row *rows, size_t count, double *p, int parts, int sign)
+{
+    for (int k = 0; k < parts; k++)
+        p[k] = .1;
+    double best = spread_loss(rows, count, p, parts, sign);
+    /* Single parts are changed, and pairs of parts in opposite directions. */
+    for (double step = .05; step > 2e-4;) {
+        bool better = false;
+        for (int i = 0; i < parts; i++)
+            for (int k = 0; k < parts; k++)
+                for (int direction = -1; direction <= 1; direction += 2) {
+                    double a = p[i], b = p[k];
+                    p[i] = fmax(0, a + direction * step);
+                    if (k != i)
+                        p[k] = fmax(0, b - direction * step);
+                    double now = spread_loss(rows, count, p, parts, sign);
+                    if (now < best - 1e-12) {
+                        best = now;
+                        better = true;
+                    } else {
+                        p[i] = a;
+                        p[k] = b;
+                    }
+                }
+        if (!better)
+            step /= 2;
+    }
+}
+
+/* Prints the spread without a source (NULL: with all of them), or without one of its networks. */
+static void put_spread(const struct fit_data *d, const struct spread_row *rows, size_t count,
+                       const char *source, const char *network)
+{
+    struct spread_row *used = calloc(count, sizeof(*used));
+    double high[HIGH], low[LOW];
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_large_row *row = &d->rows->rows[rows[i].at];
+        if (!source || strcmp(row->source, source) != 0 ||
+            (network && strcmp(row->model, network) != 0))
+            used[n++] = rows[i];
+    }
+    fit_end(used, n, high, HIGH, 1);
+    fit_end(used, n, low, LOW, -1);
+    printf("    {\"%s\", ", source ? source : "all");
+    if (network)
+        printf("\"%s\", ", network);
+    else
+        printf("NULL, ");
+    printf("{%.4f, %.4f, %.4f, %.4f, %.4f, %.4f, %.4f}},\n", high[0], high[1], high[2], high[3],
+           low[0], low[1], low[2]);
+    free(used);
+}
+
+/* Collects the errors of all rows that are compared, and the weights; returns their number. */
+static size_t spread_rows(const struct fit_data *d, const struct hm_large_constants *const *sets,
+                          struct spread_row *rows)
+{
+    /* With this spread, the logarithm of the upper end is the share of waiting. */
+    static const struct hm_large_spread waiting = {.high_waiting = 1};
+    double counts[SOURCES][HM_LARGE_GROUPS] = {{0}};
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->rows->count; i++) {
+        const struct hm_large_row *row = &d->rows->rows[i];
+        const enum hm_large_group group = hm__large_group(&d->devices[i], &row->work);
+        struct hm_large_step step;
+        if (!d->healthy[i])
+            continue;
+        hm__large_row_eval(row, &d->devices[i], sets[d->source[i]], &step);
+        rows[count++] = (struct spread_row){
+            .features = {1, group == HM_GROUP_EXPERTS,
+                         group == HM_GROUP_HOPPER || group == HM_GROUP_BLACKWELL,
+                         log(hm__large_interval(&waiting, &d->devices[i], &row->work, &step).high)},
+            .error = log(row->time_s / step.time_s),
+            .at = i,
+            .group = group};
+        counts[d->source[i]][group]++;
+    }
+    for (size_t i = 0; i < count; i++)
+        rows[i].weight = 1 / counts[d->source[rows[i].at]][rows[i].group];
+    return count;
+}
+
+/* Prints the spread of all rows, without each source, and without each network of a source. */
+static void put_spreads(const struct fit_data *d, const struct hm_large_constants *const *sets)
+{
+    struct spread_row *rows = calloc(d->rows->count, sizeof(*rows));
+    size_t count = spread_rows(d, sets, rows);
+
+    put_spread(d, rows, count, NULL, NULL);
+    for (int s = 0; s < d->source_count; s++)
+        put_spread(d, rows, count, d->sources[s], NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_large_row *row = &d->rows->rows[rows[i].at];
+        bool seen = false;
+        /* Only groups with a single source are left out by network. */
+        for (size_t k = 0; k < count; k++) {
+            const struct hm_large_row *other = &d->rows->rows[rows[k].at];
+            bool same = strcmp(other->source, row->source) == 0;
+            seen |= rows[k].group == rows[i].group && !same;
+            seen |= k < i && rows[k].group == rows[i].group && same &&
+                    strcmp(other->model, row->model) == 0;
+        }
+        if (!seen)
+            put_spread(d, rows, count, row->source, row->model);
+    }
+    free(rows);
 }
 
 static int load(struct fit_data *d)
@@ -251,8 +375,8 @@ int main(void)
         sets[s] = &without[s];
     }
     printf("%s", between);
-    put_groups(&d, sets);
-    printf("};\n");
+    put_spreads(&d, sets);
+    printf("    {NULL, NULL, {0}},\n};\n");
     fprintf(stderr, "cross-validated\n");
     report(&d, sets);
     return 0;

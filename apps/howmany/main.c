@@ -35,7 +35,7 @@ static int unknown_command(const char *name)
 static int print_help(int argc, char **argv)
 {
     if (argc < 3 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0 ||
-        strcmp(argv[2], "help") == 0) {
+        strcmp(argv[2], "help") == 0 || strcmp(argv[2], "version") == 0) {
         cli_help();
         return EXIT_ANSWERED;
     }

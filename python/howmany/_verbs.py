@@ -1649,6 +1649,7 @@ class ImportFile(Record):
     title: what people call such a file
     partial: whether the file is cut short or damaged
     needs_n: whether the number of workers is missing
+    needs_network: whether the document is a job whose network is missing
     taken: what was taken
     left_out: what was left out
     notes: assumptions and warnings
@@ -1663,6 +1664,7 @@ class ImportFile(Record):
     title: str
     partial: bool
     needs_n: bool
+    needs_network: bool
     taken: List[ImportItem]
     left_out: List[ImportItem]
     notes: List[str]

@@ -145,7 +145,9 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
         l = half;
         n /= 2;
     }
-    struct hm_large_interval after = hm__large_after_run(&m->situation, &l);
+    struct hm_large_interval after = hm__large_narrow(
+        hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &best->step),
+        hm__large_after_run(&m->situation, &l));
     a->advised_n = n;
     a->advised_run_s = 60 * ceil(fmax(RUN_LEAST_S, RUN_STEPS * best->step.time_s) / 60);
     a->advised_within = (after.high - after.low) / 2;

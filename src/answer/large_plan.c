@@ -93,7 +93,8 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
  * does; used if the job does not say what overlaps. */
 static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
 {
-    struct hm_large_interval interval = hm__large_interval(x->device, x->work);
+    struct hm_large_interval interval =
+        hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &c->step);
 
     c->low_s = fmin(c->low_s, interval.low * overlap_time(x, &c->layout, true));
     c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));

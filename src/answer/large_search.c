@@ -75,18 +75,16 @@ static void step_scale(struct hm_large_step *step, double factor)
 static void choice_eval(const struct hm_large_case *x, const struct hm_large_times *times,
                         struct hm_large_choice *choice)
 {
-    struct hm_large_interval interval = {0};
+    double narrower = 1;
 
     hm__large_step(x, &choice->layout, times, &choice->step);
     if (x->correction)
-        step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &interval));
-    else
-        interval = hm__large_interval(x->device, x->work);
-    if (choice->layout.offload != HM_OFFLOAD_NONE && !x->correction) {
-        /* Offloading was not measured, so the interval is twice as wide on a logarithmic scale. */
-        interval.low *= interval.low;
-        interval.high *= interval.high;
-    }
+        step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
+    else if (choice->layout.offload != HM_OFFLOAD_NONE)
+        narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
+    struct hm_large_interval interval = hm__large_narrow(
+        hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &choice->step),
+        narrower);
     choice->low_s = choice->step.time_s * interval.low;
     choice->high_s = choice->step.time_s * interval.high;
 }
@@ -116,13 +114,24 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
     s->timed = true;
 }
 
+/*
+ * Returns the bytes of the host that each of n workers can use for offloaded states; NaN: unknown.
+ * A tenth of the host's memory is left to the system and to the reading of data.
+ */
+static double host_limit(const struct hm_large_device *device, double n)
+{
+    static const double HOST_SHARE = .9;
+
+    return HOST_SHARE * device->host_bytes / fmin(n, device->machine_workers);
+}
+
 /* Tries one layout with each kind of recomputation. */
 static void try_recompute(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     static const enum hm_recompute kinds[] = {HM_RECOMPUTE_NONE, HM_RECOMPUTE_SELECTIVE,
                                               HM_RECOMPUTE_FULL};
     bool open = s->given->layout.recompute == HM_RECOMPUTES;
-    double limit = HM_LARGE_MEMORY_SHARE * s->x->device->memory_bytes;
+    double limit = s->x->device->memory_bytes;
 
     for (size_t i = 0; i < (open ? 3 : 1); i++) {
         struct hm_large_choice choice = {.n = tops->n};
@@ -134,7 +143,9 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
         s->candidates++;
-        choice.fits = choice.memory.total <= limit;
+        choice.host_limit = host_limit(s->x->device, tops->n);
+        /* If the memory of the host is not known, it is taken to suffice, and a note says so. */
+        choice.fits = choice.memory.total <= limit && !(choice.memory.host > choice.host_limit);
         choice.memory_limit = limit;
         if (!choice.fits && tops->least.n > 0 && choice.memory.total >= tops->least.memory.total)
             continue;

@@ -7,82 +7,67 @@
 
 #include "err.h"
 #include "memory.h"
-#include "sheet_spread.h"
 
 static void predict_row(const struct hm_large_row *row, const struct hm_large_device *device,
-                        const struct hm_large_constants *constants, struct hm_large_prediction *p)
+                        bool alone, struct hm_large_prediction *p)
 {
+    const struct hm_large_constants *without = hm__large_without(row->source);
+    const struct hm_large_constants *constants = without ? without : hm__large_fitted();
     const struct hm_large_case situation = {device, &row->work, constants};
-    struct hm_large_interval interval = hm__large_interval(device, &row->work);
     struct hm_large_memory memory;
     struct hm_large_step step;
 
     hm__large_row_eval(row, device, constants, &step);
     hm__large_memory(&situation, &row->layout, &memory);
+    const struct hm_large_interval interval =
+        hm__large_interval(hm__large_spread_without(row->source, alone ? row->model : NULL), device,
+                           &row->work, &step);
     p->row = row;
-    p->group = hm__large_group(device, &row->work);
     p->time_s = step.time_s;
     p->low_s = step.time_s * interval.low;
     p->high_s = step.time_s * interval.high;
     p->memory_bytes = memory.total;
-    p->fits = memory.total <= HM_LARGE_MEMORY_SHARE * device->memory_bytes;
+    p->fits = memory.total <= device->memory_bytes;
 }
 
-/*
- * Sets the intervals of the rows of one group: each source gets the interval that the other sources
- * of the group give. A group with a single source keeps the interval of plans.
- */
-static void set_intervals(struct hm_large_prediction *p, size_t count, int group,
-                          struct hm_sheet_row *others)
+/* Sets whether all compared rows of each group are of one source. */
+static void find_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
+                       bool alone[HM_LARGE_GROUPS])
 {
-    size_t used = 0;
+    const char *sources[HM_LARGE_GROUPS] = {0};
 
-    for (size_t i = 0; i < count; i++)
-        if (p[i].healthy && p[i].row->time_s > 0 && (int)p[i].group == group)
-            others[used++] =
-                (struct hm_sheet_row){p[i].row->source, log(p[i].row->time_s / p[i].time_s)};
-    for (size_t i = 0; i < count; i++) {
-        struct hm_sheet_error error;
-        if ((int)p[i].group != group)
+    for (int g = 0; g < HM_LARGE_GROUPS; g++)
+        alone[g] = true;
+    for (size_t i = 0; i < rows->count; i++) {
+        const char **source = &sources[p[i].group];
+        if (!p[i].healthy)
             continue;
-        /* Rows of a source follow one another, so the interval is often that of the row before. */
-        bool same = i > 0 && (int)p[i - 1].group == group &&
-                    strcmp(p[i - 1].row->source, p[i].row->source) == 0;
-        if (same) {
-            p[i].low_s = p[i].time_s * p[i - 1].low_s / p[i - 1].time_s;
-            p[i].high_s = p[i].time_s * p[i - 1].high_s / p[i - 1].time_s;
-        } else if (hm__sheet_estimate(others, used, p[i].row->source, &error) > 0) {
-            struct hm_interval interval = hm__sheet_interval(&error);
-            p[i].low_s = p[i].time_s * interval.low;
-            p[i].high_s = p[i].time_s * interval.high;
-        }
+        if (*source && strcmp(*source, rows->rows[i].source) != 0)
+            alone[p[i].group] = false;
+        *source = rows->rows[i].source;
     }
 }
 
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err)
 {
-    bool *healthy = hm__calloc(rows->count + 1, sizeof(*healthy));
-    int rc = healthy ? 0 : hm__fail_nomem(err);
+    bool *healthy = hm__calloc(rows->count + 1, sizeof(*healthy)), alone[HM_LARGE_GROUPS];
+    struct hm_large_device *devices = hm__calloc(rows->count + 1, sizeof(*devices));
+    int rc = healthy && devices ? 0 : hm__fail_nomem(err);
 
     if (rc == 0)
         hm__large_rows_healthy(rows, healthy);
     for (size_t i = 0; rc == 0 && i < rows->count; i++) {
-        struct hm_large_device device;
-        const struct hm_large_constants *constants = hm__large_without(rows->rows[i].source);
-        rc = hm__large_row_prepare(&rows->rows[i], &device, err);
-        if (rc)
-            break;
-        predict_row(&rows->rows[i], &device, constants ? constants : hm__large_fitted(),
-                    &predictions[i]);
+        rc = hm__large_row_prepare(&rows->rows[i], &devices[i], err);
         predictions[i].healthy = healthy[i];
+        predictions[i].group = hm__large_group(&devices[i], &rows->rows[i].work);
     }
-    struct hm_sheet_row *others = rc == 0 ? hm__calloc(rows->count + 1, sizeof(*others)) : NULL;
-    if (rc == 0 && !others)
-        rc = hm__fail_nomem(err);
-    for (int group = 0; rc == 0 && group < HM_LARGE_GROUPS; group++)
-        set_intervals(predictions, rows->count, group, others);
-    hm__free(others);
+    if (rc == 0) {
+        find_alone(rows, predictions, alone);
+        for (size_t i = 0; i < rows->count; i++)
+            predict_row(&rows->rows[i], &devices[i], alone[predictions[i].group], &predictions[i]);
+    }
+    hm__free(devices);
     hm__free(healthy);
     return rc;
 }

@@ -59,7 +59,8 @@ static int note_labels(struct hm_recommending *w, const char *name, const char *
         const char *label = column->labels[w->picked[i]];
         if (label && first && strcmp(label, first) != 0)
             return hm__notes_add(hm__recommend_notes(w), err,
-                                 "runs of different %ss are combined: %s selects one", name, name);
+                                 "runs of different %ss are combined; give %s to use those of one",
+                                 name, name);
         first = label ? label : first;
     }
     return 0;

@@ -56,8 +56,8 @@ int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, do
  */
 void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, double seed,
                      size_t stream);
-/* Slows down all paths by the cost of a staleness: after i iterations a run has the loss of a
- * synchronous one after i / c. */
+/* Slows down all paths because of stale gradients: if they cost the factor c, a run has after i
+ * iterations the loss of a synchronous run after i / c iterations. */
 void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
 /*
  * Seconds of a number of iterations in a draw of the fits. The sum of k iterations with a relative

@@ -124,7 +124,7 @@ int hm__hold_out_rows(struct hm_holdout *h, const struct hm_traces *traces,
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         struct rows_trial t = {.traces = traces, .rows = INFINITY};
         double several;
-        /* The next larger number of rows. */
+        /* Find the smallest number of rows above the last one that was held out. */
         for (size_t l = 0; l < traces->count; l++)
             if (traces->traces[l].rows > last && traces->traces[l].rows < t.rows) {
                 t.rows = traces->traces[l].rows;

@@ -37,6 +37,13 @@ static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
  * fit as well as small ones.
  */
 static const double PULL = 0.01;
+/*
+ * Error of log10(P - P*) that is expected of a prediction for TYPICAL_STEP times as many rows, and
+ * how many errors of an algorithm it counts as much as. One error says little about the next one:
+ * over four algorithms and four sets of traces (docs/reference/converge.md) the root mean square
+ * errors of such predictions are 0.08 to 0.97, and 0.3 if the largest one is left out.
+ */
+static const double TYPICAL_ERROR = 0.3, TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
 /* A model with more parameters must reduce the error by this factor. */
 static const double BETTER = 0.98;
 
@@ -457,17 +464,24 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
 }
 
 /*
- * Standard deviation of ln(P - P*) that the conversion adds: the error for the largest size, in
- * proportion to the distance of the conversion on the scale of ln(rows). It is 0 if there are
- * traces on as many rows, and if the error is unknown.
+ * Standard deviation of ln(P - P*) that the conversion to more rows adds, in proportion to its
+ * distance on the scale of ln(rows): the mean of the typical error of such predictions and of the
+ * algorithm's own error for its largest size, but at least that. It is 0 if there are traces on as
+ * many rows.
  */
 static double size_spread(double held_out, double rows, const double *all, size_t count)
 {
-    double far = log(rows / all[count - 1]);
+    double far = log(rows / all[count - 1]), unit = log(TYPICAL_STEP), own = 0;
+    double squares = TYPICAL_WEIGHT * TYPICAL_ERROR * TYPICAL_ERROR, weight = TYPICAL_WEIGHT;
 
-    if (!(far > 0) || isnan(held_out))
+    if (!(far > 0))
         return 0;
-    return log(10) * held_out * fmax(1, far / log(all[count - 1] / all[count - 2]));
+    if (!isnan(held_out)) {
+        own = held_out * fmin(2, fmax(1, unit / log(all[count - 1] / all[count - 2])));
+        squares += own * own;
+        weight += 1;
+    }
+    return log(10) * fmax(own, sqrt(squares / weight)) * fmax(1, far / unit);
 }
 
 static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,

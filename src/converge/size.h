@@ -10,7 +10,7 @@
 
 /* The dependence of one algorithm on the number of rows. */
 struct hm_size {
-    const char *algorithm; /* Borrowed from the traces. */
+    const char *algorithm; /* Name of the algorithm; borrowed from the traces. */
     struct hm_g_size fit;
 };
 

@@ -24,7 +24,8 @@ static struct overlap_line line_at(const struct hm_basis *basis, const double *x
     return (struct overlap_line){low - slope * from, slope};
 }
 
-/* The ratio of communication to computing; without computing it is beyond all knots. */
+/* Returns the ratio of communication to computing. Without computing it is infinite, or 1 if there
+ * is no communication either. */
 static double ratio_of(double c, double m)
 {
     return c > 0 ? m / c : m > 0 ? INFINITY : 1;

@@ -34,7 +34,8 @@ struct programme_work {
     size_t rank; /* Number of columns of `factors`. */
     /* Cholesky factor L of the information matrix, M = L L'. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
-    /* For each candidate with features f: u = L^-1 f and v = M^-1 f. */
+    /* For each candidate with the features f: L^-1 f in u, and M^-1 f in v. M is the information
+     * matrix, and L its Cholesky factor. */
     double *u, *v;
     /*
      * For each candidate: derivative of the criterion, diagonal of the barriers' Hessian, Newton

@@ -29,7 +29,8 @@ double hm__programme_value(const struct hm_programme *programme, const double *s
 
 /*
  * Finds the optimal shares, usually up to rounding. *ret_gap is an upper bound of the distance of
- * *ret_value from the optimum. M must be invertible if all shares are 1.
+ * *ret_value from the optimum. The information
+ * matrix must be invertible if all shares are 1.
  */
 int hm__programme_solve(const struct hm_programme *programme, double *shares, double *ret_value,
                         double *ret_gap, struct hm_err *err);

@@ -271,7 +271,7 @@ static int calibrate_gpu(const struct hm_timings *t, const struct hm_node *sheet
     struct hm_calibration *measured = &m->node.measured;
     measured->kernel_s = median_seconds(t, HM_TIMED_KERNEL);
     measured->memory_bandwidth_bytes_per_s = stream_rate(t, GPU_LARGE, 1, measured->kernel_s);
-    if (!(measured->memory_bandwidth_bytes_per_s > 0))
+    if (!(measured->memory_bandwidth_bytes_per_s > 0) && !sheet)
         return hm__fail(err, HM_E_MISSING,
                         "no kernel that moves %.0f MB or more was timed, so that the memory "
                         "bandwidth is unknown",

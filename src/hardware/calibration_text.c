@@ -118,8 +118,7 @@ void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *t,
     const char *name = m->timed && t->name ? t->name : "links between ranks";
 
     hm__text_addf(
-        out,
-        "# Measured by howmany %s calibrate; docs/reference/calibrate.md describes the keys.\n",
+        out, "# Measured figures, by howmany %s; docs/reference/calibrate.md describes the keys.\n",
         hm_version());
     put_text(out, "title", name);
     if (m->timed && accelerator) {

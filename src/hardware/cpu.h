@@ -40,11 +40,11 @@ struct hm_cpu {
     /* Constants; borrowed. NULL if the worker is an accelerator. */
     const struct hm_cpu_constants *k;
     double threads, cores; /* Number of threads, and of cores that they occupy. */
-    double rate;           /* Peak flop/s of these cores. */
+    double rate;           /* Peak flop/s of the occupied cores. */
     double reach;          /* Fraction of the peak that the largest products reach. */
     double bandwidth;      /* Bytes/s that the threads move to and from memory. */
-    double cache;          /* Bytes of cache. */
-    double value_bytes;    /* Bytes of a value. */
+    double cache;          /* Bytes of the cache that the threads share. */
+    double value_bytes;    /* Bytes of one number in the precision of the job. */
     double algebra;        /* Speed of the framework's matrix products relative to a tuned BLAS. */
 };
 

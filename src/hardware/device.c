@@ -133,7 +133,7 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
 
 double hm__usable_memory(double memory_bytes)
 {
-    static const double DRIVER_SHARE = 0.012, CONTEXT_BYTES = 0.7e9, FRAGMENTED = 1.03;
+    static const double DRIVER_SHARE = 0.012, CONTEXT_BYTES = 0.6e9, FRAGMENTED = 1.03;
 
     return fmax(0, (1 - DRIVER_SHARE) * memory_bytes - CONTEXT_BYTES) / FRAGMENTED;
 }

@@ -7,7 +7,10 @@
  * weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input maps that a filter
  * reads. Attention on t steps of width w: four w*w projections, and 2*t*t*w multiply-adds for the
  * scores and the weighted sum of values (all positions, not halved for causal attention).
- * Recurrent, with h units and inputs of width x: g gates of h*(x + h) weights, at every step.
+ * To another sequence of u steps of width x, keys and values have x*w weights, and there are
+ * 2*t*u*w multiply-adds. Recurrent, with h units and inputs of width x: g gates of h*(x + h)
+ * weights, at every step. Conditions on a vector of x values: (x + 1) weights for each channel.
+ * Interaction of t vectors of width w with one more: (t + 1)^2*w multiply-adds.
  *
  * Normalisation, activation, pooling and joining move values but have no multiply-adds; published
  * figures count the same way. Limits: at most 10000 unrolled layers, and attention kernels that
@@ -19,6 +22,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "checks.h"
 #include "err.h"
@@ -34,6 +38,7 @@ struct counter {
      * repeats.
      */
     size_t visits;
+    double side; /* Number of values that the last side layers give; 0: there were none. */
     const char *source;
     struct hm_err *err;
 };
@@ -159,18 +164,60 @@ static void count_dense(const struct hm_layer *l, struct hm_shape *shape, struct
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, l->units};
 }
 
+/* Counts attention: queries and outputs have the places t and the width w of the input; keys and
+ * values have those of another sequence if there is one. */
 static int count_attention(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                            struct hm_count *row)
 {
     double w = shape->channels, t = shape->height;
 
-    if (shape->kind != HM_SHAPE_SEQUENCE)
-        return fail_layer(c, l, "the input must be a sequence");
+    if (shape->kind == HM_SHAPE_VECTOR)
+        return fail_layer(c, l, "the input must be a sequence or an image");
+    if (shape->kind == HM_SHAPE_IMAGE)
+        t *= shape->width;
     if (fmod(w, l->heads) != 0)
         return fail_layer(c, l, "%g heads do not divide the width of %g", l->heads, w);
-    row->parameters = 4 * w * (w + (l->bias == HM_BIAS_NONE ? 0 : 1));
-    row->multiply_adds = 4 * t * w * w + 2 * t * t * w;
-    row->outputs = 4 * t * w + l->heads * t * t;
+    double biases = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_OUTPUT ? 1 : 4;
+    double u = l->context > 0 ? l->context : t, x = l->context > 0 ? l->context_width : w;
+    row->parameters = 2 * w * w + 2 * x * w + biases * w;
+    row->multiply_adds = 2 * t * w * w + 2 * u * x * w + 2 * t * u * w;
+    row->outputs = 2 * t * w + 2 * u * w + l->heads * t * u;
+    return 0;
+}
+
+/* Counts an activation; two kinds change the shape: a gate halves the channels, and upsampling
+ * doubles both sides of an image. */
+static int count_activation(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    if (l->name && strcmp(l->name, "geglu") == 0) {
+        if (fmod(shape->channels, 2) != 0)
+            return fail_layer(c, l, "a gate needs an even number of channels, not %g",
+                              shape->channels);
+        shape->channels /= 2;
+    } else if (l->name && strcmp(l->name, "upsample") == 0) {
+        if (shape->kind != HM_SHAPE_IMAGE)
+            return fail_layer(c, l, "the input must be an image, [height, width, channels]");
+        shape->height *= 2;
+        shape->width *= 2;
+    }
+    return 0;
+}
+
+/* Counts the dot products of all pairs of t vectors of the input and one of the side layers, whose
+ * size must be that of the others. */
+static int count_interact(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
+                          struct hm_count *row)
+{
+    double vectors = shape->height + 1, width = shape->channels;
+
+    if (shape->kind != HM_SHAPE_SEQUENCE)
+        return fail_layer(c, l, "the input must be a sequence");
+    if (c->side != width)
+        return fail_layer(c, l, "the side layers before it must give %g values, not %g", width,
+                          c->side);
+    row->inputs += width;
+    row->multiply_adds = vectors * vectors * width;
+    *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, width + vectors * (vectors - 1) / 2};
     return 0;
 }
 
@@ -233,6 +280,16 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         break;
     case HM_LAYER_RECURRENT:
         rc = count_recurrent(c, l, shape, &row);
+        break;
+    case HM_LAYER_ACTIVATION:
+        rc = count_activation(c, l, shape);
+        break;
+    case HM_LAYER_CONDITION:
+        row.parameters = shape->channels * (l->units + 1);
+        row.multiply_adds = shape->channels * l->units;
+        break;
+    case HM_LAYER_INTERACT:
+        rc = count_interact(c, l, shape, &row);
         break;
     case HM_LAYER_FLATTEN:
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape_size(shape)};
@@ -301,6 +358,16 @@ static int count_scale(struct counter *c, const struct hm_layer *l, struct hm_sh
     return counter_add_row(c, l, &row);
 }
 
+/* Counts layers on a second input; the shape of the first one does not change. */
+static int count_side(struct counter *c, const struct hm_layer *l)
+{
+    struct hm_shape shape = {HM_SHAPE_VECTOR, 1, 1, l->units};
+    int rc = count_layers(c, l->children, l->child_count, &shape);
+
+    c->side = shape_size(&shape);
+    return rc;
+}
+
 static int count_concat(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_shape joined = {0};
@@ -339,6 +406,8 @@ static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_sh
         return count_concat(c, l, shape);
     case HM_LAYER_SCALE:
         return count_scale(c, l, shape);
+    case HM_LAYER_SIDE:
+        return count_side(c, l);
     case HM_LAYER_BRANCH:
         return count_layers(c, l->children, l->child_count, shape);
     case HM_LAYER_REPEAT:

@@ -13,9 +13,11 @@ double hm__dataflow_makespan(double tasks, double slots, double skew);
 
 /* Expected share of the time that lost workers add, with lineage or with checkpoints. */
 struct hm_dataflow_loss {
-    double failures_per_s;      /* Rate at which workers are lost. */
-    double lineage, checkpoint; /* The second is infinite if the time of a checkpoint is unknown. */
-    double every_s;             /* Seconds between two checkpoints that make `checkpoint` least. */
+    double failures_per_s; /* Rate at which workers are lost. */
+    double lineage,
+        checkpoint; /* Shares with lineage and with checkpoints; the share with
+                       checkpoints is INFINITY if the time of a checkpoint is unknown. */
+    double every_s; /* Seconds between two checkpoints that make `checkpoint` least. */
 };
 
 /*

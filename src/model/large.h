@@ -56,7 +56,7 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    HM_FAMILY_OTHER, /* Not measured; uses the mean of the other generations. */
+    HM_FAMILY_OTHER, /* A generation without measurements; it gets the means of the others. */
     HM_FAMILIES
 };
 
@@ -65,7 +65,7 @@ struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
     double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
-    double memory_bytes;               /* Memory of one worker that programs can use. */
+    double memory_bytes;               /* Memory of one worker that tensors can take. */
     double processors;                 /* Number of streaming multiprocessors. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
@@ -76,21 +76,19 @@ struct hm_large_device {
      */
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
-    double power;           /* Power limit as a fraction of the nominal power, in (0, 1]. */
-    double speed;       /* Measured rate of products relative to the usual one; 0: not measured. */
-    double price_per_s; /* Money per second of one node; NaN: unknown. */
-    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+    double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
+    double speed;           /* Rate of products relative to the usual one; 0: as usual. */
+    double price_per_s;     /* Money per second of one node; NaN: unknown. */
+    double max_nodes;       /* Number of nodes that exist; NaN: no limit. */
 };
 
-/* Fill in a device from a cluster of the catalog. This is the only function through which figures
- * of the catalog enter the model of large networks. The generation and the processors of a cluster
- * that gives only rates come from the most similar chip of a table. */
+/* Fill in a device from a cluster. This is the only function through which figures of the catalog
+ * enter the model of large networks. What a cluster that gives only rates does not say is as usual
+ * in the most similar generation. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
 /* Returns the bytes per second of a copy between a worker and its host, one way. */
 double hm__large_host_link(const struct hm_large_device *device);
-/* Find a device by the name of its chip, such as "h100"; false if the name is unknown. */
-bool hm__large_device_named(const char *name, struct hm_large_device *ret_device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
@@ -175,20 +173,38 @@ enum hm_large_group {
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                     const struct hm_large_work *work);
 /*
- * Ends of the 90 % interval of log(predicted/measured) of a group, for a source that was not
- * measured: all sources have the same weight, and with few sources the interval is wider.
+ * The ends of the interval of ln(measured/predicted), each a sum of parts that depend on what is
+ * uncertain about a step. `experts` is added for mixtures of experts; `recent` for dense networks
+ * with tuned software on devices since Hopper, whose software still becomes faster; `waiting` times
+ * the share of the step in which workers wait for messages, for the pipeline or for the host.
  */
-struct hm_large_quantiles {
-    double low, high;
+struct hm_large_spread {
+    double high, high_experts, high_recent, high_waiting;
+    double low, low_experts, low_recent; /* Distances below 0. */
 };
-extern const struct hm_large_quantiles hm__large_quantiles[HM_LARGE_GROUPS];
-/* Factors on a predicted time that give the interval in which 90 % of the measurements of a group
- * lie. */
+/* The spread that was estimated from all rows, or without some of them. */
+struct hm_large_spread_set {
+    const char *source, *network; /* Source that was left out, and network; NULL: all of them. */
+    struct hm_large_spread spread;
+};
+/* All sets; the first one has seen all rows, and the last one has the source NULL. */
+extern const struct hm_large_spread_set hm__large_spreads[];
+/*
+ * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows
+ * of this network and source were left out; this is for groups with a single source.
+ */
+const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
+/* Factors on a predicted time that give the interval in which 90 % of the measurements lie. */
 struct hm_large_interval {
     double low, high;
 };
-struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
-                                            const struct hm_large_work *work);
+/* Returns the interval of a step; without a step (NULL), that of one in which no worker waits. */
+struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread,
+                                            const struct hm_large_device *device,
+                                            const struct hm_large_work *work,
+                                            const struct hm_large_step *step);
+/* Returns the interval with the logarithms of both ends multiplied by a factor. */
+struct hm_large_interval hm__large_narrow(struct hm_large_interval interval, double factor);
 
 /* Constants of the published fit, which the worked examples use. */
 extern const struct hm_large_constants hm__large_reference;
@@ -245,8 +261,6 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
 /* Evaluate the memory of the fullest worker. */
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
-/* Share of the device memory that a job may use; libraries and fragmentation take the rest. */
-#define HM_LARGE_MEMORY_SHARE 0.96
 
 /* Number of layers in the last pipeline stage and in each other stage, if the output head counts as
  * head_in_layers layers. */

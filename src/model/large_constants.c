@@ -29,25 +29,45 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                                    : HM_GROUP_OLD;
 }
 
-struct hm_large_interval hm__large_interval(const struct hm_large_device *device,
-                                            const struct hm_large_work *work)
+const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network)
 {
-    /*
-     * Factor on the widest quantiles of all groups of dense networks, for a device without
-     * measurements.
-     */
-    static const double UNMEASURED = 1.5;
-    struct hm_large_quantiles q = hm__large_quantiles[hm__large_group(device, work)];
+    for (const struct hm_large_spread_set *set = hm__large_spreads + 1; set->source; set++)
+        if (strcmp(set->source, source) == 0 && !set->network == !network &&
+            (!network || strcmp(set->network, network) == 0))
+            return &set->spread;
+    return &hm__large_spreads[0].spread;
+}
 
-    if (device->family == HM_FAMILY_OTHER) {
-        for (int i = 0; i < HM_GROUP_EXPERTS; i++) {
-            q.low = fmin(q.low, hm__large_quantiles[i].low);
-            q.high = fmax(q.high, hm__large_quantiles[i].high);
-        }
-        q.low *= UNMEASURED;
-        q.high *= UNMEASURED;
-    }
-    return (struct hm_large_interval){exp(-q.high), exp(-q.low)};
+/* Returns the share of a step in which workers wait, which widens its interval. */
+static double waiting_share(const struct hm_large_step *s)
+{
+    return (s->tensor_s + s->context_s + s->message_s + s->data_s + s->bubble_s + s->host_s) /
+           s->time_s;
+}
+
+struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread,
+                                            const struct hm_large_device *device,
+                                            const struct hm_large_work *work,
+                                            const struct hm_large_step *step)
+{
+    /* Factor on the logarithms for a device without measurements; no data are behind it. */
+    static const double UNMEASURED = 2.5;
+    const enum hm_large_group group = hm__large_group(device, work);
+    const bool other = device->family == HM_FAMILY_OTHER, experts = group == HM_GROUP_EXPERTS;
+    const bool recent =
+        !experts && (other || group == HM_GROUP_HOPPER || group == HM_GROUP_BLACKWELL);
+    const double high = spread->high + experts * spread->high_experts +
+                        recent * spread->high_recent +
+                        (step ? spread->high_waiting * waiting_share(step) : 0);
+    const double low = spread->low + experts * spread->low_experts + recent * spread->low_recent;
+
+    return hm__large_narrow((struct hm_large_interval){exp(-low), exp(high)},
+                            other ? UNMEASURED : 1);
+}
+
+struct hm_large_interval hm__large_narrow(struct hm_large_interval interval, double factor)
+{
+    return (struct hm_large_interval){pow(interval.low, factor), pow(interval.high, factor)};
 }
 
 const struct hm_large_constants hm__large_reference = {

@@ -18,19 +18,21 @@ static const double NORMAL_90 = 1.6449;
 static const double HOST_SPREAD = .5;
 
 /*
- * Shares of the variance of ln(measured/predicted) by group of jobs: between layouts of one job,
- * and between runs of one layout with other numbers of workers and batches. The rest is common to
- * all layouts of a job, including what is not known about a source that was not measured. The
- * shares follow from the correlations between the errors of rows of data/large.csv that have the
- * same network and device, with the same layout or with different ones.
+ * Standard deviations of ln(measured/predicted) by group of jobs: between layouts of one job, and
+ * between runs of one layout with other numbers of workers and batches. The rest of the error is
+ * common to all layouts of a job, including what is not known about a source that was not measured.
+ * They follow from the correlations between the errors of rows of data/large.csv that have the same
+ * network and device, with the same layout or with different ones.
  */
 static const struct {
     double layout, run;
-} shares[HM_LARGE_GROUPS] = {
-    [HM_GROUP_OLD] = {.074, .257},       [HM_GROUP_HOPPER] = {.36, .24},
-    [HM_GROUP_BLACKWELL] = {.043, .086}, [HM_GROUP_PLAIN] = {.158, .079},
-    [HM_GROUP_EXPERTS] = {.159, .198},
+} deviations[HM_LARGE_GROUPS] = {
+    [HM_GROUP_OLD] = {.0244, .0455},       [HM_GROUP_HOPPER] = {.161, .131},
+    [HM_GROUP_BLACKWELL] = {.0344, .0487}, [HM_GROUP_PLAIN] = {.0602, .0426},
+    [HM_GROUP_EXPERTS] = {.1585, .177},
 };
+/* Least standard deviation of the error that all layouts of a job share. */
+static const double COMMON_LEAST = .08;
 
 void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device *device,
                      struct hm_large_constants *constants)
@@ -82,20 +84,22 @@ static double correction_cost(const struct hm_large_case *x, const struct hm_lar
 static void correction_init(const struct hm_large_case *x, size_t count,
                             struct hm_large_correction *c, double *ret_spread, double *ret_prior)
 {
-    const struct hm_large_interval before = hm__large_interval(x->device, x->work);
+    const struct hm_large_interval before =
+        hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, NULL);
     const enum hm_large_group group = hm__large_group(x->device, x->work);
     const double all = log(before.high / before.low) / (2 * NORMAL_90);
-    const double spread = all * sqrt(shares[group].layout + shares[group].run);
-    const double prior = sqrt(all * all - spread * spread);
+    const double layout = deviations[group].layout, run = deviations[group].run;
+    const double spread = hypot(layout, run);
+    const double prior = sqrt(fmax(all * all - spread * spread, COMMON_LEAST * COMMON_LEAST));
 
     *c = (struct hm_large_correction){
         .compute = 1,
         .host = 1,
         .rows = count,
         .common = 1 / (1 / (prior * prior) + (double)count / (spread * spread)),
-        .layout = all * all * shares[group].layout,
-        .run = all * all * shares[group].run,
-        .before = before};
+        .layout = layout * layout,
+        .run = run * run,
+        .all = prior * prior + spread * spread};
     *ret_spread = spread;
     *ret_prior = prior;
 }
@@ -141,9 +145,9 @@ static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
 }
 
 double hm__large_known(const struct hm_large_correction *c, const struct hm_layout *layout,
-                       struct hm_large_interval *ret_interval)
+                       double *ret_narrower)
 {
-    double all = log(c->before.high / c->before.low) / (2 * NORMAL_90), sum = 0, count = 0;
+    double sum = 0, count = 0;
 
     for (size_t i = 0; i < c->rows; i++)
         if (same_layout(&c->layouts[i], layout)) {
@@ -151,25 +155,21 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             count++;
         }
     /*
-     * Variance of the layout's error, given its runs; the normal prior of the error has the
-     * variance `layout`.
+     * The variance of the error of this layout after its runs were measured. Before, the error is
+     * normally distributed with the variance `layout`.
      */
     double left = 1 / (1 / c->layout + count / c->run);
-    double narrower = fmin(1, sqrt(c->common + left + c->run) / all);
-    *ret_interval =
-        (struct hm_large_interval){pow(c->before.low, narrower), pow(c->before.high, narrower)};
+    *ret_narrower = fmin(1, sqrt((c->common + left + c->run) / c->all));
     return exp(left * sum / c->run);
 }
 
-struct hm_large_interval hm__large_after_run(const struct hm_large_case *x,
-                                             const struct hm_layout *layout)
+double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout)
 {
     struct hm_large_correction c;
-    struct hm_large_interval interval;
-    double spread, prior;
+    double spread, prior, narrower;
 
     correction_init(x, 1, &c, &spread, &prior);
     c.layouts[0] = *layout;
-    hm__large_known(&c, layout, &interval);
-    return interval;
+    hm__large_known(&c, layout, &narrower);
+    return narrower;
 }

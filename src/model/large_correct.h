@@ -35,7 +35,7 @@ struct hm_large_correction {
      * layout, and of the error of a run.
      */
     double common, layout, run;
-    struct hm_large_interval before; /* Interval of a time without measured steps. */
+    double all; /* Variance of the error without measured steps. */
 };
 
 /* Find the factors for measured steps whose layouts are complete; at most HM_LARGE_MEASURED_MOST
@@ -47,13 +47,12 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
                      struct hm_large_constants *constants);
 /*
  * Returns the factor on the corrected time of a layout that follows from measured steps of the same
- * layout on any number of workers; 1 if there are none. Sets the interval of the result, as factors
- * between which 90 % of the runs lie.
+ * layout on any number of workers; 1 if there are none. *ret_narrower is the factor, at most 1, on
+ * the logarithms of the interval that the time has without measured steps.
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
-                       struct hm_large_interval *ret_interval);
-/* Returns the interval of the time of a layout after one measured step of this layout. */
-struct hm_large_interval hm__large_after_run(const struct hm_large_case *x,
-                                             const struct hm_layout *layout);
+                       double *ret_narrower);
+/* Returns the same factor after one measured step of a layout, for the time of this layout. */
+double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout);
 
 #endif

@@ -48,7 +48,7 @@ static double memory_rate(const struct hm_large_case *x)
  * device. */
 static double power_factor(const struct hm_large_case *x)
 {
-    return sqrt(x->device->power) * (x->device->speed > 0 ? x->device->speed : 1);
+    return x->device->speed > 0 ? x->device->speed : 1;
 }
 
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k)

@@ -127,18 +127,23 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
 /*
  * Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
  * sends them to the host as they are computed), and weights. Two layers of offloaded gradients and
- * weights remain on the device, and the tables of the weights.
+ * weights remain on the device, and the tables of the weights. `own_weights` are the bytes of the
+ * worker's own weights, without those that are gathered.
  */
 static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
-                           const struct held *held, struct hm_large_memory *m)
+                           const struct held *held, double own_weights, struct hm_large_memory *m)
 {
+    const double gradients = m->gradients;
+
     if (l->offload == HM_OFFLOAD_NONE)
         return;
+    m->host = m->optimizer + (l->offload == HM_OFFLOAD_ALL ? own_weights : 0);
     m->optimizer = 0;
     if (l->zero >= 2)
         m->gradients = fmin(m->gradients, w->gradient_bytes * w->trained * 2 * held->one);
     if (l->offload == HM_OFFLOAD_ALL)
         m->weights = fmin(m->weights, 2 * 2 * held->one + w->weight_bytes * held->tables);
+    m->host += gradients - m->gradients;
 }
 
 static void set_activations(const struct hm_large_case *x, const struct hm_layout *l, double layers,
@@ -195,10 +200,11 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
     add_states(&m, w, l, zero, held.dense + held.tables, dense_group);
     if (held.expert > 0)
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
+    const double own_weights = m.weights;
     if (zero == 3)
         /* Adds the weights of gathered layers and tables. */
         m.weights += 8 * held.one + 6 * held.tables;
-    offload_states(w, l, &held, &m);
+    offload_states(w, l, &held, own_weights, &m);
     set_activations(x, l, held.layers, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =

@@ -22,7 +22,7 @@ static double fill_memory(const struct hm_large_row *row, const struct hm_large_
         struct hm_large_memory memory;
         layout.micro_batch = size;
         hm__large_memory(&situation, &layout, &memory);
-        if (memory.total <= HM_LARGE_MEMORY_SHARE * device->memory_bytes)
+        if (memory.total <= device->memory_bytes)
             best = size;
     }
     return best;
@@ -31,11 +31,16 @@ static double fill_memory(const struct hm_large_row *row, const struct hm_large_
 int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_device,
                           struct hm_err *err)
 {
-    if (!hm__large_device_named(row->device, ret_device))
-        return hm__fail(err, HM_E_NAME, "there is no device '%s'", row->device);
-    ret_device->per_node = row->per_node;
-    if (row->network_bytes_per_s > 0)
-        ret_device->network_bytes_per_s = row->network_bytes_per_s;
+    const struct hm_cluster cluster = {
+        .node = row->node,
+        .fabric = {.bandwidth_bytes_per_s = row->network_bytes_per_s, .latency_s = NAN},
+        .max_nodes = NAN};
+    int rc = hm__large_device_set(&cluster, ret_device, err);
+
+    if (rc)
+        return rc;
+    ret_device->per_node = ret_device->machine_workers = row->per_node;
+    ret_device->speed = row->speed;
     if (row->layout.micro_batch == 0)
         row->layout.micro_batch = fill_memory(row, ret_device);
     return 0;

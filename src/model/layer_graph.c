@@ -89,6 +89,9 @@ static size_t visit_layer(struct visitor *v, const struct hm_layer *l, size_t in
         return visit_join(v, out, input);
     case HM_LAYER_CONCAT:
         return visit_concat(v, l, input);
+    case HM_LAYER_SIDE: /* The output of side layers is not followed. */
+        visit_layers(v, l->children, l->child_count, HM_NONE);
+        return input;
     default:
         visitor_add(v, input, v->row);
         return v->row++;

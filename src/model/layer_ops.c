@@ -161,8 +161,9 @@ static void ops_activation(struct ops *o)
         ops_gelu_tanh(o);
         return;
     }
-    o->step.forward_s += ops_stream(o, 2 * o->out * o->a + (drop ? o->out : 0));
-    o->step.backward_s += ops_stream(o, 3 * o->out * o->a);
+    /* A gate reads twice the values that it writes, and upsampling a quarter. */
+    o->step.forward_s += ops_stream(o, (o->in + o->out) * o->a + (drop ? o->out : 0));
+    o->step.backward_s += ops_stream(o, (2 * o->in + o->out) * o->a);
     ops_host(o, 1, 1, 0);
     /* A rectifier works in place on images; dropout keeps a mask with one byte per value. */
     o->step.kept_bytes += drop ? o->out : image && clamp ? 0 : o->out * o->a;
@@ -221,21 +222,47 @@ static void ops_scale(struct ops *o)
 static void ops_attention(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
-    double length = o->l->in.height, width = o->l->in.channels;
-    bool bias = layer->bias != HM_BIAS_NONE;
+    double length = o->l->in.height, width = o->l->in.channels, head = width / layer->heads;
+    bool bias = layer->bias == HM_BIAS_SHARED, cross = layer->context > 0;
 
-    ops_linear(o, o->b * length, width, 3 * width, bias);
-    ops_linear(o, o->b * length, width, width, bias);
-    o->step.forward_s +=
-        hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, false);
-    o->step.backward_s +=
-        hm__device_attention(o->d, o->b, layer->heads, length, width / layer->heads, true);
+    if (o->l->in.kind == HM_SHAPE_IMAGE)
+        length *= o->l->in.width;
+    /* The number of scores is that of a square with this side. */
+    double side = cross ? sqrt(length * layer->context) : length;
+    ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
+    if (cross)
+        ops_linear(o, o->b * layer->context, layer->context_width, 2 * width, bias);
+    ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
+    o->step.forward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, false);
+    o->step.backward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, true);
     /* Splitting into heads and joining them copies values, and inputs are converted. */
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
     ops_host(o, 22, 20, 16);
     o->step.kept_bytes += 5 * o->out * o->a;
+}
+
+/* Adds a linear map of a vector to all places of each channel; its gradient is a sum over them. */
+static void ops_condition(struct ops *o)
+{
+    ops_linear(o, o->b, o->l->layer->units, o->l->out.channels, true);
+    o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
+    o->step.backward_s += ops_stream(o, o->out * o->a);
+    ops_host(o, 4, 4, 4);
+}
+
+/* Adds the products of all pairs of vectors of each sample, and the copies of their lower half. */
+static void ops_interact(struct ops *o)
+{
+    double vectors = o->l->in.height + 1, width = o->l->in.channels;
+
+    o->step.forward_s += hm__device_gemm(o->d, vectors, vectors, width, o->b) +
+                         ops_stream(o, (2 * o->in + 2 * o->out) * o->a);
+    o->step.backward_s += hm__device_gemm(o->d, vectors, width, vectors, 2 * o->b) +
+                          ops_stream(o, (2 * o->in + 2 * o->out) * o->a);
+    ops_host(o, 6, 6, 2);
+    o->step.kept_bytes += (o->in + o->out) * o->a;
 }
 
 static void ops_embedding(struct ops *o)
@@ -303,6 +330,8 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *d, const struct hm_co
         [HM_LAYER_RESIDUAL] = ops_add,
         [HM_LAYER_CONCAT] = ops_concat,
         [HM_LAYER_SCALE] = ops_scale,
+        [HM_LAYER_CONDITION] = ops_condition,
+        [HM_LAYER_INTERACT] = ops_interact,
         [HM_LAYER_KINDS] = NULL,
     };
     struct ops o = {.d = d,

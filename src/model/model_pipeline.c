@@ -144,7 +144,7 @@ static const struct row_times *pipeline_rows(const struct hm_model *m, size_t si
 struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
-    struct hm_link link; /* Between two stages. */
+    struct hm_link link; /* Link between two stages. */
     double factor;       /* Factor on the seconds of all communication. */
 };
 

@@ -120,7 +120,7 @@ static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
     return true;
 }
 
-/* Mean over the rows of a source of (error - around)^power. */
+/* Returns the mean of (error - around)^power over the rows of a source. */
 static double source_moment(const struct hm_sheet_row *rows, size_t count, const char *source,
                             double around, int power)
 {

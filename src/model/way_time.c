@@ -117,7 +117,7 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
     }
     if (way->platform == HM_PLATFORM_PIPELINE) {
-        *ret_count = 0; /* The placement has its own messages. */
+        *ret_count = 0; /* The placement of the layers determines the messages. */
         return 0;
     }
     *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;

@@ -118,6 +118,7 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "kernel_overhead_s", n->kernel_overhead_s);
     put_figure(json, "memory_bytes", n->memory_bytes);
     put_figure(json, "accelerators", n->accelerators);
+    put_figure(json, "host_memory_bytes", n->host_memory_bytes);
     put_figure(json, "link_bandwidth_bytes_per_s", n->link.bandwidth_bytes_per_s);
     put_figure(json, "link_latency_s", n->link.latency_s);
     put_figure(json, "bandwidth_bytes_per_s", c->fabric.bandwidth_bytes_per_s);

@@ -1,8 +1,9 @@
 /*
  * Renders the curve of an answer as a table, and draws it with characters: speedup against the
- * number of workers n, with the best point and the knee marked, and the time of an iteration split
- * into computing and communicating. With Unicode, each character is a Braille pattern of two by
- * four dots; without it, each character is one dot.
+ * number of workers n, with the recommended point, the best point and the knee marked, and the time
+ * of an iteration split into computing and communicating. If n spans a decade, both axes are
+ * logarithmic, and a dotted line shows the ideal speedup. With Unicode, each character is a Braille
+ * pattern of two by four dots; without it, each character is one dot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
     double n = a->points[i].n;
 
-    return a->point_count <= 32 || i < 8 || i == a->best || i == a->knee ||
+    return a->point_count <= 32 || i < 8 || i == a->best || i == a->knee || i == a->recommended ||
            i + 1 == a->point_count || n == a->reference || n >= last * 1.25;
 }
 
@@ -62,15 +63,22 @@ struct canvas {
     size_t columns; /* Width of the raster in characters. */
     unsigned char dots[ROWS][COLUMNS_MAX];
     const char *markers[ROWS][COLUMNS_MAX];
-    bool unicode, log_x;
-    double max_n, max_y;
+    bool unicode;
+    bool logarithmic;                  /* Both axes are logarithmic. */
+    double min_n, max_n, min_y, max_y; /* Ends of the axes; a linear vertical axis starts at 0. */
 };
 
 static double canvas_fraction_x(const struct canvas *c, double n)
 {
-    if (c->max_n <= 1)
+    if (c->max_n <= c->min_n)
         return 0;
-    return c->log_x ? log2(n) / log2(c->max_n) : (n - 1) / (c->max_n - 1);
+    return c->logarithmic ? log(n / c->min_n) / log(c->max_n / c->min_n)
+                          : (n - c->min_n) / (c->max_n - c->min_n);
+}
+
+static double canvas_fraction_y(const struct canvas *c, double y)
+{
+    return c->logarithmic ? log(y / c->min_y) / log(c->max_y / c->min_y) : y / c->max_y;
 }
 
 static void canvas_set_dot(struct canvas *c, double fx, double fy)
@@ -87,7 +95,7 @@ static void canvas_set_dot(struct canvas *c, double fx, double fy)
 static void canvas_set_marker(struct canvas *c, double n, double y, const char *marker)
 {
     size_t x = (size_t)lround(canvas_fraction_x(c, n) * (double)(2 * c->columns - 1)) / 2;
-    size_t row = (size_t)lround((1 - y / c->max_y) * (4 * ROWS - 1)) / 4;
+    size_t row = (size_t)lround((1 - canvas_fraction_y(c, y)) * (4 * ROWS - 1)) / 4;
 
     if (x < c->columns && row < ROWS)
         c->markers[row][x] = marker;
@@ -99,10 +107,23 @@ static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i], *q = i ? &a->points[i - 1] : p;
         double x0 = canvas_fraction_x(c, q->n), x1 = canvas_fraction_x(c, p->n);
-        double y0 = q->speedup / c->max_y, y1 = p->speedup / c->max_y;
+        double y0 = canvas_fraction_y(c, q->speedup), y1 = canvas_fraction_y(c, p->speedup);
         double steps = ceil(fmax((x1 - x0) * 2 * (double)c->columns, fabs(y1 - y0) * 4 * ROWS)) + 1;
         for (double k = 0; k <= steps; k++)
             canvas_set_dot(c, x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps);
+    }
+}
+
+/* Draws the ideal speedup n / reference as a dotted line. */
+static void canvas_draw_ideal(struct canvas *c, double reference)
+{
+    size_t steps = c->columns / 2;
+
+    for (size_t k = 0; k <= steps; k++) {
+        double n = c->min_n * pow(c->max_n / c->min_n, (double)k / (double)steps);
+        double y = canvas_fraction_y(c, n / reference);
+        if (y >= 0 && y <= 1)
+            canvas_set_dot(c, canvas_fraction_x(c, n), y);
     }
 }
 
@@ -128,7 +149,8 @@ static void canvas_put(struct hm_text *out, const struct canvas *c)
 
     for (size_t row = 0; row < ROWS; row++) {
         bool label = row == 0 || row == ROWS - 1 || row == ROWS / 2;
-        double y = c->max_y * (1 - (double)row / (ROWS - 1));
+        double share = 1 - (double)row / (ROWS - 1);
+        double y = c->logarithmic ? c->min_y * pow(c->max_y / c->min_y, share) : c->max_y * share;
         hm__text_addf(out, "%*s %s", MARGIN - 2, label ? hm__show_number(y, number) : "",
                       c->unicode ? "\xe2\x94\x82" : "|");
         for (size_t column = 0; column < c->columns; column++)
@@ -138,56 +160,93 @@ static void canvas_put(struct hm_text *out, const struct canvas *c)
     hm__text_repeat(out, " ", MARGIN - 1);
     hm__text_add(out, c->unicode ? "\xe2\x94\x94" : "+");
     hm__text_repeat(out, c->unicode ? "\xe2\x94\x80" : "-", c->columns);
-    hm__text_addf(out, "\n%*s1", MARGIN, "");
+    int used = snprintf(number, sizeof(number), "%.0f", c->min_n);
+    hm__text_addf(out, "\n%*s%s", MARGIN, "", number);
     snprintf(number, sizeof(number), "%.0f", c->max_n);
-    hm__text_addf(out, "%*s\n", (int)c->columns - 1, number);
+    hm__text_addf(out, "%*s\n", (int)c->columns - used, number);
+}
+
+/* Sets the ends of the axes, so that the curve and the measured points are inside. */
+static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
+{
+    c->min_n = a->points[0].n;
+    c->max_n = a->points[a->point_count - 1].n;
+    c->logarithmic = c->max_n >= 10 * c->min_n;
+    c->min_y = INFINITY;
+    for (size_t i = 0; i < a->point_count; i++) {
+        c->min_y = fmin(c->min_y, a->points[i].speedup);
+        c->max_y = fmax(c->max_y, a->points[i].speedup);
+    }
+    for (size_t i = 0; i < a->measured_count; i++)
+        if (a->measured[i].n >= c->min_n && a->measured[i].n <= c->max_n) {
+            c->min_y = fmin(c->min_y, a->measured[i].speedup);
+            c->max_y = fmax(c->max_y, a->measured[i].speedup);
+        }
+    if (c->logarithmic)
+        c->max_y = fmax(c->max_y, c->max_n / a->reference);
+    c->logarithmic = c->logarithmic && c->min_y > 0 && c->max_y > c->min_y;
+}
+
+/* Marks a point of the curve, if there is one, and adds the mark and its name to the title. */
+static void chart_mark(struct canvas *c, const struct hm_answer *a, size_t at, const char *mark,
+                       const char *name, struct hm_text *title)
+{
+    if (at >= a->point_count)
+        return;
+    canvas_set_marker(c, a->points[at].n, a->points[at].speedup, mark);
+    hm__text_addf(title, "%s %s, ", mark, name);
 }
 
 static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style, struct canvas *c)
 {
+    struct hm_text title = {0};
     bool u = style->unicode;
 
-    c->max_n = a->points[a->point_count - 1].n;
-    for (size_t i = 0; i < a->point_count; i++)
-        c->max_y = fmax(c->max_y, a->points[i].speedup);
-    for (size_t i = 0; i < a->measured_count; i++)
-        if (a->measured[i].n <= c->max_n)
-            c->max_y = fmax(c->max_y, a->measured[i].speedup);
-    c->log_x = c->max_n > 100;
+    canvas_set_axes(c, a);
+    if (c->logarithmic)
+        canvas_draw_ideal(c, a->reference);
     canvas_draw_curve(c, a);
+    hm__text_addf(&title, "speedup against workers%s: ", c->logarithmic ? " (log scales)" : "");
     for (size_t i = 0; i < a->measured_count; i++)
-        if (a->measured[i].n <= c->max_n)
+        if (a->measured[i].n >= c->min_n && a->measured[i].n <= c->max_n)
             canvas_set_marker(c, a->measured[i].n, a->measured[i].speedup, u ? "\xc3\x97" : "x");
-    if (a->knee < a->point_count)
-        canvas_set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup,
-                          u ? "\xe2\x97\x87" : "k");
-    if (a->best < a->point_count)
-        canvas_set_marker(c, a->points[a->best].n, a->points[a->best].speedup,
-                          u ? "\xe2\x97\x86" : "B");
-    char title[160];
-    snprintf(title, sizeof(title), "speedup against workers%s: %s best, %s knee%s",
-             c->log_x ? " (log scale)" : "", u ? "\xe2\x97\x86" : "B", u ? "\xe2\x97\x87" : "k",
-             a->measured_count == 0 ? ""
-             : u                    ? ", \xc3\x97 measured"
-                                    : ", x measured");
-    hm__text_add(out, "\n  ");
-    hm__render_wrapped(out, style, title, 2);
-    hm__text_add(out, "\n");
+    if (a->knee != a->recommended)
+        chart_mark(c, a, a->knee, u ? "\xe2\x97\x87" : "k", "knee", &title);
+    if (a->best != a->recommended)
+        chart_mark(c, a, a->best, u ? "\xe2\x96\xb3" : "B", "best", &title);
+    chart_mark(c, a, a->recommended, u ? "\xe2\x97\x86" : "R", "recommended", &title);
+    if (a->measured_count)
+        hm__text_addf(&title, "%s measured, ", u ? "\xc3\x97" : "x");
+    if (c->logarithmic)
+        hm__text_add(&title, "dotted: ideal, ");
+    if (!title.failed) {
+        title.data[title.length - 2] = '\0'; /* The last comma, or the colon without marks. */
+        hm__text_add(out, "\n  ");
+        hm__render_wrapped(out, style, title.data, 2);
+        hm__text_add(out, "\n");
+    }
+    out->failed = out->failed || title.failed;
+    hm__text_release(&title);
     canvas_put(out, c);
 }
 
 /*
- * Chooses the points for which a bar is drawn: both ends, the knee, the best, and points between
- * them.
+ * Chooses the points for which a bar is drawn: both ends, the knee, the recommended one, the best,
+ * and points between them.
  */
 static size_t chart_choose_bars(const struct hm_answer *a, size_t *chosen)
 {
-    size_t wanted[BARS] = {0, a->knee, a->best, a->best, a->point_count - 1, a->point_count - 1};
+    size_t wanted[BARS] = {0,
+                           a->knee,
+                           a->best,
+                           a->best == HM_NONE ? HM_NONE : (a->best + a->point_count - 1) / 2,
+                           a->point_count - 1,
+                           a->recommended == HM_NONE || a->recommended == a->best
+                               ? (a->knee == HM_NONE ? HM_NONE : a->knee / 2)
+                               : a->recommended};
     size_t count = 0;
 
-    wanted[3] = a->best == HM_NONE ? HM_NONE : (a->best + a->point_count - 1) / 2;
-    wanted[5] = a->knee == HM_NONE ? HM_NONE : a->knee / 2;
     for (size_t i = 0; i < a->point_count && count < BARS; i++)
         for (size_t k = 0; k < BARS; k++)
             if (wanted[k] == i) {
@@ -228,7 +287,7 @@ void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const stru
     size_t width = style->width > NARROWEST ? style->width : NARROWEST;
     struct canvas *c = NULL;
 
-    if (a->point_count == 0)
+    if (a->point_count < 2) /* One point is no curve. */
         return;
     c = hm__calloc(1, sizeof(*c));
     if (!c) {

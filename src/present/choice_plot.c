@@ -37,11 +37,37 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 /* ---- recommendations --------------------------------------------------------------------------
  */
 
+/* Adds the recommended point and the title, which has its workers, time and cost. */
+static void recommended_data(struct hm_text *out, const struct hm_recommended *b)
+{
+    char shown[HM_SHOWN];
+
+    hm__text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\nset title 'use %.0f worker%s: %s", b->n,
+                  b->time_s, b->n, b->n == 1 ? "" : "s", hm__show_time(b->time_s, shown));
+    if (b->cost > 0)
+        hm__text_addf(out, ", %s", hm__show_money(b->cost, shown));
+    hm__text_add(out, "' noenhanced\n");
+}
+
+/* Adds a grey vertical line for each number of workers whose runs failed. Returns the number of
+ * lines. */
+static size_t failed_lines(struct hm_text *out, const struct hm_recommendation *r)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->candidate_count; i++)
+        if (r->candidates[i].failed) {
+            hm__text_addf(out, "set arrow from %.17g,graph 0 to %.17g,graph 1 nohead dt 2 lt %d\n",
+                          r->candidates[i].n, r->candidates[i].n, HM_PLOT_GREY);
+            count++;
+        }
+    return count;
+}
+
 int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation *r,
                             const char *file, struct hm_err *err)
 {
     struct hm_plot_span x = {0}, y = {0};
-    char shown[HM_SHOWN];
 
     for (size_t i = 0; i < r->candidate_count; i++) {
         hm__span_add(&x, r->candidates[i].n);
@@ -57,13 +83,9 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
             plot_row(out, c->n, c->time_s, c->low_s, c->high_s);
     }
     hm__text_add(out, "EOD\n");
-    if (r->recommended < r->candidate_count) {
-        const struct hm_recommended *b = &r->candidates[r->recommended];
-        hm__text_addf(out,
-                      "$best << EOD\n%.17g %.17g\nEOD\nset title 'use %.0f worker%s: %s' "
-                      "noenhanced\n",
-                      b->n, b->time_s, b->n, b->n == 1 ? "" : "s", hm__show_time(b->time_s, shown));
-    }
+    if (r->recommended < r->candidate_count)
+        recommended_data(out, &r->candidates[r->recommended]);
+    size_t failed = failed_lines(out, r);
     hm__text_addf(out,
                   "plot $time using 1:3:4 with filledcurves %s lt %d notitle, "
                   "$time using 1:2:3:4 with yerrorlines lw 1.5 lt %d title 'time, %g %% interval'",
@@ -71,6 +93,8 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
     if (r->recommended < r->candidate_count)
         hm__text_addf(out, ", $best using 1:2 with points pt 6 ps 2.4 lt %d title 'recommended'",
                       HM_PLOT_BEST);
+    if (failed)
+        hm__text_addf(out, ", NaN with lines dt 2 lt %d title 'failed'", HM_PLOT_GREY);
     hm__text_add(out, "\nunset output\n");
     return 0;
 }
@@ -143,6 +167,8 @@ static void advice_title(struct hm_text *out, const struct hm_advice *a)
 
     hm__text_addf(&title, "use %s on %.0f worker%s: %s", best->algorithm, best->m,
                   best->m == 1 ? "" : "s", hm__show_time(best->time_s, shown));
+    if (best->cost > 0)
+        hm__text_addf(&title, ", %s", hm__show_money(best->cost, shown));
     hm__text_add(out, "set title ");
     hm__gnuplot_quote(out, title.data ? title.data : "");
     hm__text_add(out, " noenhanced\n");
@@ -159,7 +185,7 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
         hm__span_add(&y, candidate_value(a, &a->candidates[i]).value);
     }
     int rc = plot_begin(out, file, &x, &y,
-                        isnan(a->loss)            ? "loss above the least possible"
+                        isnan(a->loss)            ? "loss above the least, P - P*"
                         : a->goal == HM_GOAL_COST ? "cost to reach the loss"
                                                   : "seconds to reach the loss",
                         err);
@@ -223,6 +249,20 @@ static size_t design_data(struct hm_text *out, const struct hm_design *d, bool s
     return known;
 }
 
+/* Adds the words of the title, and ends its line: the runs, their machine time and their money. */
+static void design_title(struct hm_text *out, const struct hm_design *d)
+{
+    char shown[HM_SHOWN];
+
+    hm__text_addf(out, "%zu run%s, most useful first", d->made_count,
+                  d->made_count == 1 ? "" : "s");
+    if (d->seconds >= 0)
+        hm__text_addf(out, ": %s of machine time", hm__show_time(d->seconds, shown));
+    if (d->money > 0)
+        hm__text_addf(out, ", %s", hm__show_money(d->money, shown));
+    hm__text_add(out, "' noenhanced\n");
+}
+
 int hm__plot_design(struct hm_text *out, const struct hm_design *d, const char *file,
                     struct hm_err *err)
 {
@@ -237,10 +277,10 @@ int hm__plot_design(struct hm_text *out, const struct hm_design *d, const char *
                   "set boxwidth 0.7\nset style fill solid 0.5 noborder\n"
                   "set xrange [0.4:%zu.6]\nset yrange [0:*]\nset ylabel 'cost of the run'\n"
                   "set xlabel 'n of the run%s\n"
-                  "set title '%zu run%s, most useful first' noenhanced\n",
+                  "set title '",
                   d->made_count ? d->made_count : (size_t)1,
-                  sizes ? ", and its size below' offset 0,-1" : "'", d->made_count,
-                  d->made_count == 1 ? "" : "s");
+                  sizes ? ", and its size below' offset 0,-1" : "'");
+    design_title(out, d);
     if (known > 1)
         hm__text_addf(out, "set border 11\nset y2label 'variance after the run'\nset y2tics\n%s",
                       hm__span_is_wide(&variance) ? "set logscale y2 10\nset format y2 '%g'\n"

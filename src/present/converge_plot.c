@@ -131,6 +131,31 @@ static void plot_measured(struct hm_text *out, const struct hm_g *g,
     }
 }
 
+/*
+ * Writes the commands for the axis of iterations. A linear axis has at most seven ticks, because
+ * the panels are narrow; ticks of a logarithmic one are powers of ten.
+ */
+static void plot_iterations(struct hm_text *out, const struct hm_g *g,
+                            const struct hm_plot_curve *curves, size_t count, size_t algorithm)
+{
+    bool is_log = g->form == HM_G_POWER || g->form == HM_G_INVERSE;
+    double last = 1;
+
+    for (size_t k = 0; k < g->curve_count; k++)
+        for (size_t i = 0; i < g->curves[k].count; i++)
+            last = fmax(last, g->curves[k].iteration[i]);
+    for (size_t k = 0; k < count; k++)
+        if (curves[k].algorithm == algorithm && curves[k].count)
+            last = fmax(last, curves[k].x[curves[k].count - 1]);
+    double power = pow(10, floor(log10(last / 6))), lead = last / 6 / power;
+    double step = power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+    hm__text_addf(out, "unset logscale\nset logscale %s\nset xtics ", is_log ? "xy" : "y");
+    if (is_log)
+        hm__text_add(out, "auto\n");
+    else
+        hm__text_addf(out, "%.17g\n", fmax(1, step));
+}
+
 static void plot_panel(struct hm_text *out, const struct hm_convergence *c, size_t algorithm,
                        const struct hm_plot_curve *curves, size_t count)
 {
@@ -149,8 +174,8 @@ static void plot_panel(struct hm_text *out, const struct hm_convergence *c, size
         hm__text_release(&lines);
         return;
     }
-    hm__text_addf(out, "unset logscale\nset logscale %s\nplot ",
-                  g->form == HM_G_POWER || g->form == HM_G_INVERSE ? "xy" : "y");
+    plot_iterations(out, g, curves, count, algorithm);
+    hm__text_add(out, "plot ");
     bands = plot_fitted(out, g, curves, count, algorithm, true);
     if (pieces)
         hm__text_addf(out, "%s%s", bands ? ", \\\n  " : "", lines.data ? lines.data : "");
@@ -175,7 +200,7 @@ int hm__convergence_plot(const struct hm_convergence *c, const struct hm_plot_cu
     }
     hm__text_add(&out, "set key outside right top vertical samplen 1.5\n"
                        "set format y '10^{%L}'\n");
-    hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n",
+    hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'loss above the least, P - P*' noenhanced\n",
                   c->unit ? c->unit : "iteration");
     hm__text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);
     for (size_t i = 0; i < c->count; i++)

@@ -3,6 +3,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "format.h"
 #include "names.h"
 #include "plot_style.h"
 
@@ -153,7 +154,35 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
     return count;
 }
 
-/* Writes a gnuplot script: the predictions with their intervals as bands, and the measured runs. */
+/*
+ * Writes the title of the picture, the source of the runs and the prediction for the largest number
+ * of workers, and the label of the vertical axis.
+ */
+static void plot_labels(struct hm_text *out, const struct hm_fit *fit,
+                        const struct hm_prediction *last)
+{
+    struct hm_text title = {0};
+    char time[HM_SHOWN];
+
+    hm__text_add(&title, fit->source ? fit->source : "the specification sheet");
+    if (last && !fit->relative)
+        hm__text_addf(&title, "; %.0f worker%s: %s", last->n, last->n == 1 ? "" : "s",
+                      hm__show_time(last->time_s, time));
+    hm__text_add(out, "set title ");
+    hm__gnuplot_quote(out, title.data ? title.data : "");
+    hm__text_addf(out, " noenhanced\nset ylabel '%s%s'\n",
+                  fit->relative ? "time, in that of the reference"
+                  : fit->unit   ? "seconds of one "
+                                : "seconds of an iteration",
+                  fit->unit ? fit->unit : "");
+    out->failed = out->failed || title.failed;
+    hm__text_release(&title);
+}
+
+/*
+ * Writes a gnuplot script: the predictions with their intervals as bands, the measured runs and, if
+ * the numbers of workers span a decade, the ideal line.
+ */
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)
 {
@@ -177,13 +206,11 @@ static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct 
     size_t here = plot_runs(out, fit, "runs", false), others = plot_runs(out, fit, "others", true);
     hm__gnuplot_workers(out, &workers);
     hm__gnuplot_values(out, &values);
-    hm__text_add(out, "set title ");
-    hm__gnuplot_quote(out, fit->source ? fit->source : "the specification sheet");
-    hm__text_addf(out, " noenhanced\nset ylabel '%s%s'\nplot ",
-                  fit->relative ? "time, in that of the reference"
-                  : fit->unit   ? "seconds of one "
-                                : "seconds of an iteration",
-                  fit->unit ? fit->unit : "");
+    plot_labels(out, fit, count ? &p[count - 1] : NULL);
+    hm__text_add(out, "plot ");
+    if (count && hm__span_is_wide(&workers))
+        hm__text_addf(out, "%.17g/x with lines dt 2 lw 1 lt %d title 'ideal', ",
+                      p[0].time_s * p[0].n, HM_PLOT_GREY);
     if (fit->intervals)
         hm__text_addf(out,
                       "$fit using 1:3:4 with filledcurves %s lt %d title 'a further run, %g %%', "

@@ -22,14 +22,20 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
+/* Writes a data block with one point of the curve, which is marked; none without the point. */
+static void plot_mark_data(struct hm_text *out, const struct hm_answer *a, const char *name,
+                           size_t at)
+{
+    if (at < a->point_count)
+        hm__text_addf(out, "$%s << EOD\n%.17g %.17g\nEOD\n", name, a->points[at].n,
+                      a->points[at].speedup);
+}
+
 static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
 {
-    if (a->best < a->point_count)
-        hm__text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
-                      a->points[a->best].speedup);
-    if (a->knee < a->point_count)
-        hm__text_addf(out, "$knee << EOD\n%.17g %.17g\nEOD\n", a->points[a->knee].n,
-                      a->points[a->knee].speedup);
+    plot_mark_data(out, a, "knee", a->knee);
+    plot_mark_data(out, a, "best", a->best);
+    plot_mark_data(out, a, "recommended", a->recommended);
     if (a->measured_count == 0)
         return;
     hm__text_add(out, "$measured << EOD\n");
@@ -61,10 +67,29 @@ static bool has_unfit(const struct hm_answer *a)
     return false;
 }
 
-static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
+/* Adds the marks of the knee, of the best point and of the recommended one, each point once. */
+static void plot_marks(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
 
+    if (a->knee < a->point_count && a->knee != a->best && a->knee != a->recommended)
+        hm__text_addf(out, ", $knee using 1:2 with points pt 4 ps 1.6 lt %d title 'knee, %.0f'",
+                      HM_PLOT_KNEE, a->points[a->knee].n);
+    if (a->best < a->point_count && a->best != a->recommended)
+        hm__text_addf(out,
+                      ", $best using 1:2 with points pt 8 ps 1.6 lt %d title 'best, %.0f: %sx'",
+                      HM_PLOT_BEST, a->points[a->best].n,
+                      hm__show_number(a->points[a->best].speedup, number));
+    if (a->recommended < a->point_count)
+        hm__text_addf(out,
+                      ", $recommended using 1:2 with points pt 13 ps 2 lt %d "
+                      "title 'recommended, %.0f: %sx'",
+                      HM_PLOT_BEST, a->points[a->recommended].n,
+                      hm__show_number(a->points[a->recommended].speedup, number));
+}
+
+static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
+{
     hm__text_addf(out, "set ylabel 'speedup over %.0f'\nplot ", a->reference);
     if (is_wide(a))
         hm__text_addf(out, "[][%.17g:%.17g] x/%.17g with lines dt 2 lw 1 lt %d title 'ideal', ",
@@ -80,13 +105,7 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     if (a->measured_count)
         hm__text_addf(out, ", $measured using 1:2 with points pt 2 ps 1.2 lt %d title 'measured'",
                       HM_PLOT_MEASURED);
-    if (a->knee < a->point_count && a->knee != a->best)
-        hm__text_addf(out, ", $knee using 1:2 with points pt 4 ps 1.6 lt %d title 'knee, %.0f'",
-                      HM_PLOT_KNEE, a->points[a->knee].n);
-    if (a->best < a->point_count)
-        hm__text_addf(out, ", $best using 1:2 with points pt 13 ps 2 lt %d title 'best, %.0f: %sx'",
-                      HM_PLOT_BEST, a->points[a->best].n,
-                      hm__show_number(a->points[a->best].speedup, number));
+    plot_marks(out, a);
     hm__text_add(out, "\n");
 }
 
@@ -97,10 +116,14 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 static void plot_step(struct hm_text *out, const struct hm_answer *a)
 {
     bool band = a->point_count > 0 && a->points[0].low_s > 0;
+    struct hm_plot_span seconds = {0};
 
     hm__text_add(out, "set ylabel 'seconds of an iteration'\n");
+    for (size_t i = 0; i < a->point_count; i++)
+        hm__span_add(&seconds, a->points[i].time_s);
     if (is_wide(a)) {
-        hm__text_add(out, "set logscale y 10\nset yrange [*:*]\nplot ");
+        hm__gnuplot_log(out, "y", &seconds);
+        hm__text_add(out, "set yrange [*:*]\nplot ");
         if (band)
             hm__text_addf(out, "$curve using 1:5:6 with filledcurves %s lt %d title 'interval', ",
                           HM_PLOT_BAND, HM_PLOT_MODEL);
@@ -126,22 +149,24 @@ static void plot_step(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Writes the title of the picture: the job, the machine, and the time and cost of the best point.
+ * Writes the title of the picture: the job, the machine, and the workers, time and cost of the
+ * recommended point.
  */
 static void plot_title(struct hm_text *out, const struct hm_answer *a)
 {
-    const struct hm_point *best = a->best < a->point_count ? &a->points[a->best] : NULL;
+    const struct hm_point *used =
+        a->recommended < a->point_count ? &a->points[a->recommended] : NULL;
     struct hm_text title = {0};
     char shown[HM_SHOWN];
 
     hm__text_add(&title, a->job ? a->job : "");
     if (a->machine)
         hm__text_addf(&title, "%s%s", title.length ? " on " : "", a->machine);
-    if (best)
-        hm__text_addf(&title, "%sbest %.0f: %s", title.length ? "; " : "", best->n,
-                      hm__show_time(best->total_s, shown));
-    if (best && best->cost > 0)
-        hm__text_addf(&title, ", %s", hm__show_money(best->cost, shown));
+    if (used)
+        hm__text_addf(&title, "%suse %.0f worker%s: %s", title.length ? "; " : "", used->n,
+                      used->n == 1 ? "" : "s", hm__show_time(used->total_s, shown));
+    if (used && used->cost > 0)
+        hm__text_addf(&title, ", %s", hm__show_money(used->cost, shown));
     if (title.length && !title.failed) {
         hm__text_add(out, " title ");
         hm__gnuplot_quote(out, title.data);
@@ -154,22 +179,24 @@ static void plot_title(struct hm_text *out, const struct hm_answer *a)
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
                        struct hm_err *err)
 {
-    struct hm_plot_span workers = {0};
+    struct hm_plot_span workers = {0}, speedups = {0};
     int rc = hm__gnuplot_output(out, file, 1000, 460, err);
 
     if (rc)
         return rc;
     plot_curve_data(out, a);
     plot_marks_data(out, a);
-    for (size_t i = 0; i < a->point_count; i++)
+    for (size_t i = 0; i < a->point_count; i++) {
         hm__span_add(&workers, a->points[i].n);
+        hm__span_add(&speedups, a->points[i].speedup);
+    }
     hm__gnuplot_workers(out, &workers);
     hm__text_add(out, "set key maxcols 2\nset yrange [0:*]\nset multiplot layout 1,2");
     plot_title(out, a);
     if (is_wide(a))
-        hm__text_add(out, "set logscale y 10\n");
+        hm__gnuplot_log(out, "y", &speedups);
     plot_speedup(out, a);
-    hm__text_add(out, "unset logscale y\n");
+    hm__text_add(out, "unset logscale y\nset format y '%h'\n");
     plot_step(out, a);
     hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;

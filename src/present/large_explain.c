@@ -81,7 +81,7 @@ int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, str
     struct hm_text out = {0};
     char text[160];
 
-    hm__layout_text(l, text, sizeof(text));
+    hm_layout_text(l, text, sizeof(text));
     hm__text_addf(&out, "%.0f ranks on %.0f node%s: %s\n", c->n, c->nodes, hm__plural(c->nodes),
                   text);
     hm__text_addf(&out,

@@ -85,24 +85,11 @@ static void add_mark(struct hm_text *out, const struct hm_large_answer *a, int c
                   column, HM_PLOT_BEST, a->points[a->recommended].n);
 }
 
-/* Returns the point of the recommended machine with the fewest workers that fits; NULL: none. */
-static const struct hm_large_choice *first_fitting(const struct hm_large_answer *a)
-{
-    const struct hm_large_choice *first = NULL;
-
-    for (size_t i = 0; i < a->point_count; i++) {
-        const struct hm_large_choice *c = &a->points[i];
-        if (c->fits && c->machine == a->points[a->recommended].machine &&
-            (!first || c->n < first->n))
-            first = c;
-    }
-    return first;
-}
-
 static void add_panels(struct hm_text *out, const struct hm_large_answer *a, const size_t *fitting,
                        const size_t *unfit)
 {
-    const struct hm_large_choice *best = &a->points[a->recommended], *first = first_fitting(a);
+    const struct hm_large_choice *best = &a->points[a->recommended],
+                                 *first = hm__large_first_fitting(a);
     struct hm_plot_span rates = {0}, times = {0};
 
     for (size_t i = 0; i < a->point_count; i++) {
@@ -111,9 +98,8 @@ static void add_panels(struct hm_text *out, const struct hm_large_answer *a, con
     }
     hm__gnuplot_values(out, &rates);
     hm__text_add(out, "set ylabel 'tokens/s'\nplot ");
-    if (first)
-        hm__text_addf(out, "x*%.17g with lines dt 2 lw 1 lt %d title 'ideal', ",
-                      first->tokens_per_s / first->n, HM_PLOT_GREY);
+    hm__text_addf(out, "x*%.17g with lines dt 2 lw 1 lt %d title 'ideal', ",
+                  first->tokens_per_s / first->n, HM_PLOT_GREY);
     add_lines(out, a, fitting, unfit, 2);
     add_mark(out, a, 2);
     hm__gnuplot_values(out, &times);

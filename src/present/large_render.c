@@ -68,6 +68,7 @@ static void put_memory(struct hm_json *json, const struct hm_large_memory *m)
     hm__json_put_number(json, "logits_bytes", m->logits);
     hm__json_put_number(json, "buffers_bytes", m->buffers);
     hm__json_put_number(json, "margin_bytes", m->margin);
+    hm__json_put_number(json, "host_bytes", m->host);
     hm__json_close(json);
 }
 
@@ -91,11 +92,23 @@ static void put_parts(struct hm_json *json, const struct hm_large_step *s)
     hm__json_close(json);
 }
 
+const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *a)
+{
+    const struct hm_large_choice *first = &a->points[a->recommended];
+
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *c = &a->points[i];
+        if (c->fits && c->machine == first->machine && (!first->fits || c->n < first->n))
+            first = c;
+    }
+    return first;
+}
+
 /* Writes the members that a point has in every plan, also in plans of other jobs. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
-    const struct hm_large_choice *first = &a->points[0];
+    const struct hm_large_choice *first = hm__large_first_fitting(a);
     double busy = c->step.compute_s + c->step.head_s + c->step.optimizer_s;
     double speedup = first->step.time_s / c->step.time_s;
 
@@ -162,7 +175,7 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_text(json, "scaling", "strong");
     hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
-    hm__json_put_number(json, "reference", a->points[0].n);
+    hm__json_put_number(json, "reference", hm__large_first_fitting(a)->n);
     hm__json_put_known(json, "iterations", a->tokens / (a->batch * a->sequence));
     put_nulls(json, nulls);
 }

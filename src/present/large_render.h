@@ -27,6 +27,12 @@ void hm__large_change_value(const struct hm_large_change *change, char *text, si
  */
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 
+/*
+ * Returns the point that speedups are relative to: of the points of the recommended machine that
+ * fit in memory, the one with the fewest workers. If none fits, it is the recommended point.
+ */
+const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
+
 /* Add the answer as text for people (large_text.c). */
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);

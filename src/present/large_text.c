@@ -109,6 +109,22 @@ static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
+/* Adds the memory that offloaded states need on the host of each worker. */
+static void add_host_memory(struct hm_text *out, const struct hm_large_choice *c,
+                            const struct hm_style *style)
+{
+    char need[HM_SHOWN], limit[HM_SHOWN];
+    struct hm_text line = {0};
+
+    hm__text_addf(&line, "offloaded states take %s a worker", hm__show_bytes(c->memory.host, need));
+    if (isnan(c->host_limit))
+        hm__text_add(&line, "; the machine does not say how much its host has (host_memory)");
+    else
+        hm__text_addf(&line, " of %s%s", hm__show_bytes(c->host_limit, limit),
+                      c->memory.host > c->host_limit ? ", too much" : "");
+    hm__render_taken_line(out, style, "host memory", &line);
+}
+
 static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
                        const struct hm_style *style)
 {
@@ -125,12 +141,14 @@ static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
 
     hm__text_addf(&line, "%s of %s a worker", hm__show_bytes(m->total, total),
                   hm__show_bytes(c->memory_limit, limit));
-    if (!c->fits)
+    if (m->total > c->memory_limit)
         hm__text_addf(&line, ", %s too much", hm__show_bytes(m->total - c->memory_limit, part));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         hm__text_addf(&line, "%s %s %s", i ? "," : ":", parts[i].name,
                       hm__show_bytes(parts[i].bytes, part));
     hm__render_taken_line(out, style, "memory", &line);
+    if (m->host > 0)
+        add_host_memory(out, c, style);
 }
 
 /* Adds the layout, the iteration and the whole job. */
@@ -141,7 +159,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     char layout[LAYOUT_TEXT], time[HM_SHOWN], number[HM_SHOWN], each[HM_SHOWN];
     struct hm_text line = {0};
 
-    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm_layout_text(&c->layout, layout, sizeof(layout));
     hm__text_addf(&line, "%s: %s", a->network ? a->network : "transformer", layout);
     hm__render_taken_line(out, style, "layout", &line);
     hm__text_addf(&line, "%s, %s tokens/s, %s a worker", hm__show_time(c->step.time_s, time),
@@ -305,7 +323,7 @@ static void add_choice_row(struct hm_text *out, const struct hm_large_choice *c,
 {
     char layout[LAYOUT_TEXT], time[HM_SHOWN], memory[HM_SHOWN], cost[HM_SHOWN];
 
-    hm__layout_text(&c->layout, layout, sizeof(layout));
+    hm_layout_text(&c->layout, layout, sizeof(layout));
     hm__text_addf(out, "  %-18s %7.0f %12s %6.1f %% %12s %10s  %s\n", what, c->n,
                   hm__show_time(c->step.time_s, time), 100 * c->mfu,
                   hm__show_bytes(c->memory.total, memory),
@@ -338,7 +356,7 @@ static void add_change_rows(struct hm_text *out, const struct hm_large_answer *a
     for (size_t i = 0; i < a->change_count; i++) {
         const struct hm_large_change *c = &a->changes[i];
         hm__large_change_value(c, value, sizeof(value));
-        hm__layout_text(&c->choice.layout, layout, sizeof(layout));
+        hm_layout_text(&c->choice.layout, layout, sizeof(layout));
         hm__text_addf(out, "  %-9s %8s %+7.1f %%  %s\n", c->what, value,
                       100 * (c->choice.tokens_per_s / best->tokens_per_s - 1), layout);
     }

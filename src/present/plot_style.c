@@ -60,7 +60,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
     hm__text_addf(out,
                   "set linetype %d lc rgb '#999999' lw 2 pt 7\n"
                   "set border 3 lc rgb '#444444' lw 1\nset tics nomirror out\n"
-                  "set grid lc rgb '#dddddd' lt 1 lw 1\n"
+                  "set grid lc rgb '#dddddd' lt 1 lw 1\nset format '%%h'\n"
                   "set key bottom outside center horizontal samplen 3 height 0.8 maxcols 4\n",
                   HM_PLOT_GREY);
     return 0;
@@ -115,8 +115,18 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span)
                       span->high + 0.04 * width + (width > 0 ? 0 : 0.5));
 }
 
+void hm__gnuplot_log(struct hm_text *out, const char *axis, const struct hm_plot_span *span)
+{
+    bool is_short = span->low >= 1e-4 && span->high < 1e5;
+
+    hm__text_addf(out, "set logscale %s 10\nset format %s '%s'\n", axis, axis,
+                  is_short ? "%g" : "10^{%L}");
+}
+
 void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span)
 {
-    hm__text_add(out, hm__span_is_wide(span) ? "set logscale y 10\nset format y '%g'\n"
-                                             : "set yrange [0:*]\n");
+    if (hm__span_is_wide(span))
+        hm__gnuplot_log(out, "y", span);
+    else
+        hm__text_add(out, "set yrange [0:*]\n");
 }

@@ -47,6 +47,11 @@ bool hm__span_is_wide(const struct hm_plot_span *span);
  * numbers.
  */
 void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
+/*
+ * Adds the commands for a logarithmic axis, such as "y". Its ticks are plain numbers if all values
+ * are between 1e-4 and 1e5, otherwise powers of ten.
+ */
+void hm__gnuplot_log(struct hm_text *out, const char *axis, const struct hm_plot_span *span);
 /* Adds the commands for a vertical axis: logarithmic if the values span a decade, else from 0. */
 void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
 

@@ -85,7 +85,9 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
             hm__json_put_number(j, "step_num", s->iteration);
         close_entry(j);
     }
-    double total = isfinite(run->total) ? run->total : run->iterations * run->seconds;
+    /* A run without iterations and samples, such as a result of MLPerf, is one iteration. */
+    double iterations = isfinite(run->iterations) || run->sample_count > 0 ? run->iterations : 1;
+    double total = isfinite(run->total) ? run->total : iterations * run->seconds;
     open_entry(j, start + 1000 * fmax(isfinite(total) ? total : 0, elapsed), "INTERVAL_END",
                "run_stop");
     hm__json_put_null(j, "value");

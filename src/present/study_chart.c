@@ -34,27 +34,54 @@ static const char *algorithm_label(const char *algorithm)
     return *algorithm ? algorithm : "all runs";
 }
 
-static void page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
+/*
+ * Begins a figure with its caption and its chart. Returns false, and adds nothing, if the chart has
+ * no points or memory ran out before.
+ */
+static bool page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
+    if (page->failed || !hm__svg_has_points(chart))
+        return false;
     chart->number = ++page->charts;
     hm__text_add(page->out, "<figure>\n<figcaption>");
     hm__xml_text(page->out, chart->title);
     hm__text_add(page->out, "</figcaption>\n");
     hm__svg_add(page->out, chart);
+    return true;
+}
+
+static void page_end_figure(struct hm_page *page)
+{
+    hm__text_add(page->out, "</figure>\n");
+}
+
+/* Begins a collapsed table with the numbers of a chart. */
+static void details_begin(struct hm_text *out, const char *title, const char *const *columns)
+{
+    hm__text_add(out, "<details><summary>as a table</summary>\n");
+    hm__table_begin(out, title, columns);
+}
+
+static void details_end(struct hm_text *out)
+{
+    hm__table_end(out);
+    hm__text_add(out, "</details>\n");
 }
 
 /*
- * Adds a collapsed table of the curves. It has at most about ROWS_SHOWN points of each curve,
- * including the last one.
+ * Adds a figure of curves of the loss, with a collapsed table. The table has at most about
+ * ROWS_SHOWN points of each curve, including the last one.
  */
-static void page_add_points(struct hm_text *out, const struct hm_svg_chart *chart,
-                            const char *x_name, const char *const *labels)
+static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
+                            const char *const *labels)
 {
     const char *const columns[] = {"curve", x_name, "*P - P*", NULL};
+    struct hm_text *out = page->out;
     char x[HM_SHOWN], y[HM_SHOWN];
 
-    hm__text_add(out, "<details><summary>as a table</summary>\n");
-    hm__table_begin(out, chart->title, columns);
+    if (!page_begin_figure(page, chart))
+        return;
+    details_begin(out, chart->title, columns);
     for (size_t k = 0; k < chart->count; k++) {
         const struct hm_svg_series *s = &chart->series[k];
         size_t step = (s->count + ROWS_SHOWN - 1) / ROWS_SHOWN;
@@ -67,13 +94,8 @@ static void page_add_points(struct hm_text *out, const struct hm_svg_chart *char
             hm__table_row_end(out);
         }
     }
-    hm__table_end(out);
-    hm__text_add(out, "</details>\n");
-}
-
-static void page_end_figure(struct hm_page *page)
-{
-    hm__text_add(page->out, "</figure>\n");
+    details_end(out);
+    page_end_figure(page);
 }
 
 /* Returns P - P* (loss minus least loss) of a curve, in the arena of the page. */
@@ -144,11 +166,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
         .y_scale = HM_SCALE_LOG,
         .series = series,
         .count = g->curve_count};
-    if (!hm__svg_has_points(&chart))
-        return;
-    page_begin_figure(page, &chart);
-    page_add_points(page->out, &chart, x_name, labels);
-    page_end_figure(page);
+    page_add_curves(page, &chart, x_name, labels);
 }
 
 /* ---- loss against time ----------------------------------------------------------------------- */
@@ -259,11 +277,7 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
                                  .y_scale = HM_SCALE_LOG,
                                  .series = series,
                                  .count = count};
-    if (page->failed || !hm__svg_has_points(&chart))
-        return;
-    page_begin_figure(page, &chart);
-    page_add_points(page->out, &chart, "*seconds", labels);
-    page_end_figure(page);
+    page_add_curves(page, &chart, "*seconds", labels);
 }
 
 /* ---- seconds of an iteration ----------------------------------------------------------------- */
@@ -275,8 +289,7 @@ static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, co
                                    "*5th percentile", "*95th percentile", NULL};
     char shown[HM_SHOWN];
 
-    hm__text_add(out, "<details><summary>as a table</summary>\n");
-    hm__table_begin(out, title, columns);
+    details_begin(out, title, columns);
     for (size_t k = 0; k < paces->count; k++) {
         const struct hm_pace *p = &paces->paces[k];
         for (size_t i = 0; i < p->count; i++) {
@@ -289,11 +302,11 @@ static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, co
             hm__table_row_end(out);
         }
     }
-    hm__table_end(out);
-    hm__text_add(out, "</details>\n");
+    details_end(out);
 }
 
-void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces)
+void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
+                     const struct hm_advice *advice)
 {
     struct hm_svg_series *series =
         paces ? page_alloc(page, paces->count + 1, sizeof(*series)) : NULL;
@@ -309,19 +322,18 @@ void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces)
 
     for (size_t k = 0; series && k < paces->count; k++) {
         const struct hm_pace *p = &paces->paces[k];
-        series[chart.count++] =
-            (struct hm_svg_series){.name = algorithm_label(p->algorithm ? p->algorithm : ""),
-                                   .look = k,
-                                   .x = p->m,
-                                   .y = p->seconds,
-                                   .low = p->low_s,
-                                   .high = p->high_s,
-                                   .count = p->count,
-                                   .line = true};
+        series[chart.count++] = (struct hm_svg_series){
+            .name = algorithm_label(p->algorithm ? p->algorithm : ""),
+            .look = advice && p->algorithm ? algorithm_look(advice, p->algorithm) : k,
+            .x = p->m,
+            .y = p->seconds,
+            .low = p->low_s,
+            .high = p->high_s,
+            .count = p->count,
+            .line = true};
     }
-    if (!series || page->failed || !hm__svg_has_points(&chart))
+    if (!page_begin_figure(page, &chart))
         return;
-    page_begin_figure(page, &chart);
     page_add_paces(page->out, paces, chart.title);
     page_end_figure(page);
 }
@@ -405,10 +417,8 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
                                  .apart = true,
                                  .series = series,
                                  .count = count};
-    if (page->failed || !hm__svg_has_points(&chart))
-        return;
-    page_begin_figure(page, &chart);
-    page_end_figure(page);
+    if (page_begin_figure(page, &chart))
+        page_end_figure(page);
 }
 
 /* Adds the chart of checks. It has no table of its own, because the table of checks precedes it. */
@@ -439,8 +449,6 @@ void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
                                  .diagonal = true,
                                  .series = series,
                                  .count = s->check_count};
-    if (page->failed || !hm__svg_has_points(&chart))
-        return;
-    page_begin_figure(page, &chart);
-    page_end_figure(page);
+    if (page_begin_figure(page, &chart))
+        page_end_figure(page);
 }

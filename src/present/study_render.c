@@ -353,16 +353,14 @@ static void study_add_curves(struct hm_page *page, const struct hm_study *s)
     hm__text_add(page->out, "<h2>What was measured</h2>\n<div class=\"figures\">\n");
     if (s->advice)
         hm__chart_times(page, s->convergence, s->advice);
-    hm__chart_paces(page, s->convergence->paces);
+    hm__chart_paces(page, s->convergence->paces, s->advice);
     for (size_t i = 0; i < s->convergence->count; i++)
         hm__chart_iterations(page, s->convergence, i);
     hm__text_add(page->out, "</div>\n");
 }
 
-static void study_add_head(struct hm_text *out, const struct hm_study *s)
+void hm__report_head(struct hm_text *out, const char *title)
 {
-    const char *title = s->title && *s->title ? s->title : "A study";
-
     hm__text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                       "<title>");
@@ -385,7 +383,7 @@ int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err
 
     if (!page.arena)
         return hm__fail_nomem(err);
-    study_add_head(&out, study);
+    hm__report_head(&out, study->title && *study->title ? study->title : "A study");
     if (study->advice)
         study_add_advice(&out, study->advice);
     study_add_facts(&out, study);

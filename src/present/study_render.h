@@ -1,4 +1,4 @@
-/* Internal interface of the parts of the HTML report of a study. */
+/* Parts of HTML reports: of studies, and of steered trainings. */
 #ifndef HM_STUDY_RENDER_H
 #define HM_STUDY_RENDER_H
 
@@ -13,6 +13,8 @@ struct hm_page {
     bool failed;            /* True if memory ran out. */
 };
 
+/* Begins a report: its style, which all reports share, and its title as a heading inside <main>. */
+void hm__report_head(struct hm_text *out, const char *title);
 /*
  * Begins a table. The list `columns` ends with NULL; a name that begins with "*" is a column of
  * numbers.
@@ -32,7 +34,9 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
                           size_t algorithm);
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
-void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces);
+/* With an advice (not NULL), algorithms have the colours of the other charts. */
+void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
+                     const struct hm_advice *advice);
 void hm__chart_checks(struct hm_page *page, const struct hm_study *study);
 
 #endif

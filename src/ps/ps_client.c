@@ -23,10 +23,11 @@ struct ps_link {
 struct hm_ps {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    struct hm_ps_rows *copies, *sums; /* [table_count]: copies of rows, and sums of increments. */
+    struct hm_ps_rows *copies, *sums; /* Copies of rows and sums of increments, for each table. */
     struct ps_link *links;            /* One connection per server. */
     /*
-     * [3 * servers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     * Requests of receives of headers, of sends of headers and of sends of bodies; length
+     * 3 * servers.
      */
     void **requests;
     double clock;

@@ -9,11 +9,11 @@
 
 struct hm_ps_rows {
     size_t columns;
-    uint32_t *place; /* [rows of the table]: position of a row plus 1; 0: the row is absent. */
+    uint32_t *place; /* Position of each row of the table plus 1; 0: the row is absent. */
     size_t count, room;
-    uint32_t *row;   /* [count]: row numbers. */
-    double *version; /* [count]: a number of clocks, which the owner of the rows sets. */
-    double *values;  /* [count * columns]: values of the rows. */
+    uint32_t *row;   /* Row numbers; length count. */
+    double *version; /* A number of clocks, which the owner of the rows sets; length count. */
+    double *values;  /* Values of the rows; length count * columns. */
 };
 
 int hm__ps_rows_init(struct hm_ps_rows *rows, size_t table_rows, size_t columns);

@@ -37,10 +37,11 @@ struct ps_peer {
 struct hm_ps_server {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    double **tables; /* [table_count]: this server's rows of each table. */
+    double **tables; /* This server's rows of each table; length table_count. */
     struct ps_peer *peers;
     /*
-     * [3 * workers]: requests of receives of headers, of sends of headers and of sends of bodies.
+     * Requests of receives of headers, of sends of headers and of sends of bodies; length
+     * 3 * workers.
      */
     void **requests;
     double *body; /* Body of the message that is being handled. */

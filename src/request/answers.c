@@ -149,6 +149,7 @@ static const struct hm_member layout_memory[] = {
     NUMBER("logits_bytes", "logits"),
     NUMBER("buffers_bytes", "buffers"),
     NUMBER("margin_bytes", "fragmentation and fixed cost"),
+    NUMBER("host_bytes", "offloaded states in the memory of the host"),
 };
 static const struct hm_member layout_parts[] = {
     NUMBER("compute_s", "layers: device and host"),
@@ -631,6 +632,7 @@ static const struct hm_member catalog_entry[] = {
     MAYBE(NUMBER, "kernel_overhead_s", NULL, "seconds to start a kernel"),
     MAYBE(NUMBER, "memory_bytes", NULL, "memory of a worker"),
     MAYBE(NUMBER, "accelerators", NULL, "workers of a machine"),
+    MAYBE(NUMBER, "host_memory_bytes", NULL, "memory of the host of a machine"),
     MAYBE(NUMBER, "link_bandwidth_bytes_per_s", NULL, "bandwidth inside a machine"),
     MAYBE(NUMBER, "link_latency_s", NULL, "latency inside a machine"),
     MAYBE(NUMBER, "bandwidth_bytes_per_s", NULL, "bandwidth between machines"),
@@ -663,6 +665,7 @@ static const struct hm_member import_file[] = {
     TEXT("title", "what people call such a file"),
     BOOL("partial", "whether the file is cut short or damaged"),
     BOOL("needs_n", "whether the number of workers is missing"),
+    BOOL("needs_network", "whether the document is a job whose network is missing"),
     LIST("taken", "import_item", "what was taken"),
     LIST("left_out", "import_item", "what was left out"),
     NOTES,

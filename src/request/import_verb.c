@@ -72,8 +72,15 @@ struct importing {
     bool in_folder;
 };
 
+/* Keeps the result of reading a file, with the machine that its times describe. */
 static int keep_import(struct importing *all, struct hm_imported *im, struct hm_err *err)
 {
+    int rc = hm__import_machine(all->call, im, err);
+
+    if (rc) {
+        hm__import_free(im);
+        return rc;
+    }
     if (all->count == all->room) {
         size_t room = all->room ? 2 * all->room : 8;
         struct hm_imported **more = hm__realloc(all->imported, room, sizeof(*more));

@@ -1,6 +1,7 @@
 /* Loads a job and the machines that it runs on. */
 #include "load.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "files.h"
 #include "load_import.h"
 #include "readers.h"
+#include "servers.h"
 
 /*
  * Reads the contents of a document of which only the name is given; the caller frees them with
@@ -99,7 +101,7 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
     if (network) {
         rc = hm__load_network_job(call, network, &spec, &note, err);
     } else if (foreign) {
-        rc = hm__load_foreign_job(call, d, &spec, &file, &note, err);
+        rc = hm__load_foreign_job(call, d, &spec, &note, err);
     } else if (rc == 0 && !d->text && !d->tree) {
         rc = read_named(call, "job", d->name, &file, &spec.length, err);
         spec.text = file;
@@ -186,7 +188,7 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
     if (rc == 0)
         rc = machine_overrides(call, f, &spec, err);
     if (rc == 0 && foreign) {
-        rc = hm__load_foreign_cluster(call, machine, &spec, &text, err);
+        rc = hm__load_foreign_cluster(call, machine, &spec, err);
     } else if (rc == 0 && file) {
         rc = read_named(call, "on", machine->name, &text, &spec.length, err);
         spec.text = text;
@@ -229,12 +231,6 @@ static void list_keys(const struct kept_key *keys, size_t count, unsigned given,
                                  names[i]);
 }
 
-/* Whether a machine is an accelerator of the catalog by itself, without a fabric. */
-static bool is_alone(const struct hm_cluster *c)
-{
-    return c->max_nodes == 1 && !(c->fabric.bandwidth_bytes_per_s > 0) && !c->fabric_name;
-}
-
 /*
  * Keeps those keys of the job's cluster that do not describe the machine itself, unless the machine
  * has its own value. A note lists the keys that were kept and those that were replaced.
@@ -245,7 +241,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     const struct hm_slowness *slow = &c->slowness;
     /* An accelerator alone is limited to one node only because nothing connects it to others. It
      * gets the fabric of the job's cluster, even if that fabric is not written in the job. */
-    const bool alone = is_alone(c);
+    const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
     const struct kept_key keys[] = {
         {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0 && !joined},
@@ -289,59 +285,85 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
-/* Whether two machines have the same accelerator, judging by its figures. */
-static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
+/* Adds the note that several of these accelerators are not connected. */
+static void note_alone(struct hm_cluster *c)
 {
-    return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&
-           a->memory_bandwidth_bytes_per_s == b->memory_bandwidth_bytes_per_s;
+    c->note = "nothing connects several of these: fabric names a connection, such as 100gbe";
+}
+
+/* Whether a document in the field `on` is a name, and neither a file nor contents. */
+static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
+{
+    return !d->text && !d->tree && !hm__is_cluster_file(d->name) &&
+           !(call->context->files && call->context->files->exists(d->name));
+}
+
+/* Gives the machines of a server as many accelerators as those of the job's cluster have, if the
+ * job says so; they then have the name of the accelerator, and their price is unknown. Returns
+ * whether it does. */
+static bool keep_accelerators(const struct hm_job *job, const char *named,
+                              struct hm_cluster *server)
+{
+    if (!job->has_cluster || !(job->cluster.given & HM_CLUSTER_ACCELERATORS) ||
+        job->cluster.node.accelerators == server->node.accelerators)
+        return false;
+    server->node.accelerators = job->cluster.node.accelerators;
+    server->node.price_per_s = NAN;
+    server->name = named;
+    return true;
+}
+
+/* Writes the note about an accelerator that is placed in servers. */
+static int note_servers(struct hm_call *call, const char *named, const struct hm_servers *servers,
+                        bool kept, struct hm_cluster *server, struct hm_err *err)
+{
+    const char *priced = servers->owned && !kept ? servers->rented : NULL;
+
+    server->note = hm__arena_printf(
+        call->arena, "%s is an accelerator: nodes of %g %s%s%s%s%s", named,
+        server->node.accelerators,
+        kept ? "are assumed, as in the job, with the links of " : "are assumed, as in ",
+        servers->owned ? servers->owned : servers->rented, priced ? " (with a price: " : "",
+        priced ? priced : "", priced ? ")" : "");
+    return server->note ? 0 : hm__fail_nomem(err);
 }
 
 /*
- * Finds the machine of the catalog that has several of these accelerators and the fastest fabric.
- * Only machines with a price are considered if `priced` is true, otherwise only those without.
- * Returns NULL if there is none.
+ * Replaces an accelerator that is named without a fabric by the server of the catalog that holds
+ * several of them: the one without a price, which is the design of the vendor, otherwise the one
+ * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so do
+ * assignments that make a node of several.
  */
-static const char *find_server(const struct hm_catalog *catalog, const struct hm_node *node,
-                               bool priced, double *ret_accelerators)
+static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
+                            const struct hm_document *named, const struct hm_job *job,
+                            struct hm_cluster **cluster, struct hm_err *err)
 {
-    const char *found = NULL;
-    double most = 0;
+    const bool joined = job->has_cluster && job->cluster.fabric.bandwidth_bytes_per_s > 0;
+    const struct hm_catalog *catalog;
+    struct hm_servers servers = {0};
+    struct hm_cluster *server = NULL;
+    int rc = hm__call_catalog(call, &catalog, err);
 
-    for (size_t i = 0; i < hm_catalog_count(catalog, HM_CATALOG_MACHINE); i++) {
-        const char *name = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
-        struct hm_cluster *c = NULL;
-        if (hm_catalog_machine(catalog, name, &c, NULL))
-            continue;
-        if (c->node.accelerators > 1 && same_accelerator(&c->node, node) &&
-            (c->node.price_per_s >= 0) == priced && c->fabric.bandwidth_bytes_per_s > most) {
-            most = c->fabric.bandwidth_bytes_per_s;
-            *ret_accelerators = c->node.accelerators;
-            found = name;
-        }
-        hm_cluster_free(c);
+    if (rc == 0 && !joined && is_plain_name(call, named))
+        hm__catalog_servers(catalog, *cluster, &servers);
+    const struct hm_document d = {.name = servers.owned ? servers.owned : servers.rented};
+    if (rc || !d.name)
+        return rc;
+    rc = hm__load_machine(call, f, &d, &server, err);
+    if (rc == 0)
+        rc = note_servers(call, named->name, &servers, keep_accelerators(job, named->name, server),
+                          server, err);
+    if (rc) {
+        hm_cluster_free(server);
+        return rc;
     }
-    return found;
+    hm_cluster_free(*cluster);
+    *cluster = server;
+    return 0;
 }
 
-/* Adds the note that several of these accelerators are not connected, and which machines of the
- * catalog connect them. */
-static int note_alone(struct hm_call *call, const struct hm_catalog *catalog, struct hm_cluster *c,
-                      struct hm_err *err)
-{
-    double accelerators = 1;
-    const char *owned = find_server(catalog, &c->node, false, &accelerators);
-    const char *rented = find_server(catalog, &c->node, true, &accelerators);
-
-    c->note = "nothing connects several of these: fabric names a connection, such as 100gbe";
-    if (owned || rented)
-        c->note = hm__arena_printf(call->arena, "%s; nodes of %g are %s%s%s", c->note, accelerators,
-                                   rented ? rented : owned, rented && owned ? " or " : "",
-                                   rented && owned ? owned : "");
-    return c->note ? 0 : hm__fail_nomem(err);
-}
-
-/* Adds the note about an accelerator without a fabric to the note of the job. Plans of jobs that
- * train transformers show only the note of the job. */
+/* Adds the note about an accelerator that was named alone to the note of the job. Plans of jobs
+ * that train transformers show only the note of the job. */
 static int note_transformer(struct hm_call *call, struct hm_job *job, const char *note,
                             struct hm_err *err)
 {
@@ -362,11 +384,16 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
     for (size_t i = 0; rc == 0 && i < f->on.count; i++) {
         rc = hm__load_machine(call, f, &f->on.items[i], &job->clusters[i], err);
         job->cluster_count += rc == 0;
+        const struct hm_cluster *named = job->clusters[i];
+        if (rc == 0)
+            rc = place_in_servers(call, f, &f->on.items[i], job->job, &job->clusters[i], err);
+        const bool placed = job->clusters[i] != named;
         if (rc == 0 && job->job->has_cluster)
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
-        if (rc == 0 && is_alone(job->clusters[i]) && !job->clusters[i]->note)
-            rc = note_alone(call, catalog, job->clusters[i], err);
-        if (rc == 0 && job->job->large && i == 0 && is_alone(job->clusters[i]))
+        if (rc == 0 && hm__cluster_is_alone(job->clusters[i]) && !job->clusters[i]->note)
+            note_alone(job->clusters[i]);
+        if (rc == 0 && job->job->large && i == 0 &&
+            (placed || hm__cluster_is_alone(job->clusters[i])))
             rc = note_transformer(call, job->job, job->clusters[i]->note, err);
     }
     return rc;

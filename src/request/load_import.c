@@ -36,6 +36,9 @@ void hm__imported_text(struct hm_call *call, const struct hm_imported *im)
     if (im->needs_n && (im->runs.rows > 0 || im->traces.rows > 0))
         hm__text_addf(out, "  %-11sn, the number of workers, is not in the file: set n=8\n",
                       "missing");
+    if (im->needs_network)
+        hm__text_addf(out, "  %-11sthe network is not in the file: set network=llama-3-8b\n",
+                      "missing");
     if (im->document.length > 0)
         hm__text_addf(out, "  %-11sa %s (YAML)\n", "makes", im->document_kind);
     if (im->runs.rows > 0)
@@ -97,6 +100,7 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
         hm__json_put_text(j, "title", im->importer->title);
         hm__json_put_bool(j, "partial", im->partial);
         hm__json_put_bool(j, "needs_n", im->needs_n);
+        hm__json_put_bool(j, "needs_network", im->needs_network);
         put_items(j, "taken", im, HM_IMPORT_TAKEN);
         put_items(j, "left_out", im, HM_IMPORT_LEFT);
         put_items(j, "notes", im, HM_IMPORT_NOTED);
@@ -158,8 +162,13 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     struct hm_import_from from = from_document(call, d);
 
     call->imported = true;
-    return d->text ? hm__import_new(&from, ret_import, err)
-                   : call->context->files->import(&from, ret_import, err);
+    int rc = d->text ? hm__import_new(&from, ret_import, err)
+                     : call->context->files->import(&from, ret_import, err);
+    if (rc == 0 && (rc = hm__import_machine(call, *ret_import, err)) != 0) {
+        hm__import_free(*ret_import);
+        *ret_import = NULL;
+    }
+    return rc;
 }
 
 /* The imports of several files and folders. */
@@ -271,6 +280,32 @@ static int add_usual(struct hm_call *call, struct hm_imported *im, const struct 
     return rc;
 }
 
+/* Removes the line numbers of a tree: they are those of a text that the caller never sees. */
+static void forget_lines(struct hm_value *value)
+{
+    value->line = 0;
+    for (size_t i = 0; i < value->count; i++)
+        forget_lines(&value->items[i]);
+}
+
+/* Parses the document that an import made, which is YAML whatever its file is called, so that
+ * messages name the file. */
+static int take_tree(struct hm_call *call, const struct hm_imported *im, struct hm_spec *spec,
+                     struct hm_err *err)
+{
+    const char *name = hm__arena_strdup(call->arena, im->name);
+    int rc = name && !im->document.failed
+                 ? hm__yaml_parse(call->arena, im->document.data, im->document.length, name,
+                                  &spec->tree, err)
+                 : hm__fail_nomem(err);
+
+    if (rc == 0) {
+        forget_lines(spec->tree);
+        spec->source = name;
+    }
+    return rc;
+}
+
 /* Whether an import has a network or a job. */
 static bool has_job(const struct hm_imported *im)
 {
@@ -283,17 +318,77 @@ bool hm__is_import_folder(struct hm_call *call, const struct hm_document *d)
            call->context->files->is_folder(d->name);
 }
 
-/* Imports the files of a folder, and takes the first one, by name, that gives a network or a job.
- */
+/* Whether the document of an import gives a key at its top level. */
+static bool document_has(const struct hm_imported *im, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *p = im->document.data; p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        if (strncmp(p, key, length) == 0 && p[length] == ':')
+            return true;
+    }
+    return false;
+}
+
+/* Adds the job of a launcher's configuration to the network of another file. Usual values are not
+ * assumed for what it gives. */
+static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < network->usual_count; i++)
+        if (!document_has(launch, network->usual[i].key))
+            network->usual[kept++] = network->usual[i];
+    network->usual_count = kept;
+    hm__text_add(&network->document, launch->document.data);
+    network->document_kind = "job";
+}
+
+/* Finds the network and the launcher's configuration among the files of a folder, and joins them.
+ * Returns whether there are exactly one of each. */
+static bool join_folder(struct hm_imported *const *items, size_t count, size_t *ret_network,
+                        size_t *ret_launch)
+{
+    size_t networks = 0, launches = 0, jobs = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!has_job(items[i]))
+            continue;
+        jobs++;
+        if (items[i]->needs_network) {
+            *ret_launch = i;
+            launches++;
+        } else if (strcmp(items[i]->document_kind, "network") == 0) {
+            *ret_network = i;
+            networks++;
+        }
+    }
+    if (jobs != 2 || networks != 1 || launches != 1)
+        return false;
+    join_launch(items[*ret_network], items[*ret_launch]);
+    return true;
+}
+
+/* Imports the files of a folder, and takes the network with the configuration of its launcher, or
+ * the first file, by name, that gives a network or a job. */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,
                              struct hm_err *err)
 {
     struct collection c = {.call = call};
-    size_t jobs = 0, first = 0;
+    size_t jobs = 0, first = 0, launch = 0;
     int rc = collect_document(&c, d, err);
+    bool joined = rc == 0 && join_folder(c.items, c.count, &first, &launch);
 
-    for (size_t i = c.count; rc == 0 && i-- > 0;)
+    if (joined) {
+        jobs = 1;
+        *ret_note =
+            hm__arena_printf(call->arena, "the network is that of %s, the layout that of %s",
+                             c.items[first]->name, c.items[launch]->name);
+        rc = *ret_note ? 0 : hm__fail_nomem(err);
+    }
+    for (size_t i = c.count; rc == 0 && !joined && i-- > 0;)
         if (has_job(c.items[i])) {
             first = i;
             jobs++;
@@ -319,7 +414,7 @@ static int import_folder_job(struct hm_call *call, const struct hm_document *d,
 }
 
 int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, struct hm_spec *spec,
-                         char **ret_text, const char **ret_note, struct hm_err *err)
+                         const char **ret_note, struct hm_err *err)
 {
     struct hm_imported *im = NULL;
     const char *which = NULL;
@@ -334,22 +429,20 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *d, stru
     }
     if (rc == 0)
         rc = add_usual(call, im, spec, ret_note, err);
+    if (rc == 0)
+        rc = take_tree(call, im, spec, err);
+    if (rc == 0 && im->needs_network)
+        rc = hm__complete_launch(call, im->importer->title, spec, ret_note, err);
     if (rc == 0 && which) {
         *ret_note = *ret_note ? hm__arena_printf(call->arena, "%s; %s", which, *ret_note) : which;
         rc = *ret_note ? 0 : hm__fail_nomem(err);
-    }
-    if (rc == 0) {
-        spec->length = im->document.length;
-        rc = hm__text_take(&im->document, ret_text, err);
-        spec->text = *ret_text;
-        spec->source = "the imported job"; /* The text is YAML, whatever the file is called. */
     }
     hm__import_free(im);
     return rc;
 }
 
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *d,
-                             struct hm_spec *spec, char **ret_text, struct hm_err *err)
+                             struct hm_spec *spec, struct hm_err *err)
 {
     struct hm_imported *im = NULL;
     int rc = import_from(call, d, &im, err);
@@ -360,12 +453,8 @@ int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *d,
         hm__err_at(err, d->name, 0);
         rc = HM_E_TYPE;
     }
-    if (rc == 0) {
-        spec->length = im->document.length;
-        rc = hm__text_take(&im->document, ret_text, err);
-        spec->text = *ret_text;
-        spec->source = "the imported cluster"; /* The text is YAML, whatever the file is called. */
-    }
+    if (rc == 0)
+        rc = take_tree(call, im, spec, err);
     hm__import_free(im);
     return rc;
 }

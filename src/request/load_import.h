@@ -16,19 +16,25 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
 /* Whether a document is a folder or an archive, whose files are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
-/* Load runs, traces, a job or a cluster from files of other tools. The text of a job or a cluster
- * is put into the specification and freed with hm_text_free. Keys that the file does not give get
- * usual values; *ret_note lists those that the overrides of the specification do not give. */
+/* Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
+ * is put into the specification; it is in the arena of the call. Keys that the file does not give
+ * get usual values; *ret_note lists those that the overrides of the specification do not give. */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
 int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *documents,
                             const struct hm_traces_settings *settings,
                             struct hm_traces **ret_traces, struct hm_err *err);
 int hm__load_foreign_job(struct hm_call *call, const struct hm_document *document,
-                         struct hm_spec *spec, char **ret_text, const char **ret_note,
-                         struct hm_err *err);
+                         struct hm_spec *spec, const char **ret_note, struct hm_err *err);
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
-                             struct hm_spec *spec, char **ret_text, struct hm_err *err);
+                             struct hm_spec *spec, struct hm_err *err);
+/* Makes a cluster from the times of operations of an import, if it has them and no document. If
+ * they do not determine the figures of a machine, a note says why. */
+int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
+/* Completes the tree of a job of a launcher's configuration, whose title is given for messages, by
+ * the network that the overrides give, and its usual values, which *ret_note lists. */
+int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
+                        const char **ret_note, struct hm_err *err);
 /* Whether the overrides of a specification set a key of the job. */
 bool hm__spec_sets(const struct hm_spec *spec, const char *key);
 

@@ -54,9 +54,9 @@ struct hm_run {
     struct hm_comm *comm;
     struct hm_objective *objective;
     struct hm_train_settings settings;
-    double *w;        /* [unknowns]: the parameters. */
-    double *gradient; /* [unknowns + HM_RUN_EXTRA]: gradient, used by the algorithm. */
-    double *scratch;  /* [unknowns + HM_RUN_EXTRA]: scratch for sums over ranks. */
+    double *w;        /* The parameters; length unknowns. */
+    double *gradient; /* Gradient, used by the algorithm; length unknowns + HM_RUN_EXTRA. */
+    double *scratch;  /* Scratch for sums over ranks; length unknowns + HM_RUN_EXTRA. */
     double iteration; /* Number of iterations finished. */
     double samples;   /* Number of rows processed so far by all ranks, with repetition. */
     /* The algorithm finds no further improvement; this has the same value on all ranks. */

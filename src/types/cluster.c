@@ -32,6 +32,7 @@ void hm__cluster_init(struct hm_cluster *cluster)
                                             .memory_bandwidth_bytes_per_s = NAN,
                                             .memory_bytes = NAN,
                                             .accelerators = 1,
+                                            .host_memory_bytes = NAN,
                                             .link = none,
                                             .price_per_s = NAN},
                                    .fabric = none,
@@ -162,6 +163,7 @@ int hm__cluster_check(const struct hm_cluster *c, const char *prefix, struct hm_
     const struct hm_node *n = &c->node;
     const struct cluster_number numbers[] = {
         {"node.accelerators", n->accelerators, 1, 1024, true, false, false},
+        {"node.host_memory_bytes", n->host_memory_bytes, 0, MOST, false, true, false},
         {"node.flops_16", n->flops_16, 0, MOST, false, true, false},
         {"node.flops_32", n->flops_32, 0, MOST, false, true, false},
         {"node.flops_64", n->flops_64, 0, MOST, false, true, false},

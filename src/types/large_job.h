@@ -40,6 +40,7 @@ struct hm_large_memory {
     double activations, logits, buffers;
     double margin; /* Allowance for fragmentation, and 1 GiB of fixed costs. */
     double total;
+    double host; /* Bytes of offloaded states of one worker in the memory of its host. */
 };
 
 /* One layout on n workers of one kind of machine. */
@@ -50,6 +51,7 @@ struct hm_large_choice {
     struct hm_large_memory memory;
     double low_s, high_s; /* Interval of step.time_s that contains 90 % of similar measurements. */
     double memory_limit;  /* Bytes that a job may use on one worker. */
+    double host_limit;    /* Bytes that a job may use on the host of one worker; NaN: unknown. */
     /* Interval of the time of the whole job, as factors on its seconds. */
     double low_total, high_total;
     double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */

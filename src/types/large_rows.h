@@ -13,7 +13,9 @@ enum hm_large_outcome {
 struct hm_large_row {
     const char *source;         /* Name of the source. */
     const char *model;          /* Name of the network in the source. */
-    const char *device;         /* Name of the chip. */
+    const char *device;         /* Name of the accelerator in the catalog. */
+    struct hm_node node;        /* The accelerator. */
+    double speed;               /* Rate of products relative to the usual one; NaN: as usual. */
     double per_node;            /* Number of workers of one node. */
     double network_bytes_per_s; /* Network bandwidth of one node; NaN: not stated. */
     struct hm_transformer network;

@@ -96,7 +96,7 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
     return 0;
 }
 
-void hm__layout_text(const struct hm_layout *x, char *text, size_t room)
+void hm_layout_text(const struct hm_layout *x, char *text, size_t room)
 {
     const struct {
         const char *name;
@@ -108,7 +108,8 @@ void hm__layout_text(const struct hm_layout *x, char *text, size_t room)
                  {"mb", x->micro_batch, true},  {"zero", x->zero + 1e-9, x->zero > 0}};
     size_t used = 0;
 
-    text[0] = '\0';
+    if (room > 0)
+        text[0] = '\0';
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < room; i++)
         if (parts[i].always || parts[i].value > 1.5)
             used += (size_t)snprintf(text + used, room - used, "%s%s %.0f", used ? " " : "",

@@ -1,31 +1,11 @@
 /*
- * How n workers train a large network: the layout (degrees of parallelism, sharding,
- * recomputation) and the settings of the software that do not depend on n. Each enumeration has one
- * table of names.
+ * How n workers train a large network: the layout, which howmany_layouts.h describes, and the
+ * settings of the software that do not depend on n. Each enumeration has one table of names.
  */
 #ifndef HM_LAYOUT_H
 #define HM_LAYOUT_H
 
 #include "transformer.h"
-
-/* The operations that the backward pass recomputes, so that their results need not be kept. */
-enum hm_recompute {
-    HM_RECOMPUTE_NONE,
-    HM_RECOMPUTE_SELECTIVE, /* The attention core is recomputed. */
-    HM_RECOMPUTE_OP,        /* Every second matrix product is recomputed. */
-    HM_RECOMPUTE_LAYER,     /* Every second layer is recomputed. */
-    HM_RECOMPUTE_NORM,      /* Norms and activation functions are recomputed. */
-    HM_RECOMPUTE_FULL,
-    HM_RECOMPUTES
-};
-
-/* The training states that are kept in the memory of the host instead of the device. */
-enum hm_offload {
-    HM_OFFLOAD_NONE,
-    HM_OFFLOAD_OPTIMIZER, /* The host keeps the optimizer's state and runs the optimizer. */
-    HM_OFFLOAD_ALL,       /* The host keeps the weights too; each pass copies them to the device. */
-    HM_OFFLOADS
-};
 
 enum hm_attention {
     HM_ATTENTION_UNFUSED,
@@ -35,17 +15,7 @@ enum hm_attention {
     HM_ATTENTIONS
 };
 
-/* Number format of the layers' linear maps. */
-enum hm_number_format {
-    HM_FORMAT_BF16,
-    HM_FORMAT_FP16,
-    HM_FORMAT_FP8,
-    HM_FORMAT_MXFP8,
-    HM_FORMAT_NVFP4,
-    HM_NUMBER_FORMATS
-};
-
-/* Names of the enumerations above, in the order of their values; each list ends with NULL. */
+/* Names of the enumerations, in the order of their values; each list ends with NULL. */
 extern const char *const hm__recompute_names[];
 extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
@@ -56,22 +26,6 @@ enum { HM_TORUS_AXES = 3 };
 
 /* Number of members of struct hm_layout that are numbers; they come first. */
 enum { HM_LAYOUT_NUMBERS = 8 };
-
-/* The layout. All degrees of parallelism are whole numbers >= 1. */
-struct hm_layout {
-    double tensor;     /* Tensor parallelism: number of workers that share each layer. */
-    double pipeline;   /* Pipeline parallelism: number of pipeline stages. */
-    double interleave; /* Number of chunks of layers per stage. */
-    double context;    /* Context parallelism: number of workers that share each sequence. */
-    double expert; /* Expert parallelism: number of workers that share the experts of a layer. */
-    double data;   /* Data parallelism: number of copies of the model. */
-    double micro_batch;     /* Number of sequences of one forward pass. */
-    double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
-    bool shard_in_node;     /* Whether ZeRO shards within a node and replicates between nodes. */
-    bool sequence_parallel; /* Whether tensor-parallel workers also split the tokens of norms. */
-    enum hm_recompute recompute;
-    enum hm_offload offload;
-};
 
 /* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
@@ -110,7 +64,4 @@ double hm__layout_micro_batches(const struct hm_layout *layout, double batch);
  */
 int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work *work,
                      struct hm_err *err);
-/* Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1". */
-void hm__layout_text(const struct hm_layout *layout, char *text, size_t room);
-
 #endif

@@ -24,7 +24,9 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 {
     bool window = l->kind == HM_LAYER_CONV || (l->kind == HM_LAYER_POOL && !l->global);
     bool units = l->kind == HM_LAYER_DENSE || l->kind == HM_LAYER_CONV ||
-                 l->kind == HM_LAYER_EMBEDDING || l->kind == HM_LAYER_RECURRENT;
+                 l->kind == HM_LAYER_EMBEDDING || l->kind == HM_LAYER_RECURRENT ||
+                 l->kind == HM_LAYER_SIDE || l->kind == HM_LAYER_CONDITION;
+    bool cross = l->kind == HM_LAYER_ATTENTION && l->context != 0;
     const struct {
         const char *name;
         double value, min, max;
@@ -41,6 +43,8 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
         {"layer.vocabulary", l->vocabulary, 1, SIZE_MOST, l->kind == HM_LAYER_EMBEDDING},
         {"layer.positions", l->positions, 0, SIZE_MOST, l->kind == HM_LAYER_EMBEDDING},
         {"layer.heads", l->heads, 1, SIZE_MOST, l->kind == HM_LAYER_ATTENTION},
+        {"layer.context", l->context, 1, SIZE_MOST, cross},
+        {"layer.context_width", l->context_width, 1, SIZE_MOST, cross},
         {"layer.times", l->times, 1, SIZE_MOST, l->kind == HM_LAYER_REPEAT},
         {"layer.biases", l->biases, 0, 2, l->kind == HM_LAYER_RECURRENT},
     };
@@ -82,7 +86,7 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
         const struct hm_layer *l = &layers[i];
         rc = hm__check_enum("layer.kind", (int)l->kind, HM_LAYER_KINDS, err);
         if (rc == 0)
-            rc = hm__check_enum("layer.bias", (int)l->bias, HM_BIAS_POSITION + 1, err);
+            rc = hm__check_enum("layer.bias", (int)l->bias, HM_BIAS_OUTPUT + 1, err);
         if (rc == 0)
             rc = hm__check_enum("layer.cell", (int)l->cell, HM_CELL_LSTM + 1, err);
         if (rc == 0)

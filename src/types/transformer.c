@@ -7,8 +7,16 @@
 #include "checks.h"
 #include "err.h"
 
-void hm__transformer_init(struct hm_transformer *network)
+/* Returns whether a size is not given: it is NaN or 0. */
+static bool size_is_unset(double size)
 {
+    return isnan(size) || size == 0;
+}
+
+void hm_transformer_init(struct hm_transformer *network)
+{
+    if (!network)
+        return;
     *network = (struct hm_transformer){.layers = NAN,
                                        .hidden = NAN,
                                        .ffn = NAN,
@@ -22,13 +30,13 @@ void hm__transformer_init(struct hm_transformer *network)
 
 void hm__transformer_complete(struct hm_transformer *network)
 {
-    if (isnan(network->kv_heads))
+    if (size_is_unset(network->kv_heads))
         network->kv_heads = network->heads;
-    if (isnan(network->head_dim) && network->latent.rank_kv > 0)
+    if (size_is_unset(network->head_dim) && network->latent.rank_kv > 0)
         network->head_dim = network->latent.dim_nope + network->latent.dim_rope;
-    if (isnan(network->head_dim))
+    if (size_is_unset(network->head_dim))
         network->head_dim = network->hidden / network->heads;
-    if (isnan(network->ffn))
+    if (size_is_unset(network->ffn))
         network->ffn = network->expert_ffn > 0 ? network->expert_ffn : 4 * network->hidden;
     if (network->experts > 0 && network->expert_ffn == 0)
         network->expert_ffn = network->ffn;

@@ -70,6 +70,31 @@ rm -r "$HOME/.local"
 expect "an accelerator of the catalog by name" 0 'accelerator: "a100"' howmany calibrate --replay "$h200" --accelerator a100
 expect "an unknown accelerator" 2 "--accelerator" howmany calibrate --replay "$h200" --accelerator z80
 
+# The same times as a trace of the profiler with shapes: each operation of the host has one kernel. The machine is that of a
+# replay of these operations.
+jq '.timings |= map(select((.what == "gemm" and .precision != "fp8") or .what == "stream"))' "$h200" >some.json
+jq '{"bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float", "tf32": "float", "fp64": "double"} as $types |
+  {schemaVersion: 1, deviceProperties: [{id: 0, name: .name, numSms: .processors}],
+   traceEvents: ([.timings | to_entries[] | .key as $i | .value | {ph: "X", cat: "cpu_op", ts: $i, dur: 1} +
+      if .what == "gemm" then {name: "aten::mm", args: {"External id": ($i + 1), "Input type": [$types[.precision], $types[.precision]],
+          "Input Dims": [[.shape[0], .shape[2]], [.shape[2], .shape[1]]]}}
+      else {name: "aten::add", args: {"External id": ($i + 1), "Input type": ["float", "float", "Scalar"],
+          "Input Dims": [[(.shape[0] / 12)], [(.shape[0] / 12)], []]}} end] +
+    [.timings | to_entries[] | {ph: "X", cat: "kernel", name: (if .value.precision == "tf32" then "gemm_tf32" else "gemm" end),
+       ts: (1000 * .key), dur: (1e6 * .value.seconds), args: {"External id": (.key + 1)}}])}' some.json >trace.json
+howmany calibrate --replay some.json -o replayed.yaml >/dev/null 2>&1
+howmany import trace.json --to document -o traced.yaml >traced.txt
+figures() { sed -n 's/.*measured:$//; s/^  flops: //p; s/^  memory_bandwidth: //p' "$1" | tr -c '0-9.\n' ' '; }
+near() { paste -d' ' <(figures replayed.yaml) <(figures traced.yaml) | awk '{ for (i = 1; i <= NF / 2; i++) { n++; if (($i / $(i + NF / 2) - 1) ^ 2 > 1e-6) bad = 1 } } END { exit bad || n < 5 }'; }
+check "a trace of the profiler gives the machine of a replay" near
+check "its data sheet is found by the device's name" grep -q '^accelerator: "h200"' traced.yaml
+check "plan uses the trace as a machine" bash -c "howmany plan '$job' --on trace.json --max-n 1 --json | jq -e '(.best.compute_s / $(howmany plan "$job" --on replayed.yaml --max-n 1 --json | jq .best.compute_s) - 1 | fabs) < 1e-3'"
+jq 'del(.traceEvents[].args["Input Dims"])' trace.json >bare.json
+expect "a trace without shapes gives no machine, and says how to record them" 0 "record_shapes=True" howmany import bare.json
+expect "and cannot be a machine" 2 "gives no cluster" howmany plan "$job" --on bare.json
+jq '.deviceProperties[0].name = "Chip"' trace.json >chip.json
+check "an unknown device is described by what was timed" bash -c "howmany import chip.json --to document -o - | grep -q '^assumed: .*75 %'"
+
 # A pretended GPU: products at 250 Tflop/s, 4 TB/s, 1 us for a kernel.
 gpu() { env LD_LIBRARY_PATH="$fake" "$@"; }
 if [ "$HM_SANITIZE" = none ]; then

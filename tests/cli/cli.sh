@@ -65,7 +65,12 @@ expect "no speedup exits 1" 1 "More workers do not help" howmany plan examples/f
 expect "one worker is an answer with its time" 1 "Use 1 worker: 110 s an iteration. More workers do not help." howmany plan examples/fig1.yaml --set communicate=100*n
 expect "and with the next best" 1 "next best    2 workers" howmany plan examples/fig1.yaml --set communicate=100*n
 json "an accelerator by name keeps the fabric of the job" '.machine == "h100" and .best.n > 1 and any(.notes[]; test("kept from the job: .*max_nodes.* and fabric"))' howmany plan examples/resnet50.yaml --on h100 --json
-json "an accelerator without a fabric says what connects several" '.best.n == 1 and any(.notes[]; test("nothing connects several of these.*nodes of 8 are p5.48xlarge or dgx-h100"))' howmany plan gpt-2 --on h100 --json
+json "an accelerator without a fabric is planned in the servers that hold it" '.machine == "dgx-h100" and .best.n > 8 and any(.notes[]; test("h100 is an accelerator: nodes of 8 are assumed, as in dgx-h100 .with a price: p5.48xlarge"))' howmany plan gpt-2 --on h100 --json
+json "with the same answer as the server" '.best.time_s == '"$(howmany plan gpt-2 --on dgx-h100 --json | jq .best.time_s)" howmany plan gpt-2 --on h100 --json
+json "max_n 1 is the accelerator itself" '.best.n == 1' howmany plan gpt-2 --on h100 --max-n 1 --json
+json "an accelerator that no server holds is one" '.best.n == 1 and any(.notes[]; test("nothing connects several of these"))' howmany plan gpt-2 --on rtx-4090 --json
+json "a card for PCIe is not in servers of modules" '.machine == "a100-pcie"' howmany plan gpt-2 --on a100-pcie --json
+json "an assignment that makes a node of several is kept" '.best.n <= 2' howmany plan gpt-2 --on h100 --set cluster.accelerators=2 --json
 expect "too little memory exits 1" 1 "does not fit in the memory" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
 json "the JSON of a missed deadline has all members" '.status == "unreached" and .best == null and .missed == "deadline" and .nearest.n > 0 and .nearest_gap > 1' howmany plan examples/gpt2.yaml --deadline 1min --json
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every command in the documents and compares its output byte for byte. In ```console blocks
 # a line "$ command" is followed by its output; here-documents run to their end marker. Blocks of
+# ```console long take seconds and run only in `make torture` (HM_TORTURE=1) and with --record. Blocks of
 # ```yaml that begin with "# job" are jobs that plan must accept. A block is skipped if the build lacks a
 # part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
 # without zlib, the store without SQLite. "$ howmany serve" leaves a
@@ -83,6 +84,7 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/*/*.md; do
     if [ -z "$inside" ]; then
       case $text in
       '```console') inside=console ;;
+      '```console long') [ -n "$record" ] || in_torture && inside=console || inside=other ;;
       '```yaml') inside=yaml ;;
       '```'*) inside=other ;;
       esac

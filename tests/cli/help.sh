@@ -27,6 +27,9 @@ one_meaning() { # COMMAND: each option of its help has the letter of its name, o
   return $bad
 }
 for command in $commands; do check "$command: letters mean what they mean elsewhere" one_meaning "$command"; done
+# Every option but --help is under a heading that says what it belongs to.
+grouped() { howmany "$1" --help | sed '/^examples:/,$d' | awk '/^[a-z].*:$/ {under = 1} /^  -/ && !/^  -h, --help/ && !under {print; bad = 1} END {exit bad}'; }
+for command in $commands; do check "$command: options are in groups" grouped "$command"; done
 
 # The examples run as they are written, with a store and outputs of their own.
 mkdir "$work/examples.d"

@@ -2,6 +2,13 @@
 # howmany import: recognising, writing, recording; other commands that take files of other tools.
 . "$(dirname "$0")/lib.sh"
 
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
 cat >"$work/config.json" <<'EOF'
 {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "num_local_experts": 8,
@@ -117,6 +124,26 @@ if [ "$HM_SQLITE" = 1 ]; then
   check "a trace comes back from a log of MLPerf" sh -c "howmany import $work/mllog.txt --json | jq -e '.files[0] | .format == \"mllog\" and .runs[0].n == 4 and ([.traces[].loss] | length) == 10 and .traces[9].loss == 1.66667'"
   made=$(howmany runs export --record "$work/ml.db" --json | jq -r .made_at)
   check "times of a log of MLPerf count from the run" grep -q "\"time_ms\":$(date -u -d "$made" +%s)000,.*run_start" "$work/mllog.txt"
+  # The grammar of MLPerf's own parser: the token, then an object with a time, a key, a value and metadata.
+  check "lines of a log of MLPerf have its grammar" jq -Rse 'split("\n")[:-1] | all(.[]; startswith(":::MLLOG ")) and ([.[][9:] | fromjson] |
+    all(.[]; keys == ["event_type", "key", "metadata", "namespace", "time_ms", "value"] and (.time_ms | . == floor) and (.metadata | type) == "object"
+      and (.event_type | IN("INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"))) and ([.[].time_ms] | . == sort)
+    and ([.[].key] | index("run_start") < index("run_stop")) and .[-1].metadata.status == "success")' "$work/mllog.txt"
+  printf 'n,seconds\n8,116.936\n' >"$work/one.csv"
+  howmany runs import "$work/one.csv" --record "$work/one.db" >/dev/null
+  howmany runs export --record "$work/one.db" --format mllog >"$work/one.txt"
+  check "a run without iterations comes back with its time" sh -c "howmany import $work/one.txt --json | jq -e '.files[0].runs[0] | .n == 8 and .seconds == 116.936'"
+  logs=${HOWMANY_DATA:-$HM_SOURCE/../shared/data}/formats/mllog
+  if [ ! -d "$logs" ]; then
+    skip "real logs of MLPerf" "no $logs (set HOWMANY_DATA)"
+  else
+    for log in "$logs"/*.txt; do
+      rm -f "$work/real.db" && howmany import "$log" --to traces --set n=8 --record "$work/real.db" >/dev/null 2>&1
+      howmany runs export --record "$work/real.db" --format mllog >"$work/real.txt"
+      points() { howmany import "$1" --set n=8 --json | jq -c '[.files[0].traces[] | [.iteration, .loss]]'; }
+      check "$(basename "$log") comes back from the store" test "$(points "$log")" = "$(points "$work/real.txt")"
+    done
+  fi
   expect "a format excludes other forms" 2 "format excludes json, csv and traces" howmany runs export --record "$work/ml.db" --format osu --json
 fi
 
@@ -207,6 +234,17 @@ mkdir "$work/model" && cp "$work/config.json" "$work/model" && echo '{"version":
 expect "plan takes the network of a folder" 0 "h100" howmany plan "$work/model" --on h100 --max-n 64
 expect "plan takes the first job of a folder, with a note" 0 "the first of" howmany plan "$work/spark" --runs "$work/spark/app-2"
 expect "a folder without a job is an error" 2 "no file of the folder gives a network or a job" howmany plan "$work/logs"
+echo '{"train_batch_size": 256, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}' >"$work/ds.json"
+printf 'distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\nnum_machines: 2\nnum_processes: 8\n' >"$work/launch.yaml"
+expect "a configuration of DeepSpeed needs a network" 2 "ds.json: network: a configuration of DeepSpeed does not name the network" howmany plan "$work/ds.json" --on h100
+json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/ds.json" --on h100 --set network=resnet-50 --json
+json "a configuration of accelerate has its cluster" '.machine == "h100" and .best.n <= 8 and .best.layout.zero == 3' howmany plan "$work/launch.yaml" --on h100 --set network=llama-3-8b --json
+json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' howmany plan "$work/launch.yaml" --set cluster.machine=h100 --set network=llama-3-8b --json
+cp "$work/ds.json" "$work/model/ds_config.json"
+json "a folder with a network and its launcher is one job" '.batch == 256 and .best.layout.zero == 2 and (.notes[0] | test("the network is that of .*config.json, the layout that of .*ds_config.json"))' howmany plan "$work/model" --on h100 --max-n 64 --json
+expect "errors name the imported file" 2 "config.json: cluster: no cluster is given" howmany plan "$work/config.json"
 printf 'num_nodes: 2\nresources:\n  accelerators: A100:8\nrun: echo\n' >"$work/task.yaml"
 expect "a task of SkyPilot is a cluster" 0 "accelerators: 8" i "$work/task.yaml" --to document -o -
 piped() { # a pipe or a device is written to, never replaced by a file

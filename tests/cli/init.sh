@@ -25,7 +25,7 @@ done
 cd "$work" || exit 1
 check "without a terminal nothing is asked" bash -c '[ -z "$(howmany init </dev/null 2>&1 >default.yaml)" ] && grep -q "^network: resnet-50" default.yaml'
 expect "-o writes a file and says what is next" 0 "now: howmany plan own.yaml" howmany init bert-large --tokens 10B --on h100 -o own.yaml
-check "the values are in the file" bash -c 'grep -q "^network: bert-large " own.yaml && grep -q "^tokens: 10B " own.yaml && grep -q "machine: h100 " own.yaml'
+check "the values are in the file" bash -c 'grep -q "^network: bert-large " own.yaml && grep -q "^tokens: 10B " own.yaml && grep -q "machine: dgx-h100 .*# nodes of several h100" own.yaml'
 check "this file is answered too" runs own.yaml
 expect "a file that exists is kept" 2 "own.yaml exists already" howmany init -o own.yaml
 expect "a model is suggested" 2 "did you mean resnet-50?" howmany init resnet-51
@@ -81,7 +81,7 @@ expect "a wrong name is asked again" 0 "howmany plan gpt-2 --on h100 --tokens 5B
 check "with a suggestion for each" bash -c "grep -q \"no network 'gpt-22'\" '$work/out' && grep -q \"no machine 'h1000'\" '$work/out' && grep -q \"'five' is not an amount of work\" '$work/out'"
 expect "tokens of images are refused at once" 0 "the samples of resnet-50 are not tokens" ask '|h100|5B tokens|5 e' howmany plan --no-chart
 expect "epochs without a data set are refused at once" 0 "no data set for gpt-2; write tokens or iterations" ask 'gpt-2|h100|5 epochs|5k|100 iterations' howmany plan --no-chart
-expect "a model without a usual batch gets one" 0 "howmany plan lenet-1989 --batch 256 --on h100 --iterations 100" ask 'lenet-1989|h100|100' howmany plan --no-chart
+expect "a model without a usual batch gets one" 0 "howmany plan lenet-1989 --batch 256 --on rtx-4090 --iterations 100" ask 'lenet-1989|rtx-4090|100' howmany plan --no-chart
 expect "what is given is not asked" 0 "howmany plan gpt-2 --tokens 1B" ask 'gpt-2|1B' howmany plan --on h100 --no-chart
 check "two questions" three 2
 expect "the end of the input ends the questions" 2 "no job is given" ask 'resnet-50' howmany plan

@@ -28,7 +28,11 @@ if [ -n "${HM_SMPIMAIN:-}" ]; then
 else
   skip "compare" "built without SimGrid, or with sanitizers"
 fi
-check "the axis of workers ends with the largest number" grep -q '> 13<' "$work/plan-with-runs.svg"
+check "the axis of workers ends with the largest number" grep -qE '> ?13<' "$work/plan-with-runs.svg"
+picture plan-with-slack howmany plan examples/fig1.yaml
+check "a plan marks the number of workers that its text recommends" bash -c "grep -q 'recommended, 9: 3.71x' '$work/plan-with-slack.svg' && grep -q 'best, 14: 3.82x' '$work/plan-with-slack.svg' && grep -q 'use 9 workers: 2.70 s' '$work/plan-with-slack.svg'"
+check "a fit over a decade shows the ideal line and the prediction" bash -c "grep -q '>ideal<' '$work/fit.svg' && grep -q '64 workers: 23.0 s' '$work/fit.svg'"
+check "numbers of workers whose runs failed are shown" grep -q '>failed<' "$work/recommend.svg"
 check "calibrate shows each precision and the model" bash -c "for word in fp8 tf32 'predicted seconds' convolutions 'NVIDIA H200'; do grep -q \"\$word\" '$work/calibrate.svg' || exit 1; done"
 check "calibrate shows messages if nothing else was timed" grep -q 'all-reduces' "$work/calibrate-links.svg"
 expect "calibrate refuses another kind of picture before it measures" 2 "must end in .svg, .png or .pdf" howmany calibrate --cpu --plot "$work/c.gif"

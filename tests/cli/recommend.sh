@@ -66,7 +66,7 @@ json "n without any run are predicted" '.provenance == "fit" and ([.candidates[]
 expect "n beyond the runs are noted" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20 --slack 0
 json "a table of JSON lines is read" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
 expect "an n with failed and successful runs is noted" 0 "4 workers: 1 run failed, although others succeeded: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
-expect "machines that differ are noted" 0 "runs of different machines are combined: machine selects one" r examples/runs.jsonl
+expect "machines that differ are noted" 0 "runs of different machines are combined; give machine to use those of one" r examples/runs.jsonl
 check "standard input is read" sh -c "howmany recommend - --batch 192 --latency 0 <$anwar | grep -q 'Use 1 worker: 4.00 s'"
 check "a gzip file is read" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $anwar >$work/a.csv.gz && howmany recommend $work/a.csv.gz --batch 192 --latency 0 | grep -q 'Use 1 worker'; }"
 json "--where keeps some runs" '.candidates[0].n == 3' r $anwar --where latency=0.06 --batch 64000 --json

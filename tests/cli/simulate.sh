@@ -7,7 +7,7 @@ export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores: waiting ranks mus
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
 ours=tree,ring,doubling,two-wave,master,auto
 sizes=80000,800000,2400000 ranks="2 3 8 32"
-[ "${HM_TORTURE:-0}" = 1 ] && sizes=80000,800000,8000000 ranks="2 3 4 8 16 32 64"
+in_torture && sizes=80000,800000,8000000 ranks="2 3 4 8 16 32 64"
 points=$(($(wc -w <<<"$ranks") * 6)) # of each scheme: three sizes on two networks
 flop=1e8 # computation of each rank before the sum: 1 ms
 

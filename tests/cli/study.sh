@@ -89,7 +89,7 @@ fi
 mkdir one other
 cp "$cluster" one
 # The example with a quarter of its rows and half of its workers; `make torture` runs the whole of it.
-if [ "${HM_TORTURE:-0}" = 1 ]; then
+if in_torture; then
   cp "$example" one
 else
   sed 's/data: digits,/data: "digits:2500",/; s/m: 1..32/m: 1..16/' "$example" >one/study.yaml

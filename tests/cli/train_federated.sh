@@ -97,7 +97,7 @@ held_out() { # ALGORITHM MOST OPTIONS…: converge predicts the loss of numbers 
   done
   howmany converge traces.csv --json | jq -e --argjson most "$most" '.algorithms[0] | .traces == 4 and .error > 0 and .error < $most'
 }
-check "converge learns gossip in a ring" held_out gossip-ring 0.02 -b 256 -i 80 --look-every 2
+torture "converge learns gossip in a ring" held_out gossip-ring 0.02 -b 256 -i 80 --look-every 2
 check "converge learns clients that make local epochs" held_out fedavg 0.1 --passes 2 --step 0.25 -i 40
 
 # ---- times of plan -----------------------------------------------------------------------------

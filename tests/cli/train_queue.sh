@@ -32,13 +32,13 @@ within() { # MOST LEAST-LOAD MOST-LOAD N SERVERS CONSISTENCY SPREAD FACTOR…: a
   jq -se --argjson most "$most" --argjson low "$low" --argjson high "$high" --argjson count $# \
     'length == $count and all((.[2] / .[1] - 1 | fabs) <= $most) and (map(.[0]) | min <= $low and max >= $high)' rows
 }
-# The table of docs/explain/accuracy.md, which tests/cli/docs.sh makes again, has more loads of the first case.
+# The table of docs/explain/accuracy.md, which `make torture` makes again, has more loads of the first case.
 check "async, 1 server: within 5 % at 10 % and 94 % load" within 0.05 0.11 0.94 32 1 async 0.3 780 10
 check "async, 4 servers: within 10 % at 10 % and 90 % load" within 0.1 0.11 0.9 32 4 async 0.3 195 2
-check "async, 8 workers: within 10 %" within 0.1 0.8 0.7 8 1 async 0.3 12
-check "async with heavy tails: within 10 %" within 0.1 0.98 0.94 32 1 async 1 10
+torture "async, 8 workers: within 10 %" within 0.1 0.8 0.7 8 1 async 0.3 12
+torture "async with heavy tails: within 10 %" within 0.1 0.98 0.94 32 1 async 1 10
 check "ssp, 1 server: within 15 %" within 0.15 0.8 0.75 32 1 ssp 0.3 60
-check "ssp, 4 servers: within 15 %" within 0.15 0.75 0.7 32 4 ssp 0.3 15
+torture "ssp, 4 servers: within 15 %" within 0.15 0.75 0.7 32 4 ssp 0.3 15
 bounds_are_worse() { # The longer of workers and links alone, which the queue replaces, is 10 % too short at this load.
   row 60 0.3 32 1 async | jq -e '([60 * 25e-6 * 1.046 + 20e-6 + 2 * 8064 / 125e6, 32 * 8064 / 125e6] | max) / .[1] < 0.9'
 }

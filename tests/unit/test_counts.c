@@ -51,7 +51,7 @@ static void counts_equal_the_oracle(void **state)
         rows++;
     }
     fclose(file);
-    assert_int_equal(rows, 15);
+    assert_int_equal(rows, 18);
 }
 
 /* The published 832M is a sum of millions per layer, each truncated to a whole number. */
@@ -108,7 +108,7 @@ static void impossible_layers_are_named(void **state)
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - pool: {kernel: 2}\n",
          "layer 'pool': the input must be an image, [height, width, channels]", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - attention: {heads: 2}\n",
-         "layer 'attention': the input must be a sequence", 5},
+         "layer 'attention': the input must be a sequence or an image", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - residual: [dense: 3]\n",
          "layer 'residual': the two branches have different output shapes", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
@@ -121,6 +121,14 @@ static void impossible_layers_are_named(void **state)
         {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n"
          "    - attention: {heads: 3}\n",
          "layer 'attention': 3 heads do not divide the width of 10", 5},
+        {"batch: 1\nnetwork:\n  input: 5\n  layers:\n    - geglu\n",
+         "layer 'geglu': a gate needs an even number of channels, not 5", 5},
+        {"batch: 1\nnetwork:\n  input: 5\n  layers:\n    - upsample\n",
+         "layer 'upsample': the input must be an image, [height, width, channels]", 5},
+        {"batch: 1\nnetwork:\n  input: 5\n  layers:\n    - interact\n",
+         "layer 'interact': the input must be a sequence", 5},
+        {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n    - interact\n",
+         "layer 'interact': the side layers before it must give 10 values, not 0", 5},
     };
 
     (void)state;
@@ -161,6 +169,24 @@ static void rows_read_and_write(void **state)
          1, 20, 5 * 3 * 4, 3 * (3 * 7 + 3), 5 * 3 * 3 * 7},
         {"input: {sequence: 5}, layers: [embedding: {vocabulary: 7, width: 4}, dense: 6]", 1, 20,
          30, 30, 120},
+        {"input: [2, 3, 4], layers: [attention: {heads: 2, bias: output}]", 0, 24, 4 * 24 + 2 * 36,
+         4 * 16 + 4, 4 * 6 * 16 + 2 * 36 * 4},
+        {"input: [2, 3, 4], layers: [attention: {heads: 2, context: 7, context_width: 5, bias: "
+         "false}]",
+         0, 24, 2 * 24 + 2 * 28 + 2 * 42, 2 * 16 + 2 * 20,
+         2 * 6 * 16 + 2 * 7 * 5 * 4 + 2 * 6 * 7 * 4},
+        {"input: [2, 3, 4], layers: [condition: {width: 5}]", 0, 24, 24, 24, 20},
+        {"input: [2, 3, 4], layers: [upsample]", 0, 24, 96, 0, 0},
+        {"input: [2, 3, 4], layers: [geglu]", 0, 24, 12, 0, 0},
+        {"input: {sequence: 3, width: 2}, layers: [side: {input: 5, layers: [dense: 2]}, interact, "
+         "dense: 1]",
+         0, 5, 2, 12, 10},
+        {"input: {sequence: 3, width: 2}, layers: [side: {input: 5, layers: [dense: 2]}, interact, "
+         "dense: 1]",
+         1, 8, 2 + 6, 0, 32},
+        {"input: {sequence: 3, width: 2}, layers: [side: {input: 5, layers: [dense: 2]}, interact, "
+         "dense: 1]",
+         2, 8, 1, 9, 8},
     };
 
     (void)state;

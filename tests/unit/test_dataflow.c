@@ -35,22 +35,6 @@ static void test_simulations(void **state)
     assert_true(rows > 100 && losses == 3);
 }
 
-static struct hm_answer *plan(const char *text, const struct hm_way *way)
-{
-    struct hm_job *job = parse_job(text);
-    struct hm_question q = HM_QUESTION_INIT;
-    struct hm_answer *answer = NULL;
-    struct hm_err err = {0};
-
-    q.max_n = 8;
-    q.ways = way;
-    q.way_count = way ? 1 : 0;
-    if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
-        fail_msg("%s: %s", err.field, err.message);
-    hm_job_free(job);
-    return answer;
-}
-
 #define JOB                                                                                        \
     "compute: 120/n\ncommunicate: [{bytes: 8 MB, scheme: ring}]\n"                                 \
     "cluster: {fabric: {bandwidth: 80 MB/s}}\n"
@@ -62,11 +46,11 @@ static const struct hm_way server = {.platform = HM_PLATFORM_SERVER, .servers = 
 static void test_waves(void **state)
 {
     struct hm_answer *answer =
-        plan(JOB "dataflow: {partitions: 20, slots: 3, task: 10 ms}\n", &driver);
-    struct hm_answer *spread = plan(
-        JOB "dataflow: {partitions: 20, slots: 3, task: 10 ms, model: distributed}\n", &driver);
-    struct hm_answer *other = plan(JOB "dataflow: {partitions: 20, slots: 3}\n", &server);
-    struct hm_answer *plain = plan(JOB, &server);
+        plan_way(8, JOB "dataflow: {partitions: 20, slots: 3, task: 10 ms}\n", &driver);
+    struct hm_answer *spread = plan_way(
+        8, JOB "dataflow: {partitions: 20, slots: 3, task: 10 ms, model: distributed}\n", &driver);
+    struct hm_answer *other = plan_way(8, JOB "dataflow: {partitions: 20, slots: 3}\n", &server);
+    struct hm_answer *plain = plan_way(8, JOB, &server);
 
     (void)state;
     for (double n = 1; n <= 8; n++) {
@@ -89,7 +73,7 @@ static void check_limit(const char *dataflow, enum hm_limit limit, const char *w
     char text[512];
 
     snprintf(text, sizeof(text), JOB "dataflow: %s\n", dataflow);
-    struct hm_answer *answer = plan(text, &driver);
+    struct hm_answer *answer = plan_way(8, text, &driver);
     assert_int_equal(answer->limit, limit);
     assert_non_null(strstr(answer->why, why));
     hm_answer_free(answer);
@@ -115,7 +99,7 @@ static void test_speculation(void **state)
     (void)state;
     for (double multiplier = 1; multiplier <= 4; multiplier += 0.5) {
         snprintf(text, sizeof(text), "%sdataflow: {speculation: %g}\n", uneven, multiplier);
-        struct hm_answer *answer = plan(text, NULL);
+        struct hm_answer *answer = plan_way(8, text, NULL);
         assert_near(answer->points[3].compute_s, 30 * fmin(multiplier + 1, 4), 1e-9);
         hm_answer_free(answer);
     }
@@ -124,9 +108,11 @@ static void test_speculation(void **state)
 /* A failure of one of 4 workers in 1000 s each costs 3 s and 2 iterations of 30 / 3 s. */
 static void test_lost_workers(void **state)
 {
-    struct hm_answer *answer = plan("compute: 120/n\ncommunicate: none\ndataflow: {mtbf: 1000 s, "
-                                    "restart: 3 s, lineage: 2}\n",
-                                    NULL);
+    struct hm_answer *answer =
+        plan_way(8,
+                 "compute: 120/n\ncommunicate: none\ndataflow: {mtbf: 1000 s, "
+                 "restart: 3 s, lineage: 2}\n",
+                 NULL);
 
     (void)state;
     assert_near(answer->points[3].time_s, 30 * (1 + 4 / 1000. * (3 + 2 * 30 / 3.)), 1e-12);

@@ -96,6 +96,8 @@ static void jobs_without_keys_leave_no_note(void **state)
 static void lone_accelerators_join_the_fabric(void **state)
 {
     static const char alone[] = "compute: 100 s / n\ncommunicate: 0 s\ncluster: {max_nodes: 4}\n";
+    static const char nodes_of_two[] = "compute: 100 s / n\ncommunicate: 0 s\n"
+                                       "cluster: {accelerators: 2, max_nodes: 3}\n";
 
     (void)state;
     struct hm_request *request = with_document("plan", "job", full_job);
@@ -106,13 +108,25 @@ static void lone_accelerators_join_the_fabric(void **state)
                    "machine's own: efficiency"});
     request = with_document("plan", "job", alone);
     set(request, "on", "v100");
-    gives(request, NULL, {"best.n", 1, NULL},
-          {"notes.0", .text = "replaced by the machine's own: max_nodes"});
+    gives(request, NULL, {"best.n", 32, NULL},
+          {"notes.0", .text = "v100 is an accelerator: nodes of 8 are assumed, as in "
+                              "dgx-1-v100-16gb (with a price: gpu_8x_v100); kept from the job: "
+                              "max_nodes"});
     request = with_document("plan", "job", "compute: 100 s / n\ncommunicate: 0 s\n");
     set(request, "on", "v100");
+    gives(request, NULL, {"machine", .text = "dgx-1-v100-16gb"},
+          {"notes.0", .text = "v100 is an accelerator: nodes of 8 are assumed, as in "
+                              "dgx-1-v100-16gb (with a price: gpu_8x_v100)"});
+    request = with_document("plan", "job", nodes_of_two);
+    set(request, "on", "v100");
+    gives(request, NULL, {"best.n", 6, NULL}, {"machine", .text = "v100"},
+          {"notes.0", .text = "v100 is an accelerator: nodes of 2 are assumed, as in the job, with "
+                              "the links of dgx-1-v100-16gb; kept from the job: max_nodes"});
+    request = with_document("plan", "job", "compute: 100 s / n\ncommunicate: 0 s\n");
+    set(request, "on", "rtx-4090");
     gives(request, NULL, {"best.n", 1, NULL},
           {"notes.0", .text = "nothing connects several of these: fabric names a connection, such "
-                              "as 100gbe; nodes of 8 are gpu_8x_v100 or dgx-1-v100-16gb"});
+                              "as 100gbe"});
     request = with_document("plan", "job", "compute: 100 s / n\ncommunicate: 0 s\n");
     set(request, "on", "v100");
     set(request, "fabric", "10gbe");

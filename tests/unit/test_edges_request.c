@@ -664,7 +664,8 @@ static void schemas_are_checked(void **state)
     /* A truth value is true or false without quotes. */
     static const char file[] =
         "{\"file\": \"a\", \"format\": \"b\", \"title\": \"c\", \"partial\": %s, "
-        "\"needs_n\": false, \"taken\": [], \"left_out\": [], \"notes\": [], \"facts\": null, "
+        "\"needs_n\": false, \"needs_network\": false, \"taken\": [], \"left_out\": [], \"notes\": "
+        "[], \"facts\": null, "
         "\"runs\": [], \"traces\": [], \"document_kind\": null, \"document\": null}";
     static const struct {
         const char *value;

@@ -237,12 +237,15 @@ static void configurations_of_jobs(void **state)
           {"facts.offload_optimizer", .text = "cpu"}, {"facts.offload_param", NAN, NULL},
           {"facts.overlap_comm", .text = "true"}, {"facts.precision_sections_on", 1, NULL},
           {"facts.precision_sections_on.0", .text = "bf16"}, {"facts.optimizer", .text = "AdamW"},
-          {"facts.auto_values", 1, NULL}, {"facts.n", 8, NULL},
-          {"document", .text = "batch: 64\nprecision: 16\noptimizer: adam\n"});
+          {"facts.auto_values", 1, NULL}, {"facts.n", 8, NULL}, {"needs_network", .text = "true"},
+          {"document", .text = "batch: 64\nprecision: bf16\noptimizer: adam\nparallel: {tensor: 1, "
+                               "pipeline: 1, zero: 3, micro_batch: 4, offload: optimizer}\n"});
     READS("{\"train_batch_size\":32,\"zero_optimization\":{\"stage\":1},\"optimizer\":{\"type\":"
           "\"SGD\"}}",
           {"format", .text = "deepspeed"}, {"facts.zero_stage", 1, NULL}, {"facts.n", NAN, NULL},
-          {"facts.precision_sections_on", 0, NULL}, {"document", .text = "batch: 32\n"});
+          {"facts.precision_sections_on", 0, NULL},
+          {"document", .text = "batch: 32\noptimizer: sgd\nparallel: {tensor: 1, pipeline: 1, "
+                               "zero: 1}\n"});
     READS("name: p\n---\nname: t\nnum_nodes: 2\nresources:\n  infra: aws/us\n"
           "  accelerators: {A100: 8}\n  any_of:\n    - accelerators: H100:8\nrun: echo\n"
           "---\nresources:\n  accelerators: {'A:1', 'B:2'}\n",
@@ -257,13 +260,55 @@ static void configurations_of_jobs(void **state)
           {"facts.tasks.1.n", NAN, NULL});
 }
 
+/* Checks the job of a configuration of accelerate for 8 processes on 2 machines. */
+#define LAUNCHES(lines, parallel)                                                                  \
+    READS("num_machines: 2\nnum_processes: 8\n" lines, {"format", .text = "accelerate"},           \
+          {"document", .text = "parallel: {" parallel "}\n"                                        \
+                               "cluster: {accelerators: 4, max_nodes: 2}\n"})
+
+/* The kinds of sharding of accelerate are stages of ZeRO, and processes are those of all
+ * machines. */
+static void configurations_of_accelerate(void **state)
+{
+    (void)state;
+    LAUNCHES("distributed_type: MULTI_GPU\n", "tensor: 1, pipeline: 1, zero: 0");
+    LAUNCHES("distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3, "
+             "offload_param_device: nvme, offload_optimizer_device: cpu}\n",
+             "tensor: 1, pipeline: 1, zero: 3, offload: all");
+    LAUNCHES("distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2, "
+             "offload_param_device: none, offload_optimizer_device: cpu}\n",
+             "tensor: 1, pipeline: 1, zero: 2, offload: optimizer");
+    LAUNCHES("distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: HYBRID_SHARD, "
+             "fsdp_activation_checkpointing: true}\n",
+             "tensor: 1, pipeline: 1, zero: 3, shard_within: node, recompute: full");
+    LAUNCHES("distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 2, "
+             "fsdp_offload_params: true}\n",
+             "tensor: 1, pipeline: 1, zero: 2, offload: all");
+    LAUNCHES("distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, "
+             "fsdp_reshard_after_forward: false}\n",
+             "tensor: 1, pipeline: 1, zero: 2");
+    LAUNCHES("distributed_type: MEGATRON_LM\nmegatron_lm_config: {megatron_lm_tp_degree: 4, "
+             "megatron_lm_pp_degree: 2, megatron_lm_use_distributed_optimizer: true, "
+             "megatron_lm_recompute_activations: true}\n",
+             "tensor: 4, pipeline: 2, zero: 1, recompute: selective");
+    READS("distributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 4\n",
+          {"document", .text = "precision: fp16\nparallel: {tensor: 1, pipeline: 1, zero: 0}\n"
+                               "cluster: {accelerators: 4, max_nodes: 1}\n"},
+          {"notes.0", .text = "the file does not give num_machines: 1, the default of accelerate"});
+    /* Seven processes are not the same number on each of two machines. */
+    READS("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 7\nnum_machines: 2\n",
+          {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"},
+          {"notes.0", .text = "mixed_precision 'no' is left to the plan"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trainer_states),         cmocka_unit_test(tables_of_metrics),
         cmocka_unit_test(accounts_of_jobs),       cmocka_unit_test(traces_of_the_profiler),
         cmocka_unit_test(results_of_mlperf),      cmocka_unit_test(benchmarks_of_messages),
-        cmocka_unit_test(configurations_of_jobs), cmocka_unit_test(unusual_files),
+        cmocka_unit_test(configurations_of_jobs), cmocka_unit_test(configurations_of_accelerate),
+        cmocka_unit_test(unusual_files),
     };
 
     return cmocka_run_group_tests_name("import_readers", tests, NULL, NULL);

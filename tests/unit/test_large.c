@@ -8,6 +8,18 @@
 
 #include "large.h"
 
+static void device_named(const char *name, struct hm_large_device *device)
+{
+    struct hm_catalog *catalog;
+    struct hm_cluster *cluster;
+
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
+    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
+    hm_cluster_free(cluster);
+    hm_catalog_free(catalog);
+}
+
 enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
 
 static const double GIB = 1073741824.0;
@@ -24,7 +36,7 @@ struct example {
 
 static void set_example(struct example *x, const double *v)
 {
-    hm__transformer_init(&x->network);
+    hm_transformer_init(&x->network);
     x->network.layers = v[0], x->network.hidden = v[1], x->network.ffn = v[2];
     x->network.heads = v[3], x->network.kv_heads = v[4], x->network.head_dim = v[5];
     x->network.vocabulary = v[6], x->network.gated = v[7] > 0, x->network.tied = v[8] > 0;
@@ -38,8 +50,7 @@ static void set_example(struct example *x, const double *v)
                                          .processors = v[19],
                                          .link_bytes_per_s = v[20],
                                          .per_node = v[21],
-                                         .network_bytes_per_s = v[22],
-                                         .power = 1};
+                                         .network_bytes_per_s = v[22]};
     /* The oracle numbers the kinds of software in this order. */
     static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
                                              HM_SOFTWARE_COMPILED};
@@ -208,13 +219,11 @@ static void test_gemm(void **state)
     const struct hm_large_device a100 = {.family = HM_FAMILY_AMPERE,
                                          .flops_16 = 312e12,
                                          .bandwidth_bytes_per_s = 2.039e12,
-                                         .processors = 108,
-                                         .power = 1};
+                                         .processors = 108};
     const struct hm_large_device h100 = {.family = HM_FAMILY_HOPPER,
                                          .flops_16 = 989e12,
                                          .bandwidth_bytes_per_s = 3.35e12,
-                                         .processors = 132,
-                                         .power = 1};
+                                         .processors = 132};
     const struct hm_large_case a = {&a100, NULL, &hm__large_reference};
     const struct hm_large_case h = {&h100, NULL, &hm__large_reference};
 
@@ -254,7 +263,7 @@ static void test_counts(void **state)
     struct hm_transformer x;
 
     (void)state;
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 32, x.hidden = 4096, x.ffn = 14336, x.heads = 32, x.kv_heads = 8;
     x.vocabulary = 128256, x.gated = true;
     hm__transformer_complete(&x);
@@ -266,20 +275,20 @@ static void test_counts(void **state)
     hm__transformer_complete(&x);
     check_figure("mixtral", 0, hm__large_parameters(&x) / 1e9, "46.703");
     check_figure("mixtral", 1, hm__large_active(&x) / 1e9, "12.748");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 126, x.hidden = 16384, x.ffn = 53248, x.heads = 128, x.kv_heads = 8;
     x.vocabulary = 128256, x.gated = true;
     hm__transformer_complete(&x);
     check_figure("llama-3.1-405b", 0, hm__large_parameters(&x) / 1e9, "405.853");
     check_figure("llama-3.1-405b", 1, hm__large_flop(&x, 8192, .5) / 1e12, "2.5240");
     check_figure("llama-3.1-405b", 2, hm__large_flop(&x, 8192, 1) / 1e12, "2.6254");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 96, x.hidden = 12288, x.ffn = 49152, x.heads = 96, x.vocabulary = 51200;
     x.tied = true;
     hm__transformer_complete(&x);
     check_figure("gpt-3", 0, hm__large_parameters(&x) / 1e9, "174.58");
     check_figure("gpt-3", 1, hm__large_flop(&x, 2048, .5) / 1e12, "1.0619");
-    hm__transformer_init(&x);
+    hm_transformer_init(&x);
     x.layers = 61, x.hidden = 7168, x.ffn = 18432, x.heads = 128, x.vocabulary = 129280;
     x.gated = true, x.experts = 256, x.experts_per_token = 8, x.expert_ffn = x.shared_ffn = 2048;
     x.dense_layers = 3;
@@ -352,7 +361,7 @@ static void test_offload(void **state)
     struct hm_large_times times;
 
     (void)state;
-    assert_true(hm__large_device_named("h100", &device));
+    device_named("h100-sxm", &device);
     const struct hm_large_case x = {&device, &work, &hm__large_reference, NULL};
     for (int i = 0; i < HM_OFFLOADS; i++) {
         layout.offload = (enum hm_offload)i;
@@ -365,6 +374,12 @@ static void test_offload(void **state)
     assert_true(memory[1].optimizer == 0 && memory[1].gradients < .1 * memory[0].gradients);
     assert_true(memory[1].weights == memory[0].weights &&
                 memory[2].weights < .3 * memory[1].weights);
+    /* The host keeps what the device does not: the optimizer's states, sharded gradients except two
+     * layers, and the weights. */
+    assert_true(memory[0].host == 0);
+    assert_near(memory[1].host, memory[0].optimizer + memory[0].gradients - memory[1].gradients,
+                1e-9);
+    assert_near(memory[2].host, memory[1].host + memory[0].weights, 1e-9);
     /* 28 bytes of host memory per parameter at 115 GB/s, and 2 bytes over PCI Express 5. */
     assert_near(steps[1].optimizer_s, count * (28 / 115e9 + 2 / 50.4e9), 1e-6);
     assert_true(steps[2].time_s > steps[1].time_s && steps[1].time_s > steps[0].time_s);

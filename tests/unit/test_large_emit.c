@@ -81,8 +81,8 @@ static void same_layout(const struct planned *a, const struct planned *b)
     const struct hm_large_choice *x = planned_choice(a), *y = planned_choice(b);
     char first[200], second[200];
 
-    hm__layout_text(&x->layout, first, sizeof(first));
-    hm__layout_text(&y->layout, second, sizeof(second));
+    hm_layout_text(&x->layout, first, sizeof(first));
+    hm_layout_text(&y->layout, second, sizeof(second));
     assert_string_equal(first, second);
     assert_true(x->layout.sequence_parallel == y->layout.sequence_parallel);
     assert_true(x->step.time_s == y->step.time_s && x->memory.total == y->memory.total);

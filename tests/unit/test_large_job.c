@@ -11,6 +11,18 @@
 #include "large_validate.h"
 #include "read_large.h"
 
+static void device_named(const char *name, struct hm_large_device *device)
+{
+    struct hm_catalog *catalog;
+    struct hm_cluster *cluster;
+
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
+    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
+    hm_cluster_free(cluster);
+    hm_catalog_free(catalog);
+}
+
 static const char START[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                             "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
 
@@ -68,7 +80,7 @@ static void counts_of_the_catalog(void **state)
         hm_job_free(job);
     }
     hm_catalog_free(catalog);
-    assert_true(compared >= 45);
+    assert_true(compared >= 70);
 }
 
 static void keys_and_their_other_names(void **state)
@@ -185,7 +197,8 @@ static double seconds_now(void)
 /* Searches all layouts of a 70B network on 8 to 16,384 workers of five machines. */
 static void searches_are_fast(void **state)
 {
-    static const char *const machines[] = {"h100", "h200", "b200", "a100-80", "gb200"};
+    static const char *const machines[] = {"p5.48xlarge", "dgx-h200", "dgx-b200", "dgx-a100",
+                                           "gb200-nvl72"};
     struct hm_job *job = large_job("network: llama-3-70b\nsequence: 8192\nbatch: 2048\n", "");
     struct hm_large_tops tops[12];
     double candidates = 0, start = seconds_now();
@@ -195,7 +208,7 @@ static void searches_are_fast(void **state)
     job->large->work.attention = HM_ATTENTION_FLASH2;
     for (size_t i = 0; i < 5; i++) {
         struct hm_large_device device;
-        assert_true(hm__large_device_named(machines[i], &device));
+        device_named(machines[i], &device);
         const struct hm_large_case x = {&device, &job->large->work, hm__large_fitted()};
         for (int k = 0; k < 12; k++)
             tops[k].n = 8 << k;
@@ -320,10 +333,12 @@ static void errors_stay_below_the_bars(void **state)
             /* Micro-batches that were chosen to fill the device: they fit. */
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
-            /* The interval of a source comes from the other sources of its groups, so that most of
-             * its rows lie inside, or few if no other source resembles it. */
-            if (scores[i].rows >= 18)
+            /* The interval of a source comes from the other sources. Of sources with enough rows
+             * to tell, one has fewer rows inside: it is a sweep whose runs repeat badly. */
+            if (scores[i].rows >= 18 && strcmp(bars[k].source, "nanotron_h100_8b") == 0)
                 assert_true(scores[i].inside > .8);
+            else if (scores[i].rows >= 18)
+                assert_true(scores[i].inside >= .85 && scores[i].inside <= .95);
         }
     assert_true(found == sizeof(bars) / sizeof(bars[0]));
     const struct hm_large_score *all = &scores[count - 1];
@@ -331,6 +346,91 @@ static void errors_stay_below_the_bars(void **state)
     assert_true(all->inside > .85 && all->inside < .95);
     free(p);
     hm__large_rows_free(rows);
+}
+
+/*
+ * The ends of the intervals are quantiles: of the compared rows, with the same weight for each
+ * group of a source, 4 % lie above the upper end and 4 % below the lower end, within what the
+ * smoothing of the fit leaves.
+ */
+static void intervals_are_quantiles(void **state)
+{
+    struct hm_large_rows *rows;
+    double counts[HM_LARGE_SOURCES][HM_LARGE_GROUPS] = {{0}}, above = 0, below = 0, groups = 0;
+    const char *names[HM_LARGE_SOURCES] = {0};
+
+    (void)state;
+    assert_int_equal(hm__large_rows_built_in(&rows, NULL), 0);
+    struct hm_large_prediction *p = calloc(rows->count, sizeof(*p));
+    assert_int_equal(hm__large_predict(rows, p, NULL), 0);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < rows->count; i++) {
+            struct hm_large_device device;
+            struct hm_large_step step;
+            size_t s = 0;
+            if (!p[i].healthy)
+                continue;
+            while (names[s] && strcmp(names[s], p[i].row->source) != 0)
+                s++;
+            names[s] = p[i].row->source;
+            if (pass == 0) {
+                groups += counts[s][p[i].group]++ == 0;
+                continue;
+            }
+            assert_int_equal(hm__large_row_prepare(&rows->rows[i], &device, NULL), 0);
+            hm__large_row_eval(p[i].row, &device, hm__large_without(p[i].row->source), &step);
+            const struct hm_large_interval all =
+                hm__large_interval(&hm__large_spreads[0].spread, &device, &p[i].row->work, &step);
+            above += (p[i].row->time_s > all.high * step.time_s) / counts[s][p[i].group];
+            below += (p[i].row->time_s < all.low * step.time_s) / counts[s][p[i].group];
+        }
+    print_message("# above %.3f, below %.3f of %g groups\n", above / groups, below / groups,
+                  groups);
+    assert_true(groups == 14);
+    assert_true(above / groups > .015 && above / groups < .065);
+    assert_true(below / groups > .015 && below / groups < .065);
+    free(p);
+    hm__large_rows_free(rows);
+}
+
+/* Offloaded states must fit in the memory of the host; an unknown memory is said to be unknown. */
+static void offload_needs_host_memory(void **state)
+{
+    static const struct {
+        const char *machine;
+        bool fits;
+    } cases[] = {{"accelerator: h100-sxm, accelerators: 8, host_memory: 2 TiB", true},
+                 {"accelerator: h100-sxm, accelerators: 8, host_memory: 256 GiB", false},
+                 {"accelerator: h100-sxm, accelerators: 8", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_large_question q = {.n = 8,
+                                      .max_n = NAN,
+                                      .deadline_s = NAN,
+                                      .budget = NAN,
+                                      .certainty = NAN,
+                                      .slack = .05,
+                                      .loss = NAN,
+                                      .parameters = NAN};
+        struct hm_large_answer *a;
+        char text[400];
+        snprintf(text, sizeof(text),
+                 "network: llama-3-70b\nsequence: 4096\nbatch: 64\n"
+                 "parallel: {zero: 3, offload: optimizer, tensor: 1, micro_batch: 1, recompute: "
+                 "full}\ncluster: {%s, network: 3200 Gbit/s, max_nodes: 1}\n",
+                 cases[i].machine);
+        struct hm_job *job = parse_job(text);
+        assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);
+        /* 12 bytes of states and up to 4 of gradients for each of 70.6e9 parameters, on 8 workers.
+         */
+        assert_true(8 * a->points[0].memory.host > 12 * 70.5e9 &&
+                    8 * a->points[0].memory.host < 16.1 * 70.6e9);
+        assert_true(a->points[0].fits == cases[i].fits);
+        assert_true(isnan(a->points[0].host_limit) == (i == 2));
+        hm__large_answer_free(a);
+        hm_job_free(job);
+    }
 }
 
 /* Tables of measured steps with mistakes. */
@@ -346,8 +446,8 @@ static void tables_with_mistakes(void **state)
     assert_true(hm__large_rows_parse("", 0, "t", &rows, NULL) < 0);
 }
 
-/* The catalog says what an accelerator is; a machine that gives rates only is compared with known
- * chips. Rates in Tflop/s with 16, 8 and 4 bits. */
+/* The catalog says what an accelerator is; a machine that gives rates only is compared with the
+ * usual ones of each generation. Rates in Tflop/s with 16, 8 and 4 bits. */
 static void devices_are_those_of_the_catalog(void **state)
 {
     static const struct {
@@ -364,10 +464,10 @@ static void devices_are_those_of_the_catalog(void **state)
         {"machine: gb300", HM_FAMILY_BLACKWELL, 2500, 5000, 15000, 148},
         {"machine: tpu-v5p", HM_FAMILY_OTHER, 459, 0, 0, 8},
         {"machine: gaudi-3", HM_FAMILY_OTHER, 1677, 1677, 0, 64},
-        {"{flops: {16: 990 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_HOPPER, 990, 1979, 0,
+        {"{flops: {16: 990 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_HOPPER, 990, 1980, 0,
          132},
         {"{flops: {16: 500 Tflop/s}, memory_bandwidth: 3.3 TB/s, generation: ampere}",
-         HM_FAMILY_AMPERE, 500, 0, 0, NAN},
+         HM_FAMILY_AMPERE, 500, 0, 0, 108},
         {"{flops: {16: 5 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_OTHER, 5, NAN, NAN, NAN},
     };
 
@@ -403,6 +503,8 @@ int main(void)
         cmocka_unit_test(searches_are_fast),
         cmocka_unit_test(choices_lose_little),
         cmocka_unit_test(errors_stay_below_the_bars),
+        cmocka_unit_test(intervals_are_quantiles),
+        cmocka_unit_test(offload_needs_host_memory),
         cmocka_unit_test(tables_with_mistakes),
     };
 

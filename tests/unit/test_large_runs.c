@@ -48,13 +48,16 @@ static void add_pair(struct group_errors *g, const struct hm_large_row *b,
 {
     struct hm_large_constants constants = *hm__large_without(b->source);
     struct hm_large_device corrected = *device;
-    struct hm_large_interval interval, before = hm__large_interval(device, &b->work);
     struct hm_large_step first, step;
+    double narrower;
 
     hm__large_row_eval(b, device, &constants, &first);
     hm__large_apply(correction, &corrected, &constants);
     hm__large_row_eval(b, &corrected, &constants, &step);
-    double time = step.time_s * hm__large_known(correction, &b->layout, &interval);
+    double time = step.time_s * hm__large_known(correction, &b->layout, &narrower);
+    const struct hm_large_interval before =
+        hm__large_interval(&hm__large_spreads[0].spread, device, &b->work, &first);
+    const struct hm_large_interval interval = hm__large_narrow(before, narrower);
     g->before[g->count] = fabs(first.time_s / b->time_s - 1);
     g->after[g->count++] = fabs(time / b->time_s - 1);
     g->inside += b->time_s >= time * interval.low && b->time_s <= time * interval.high;
@@ -99,7 +102,8 @@ static void one_row_corrects_the_others(void **state)
                       g, e->count, 100 * before, 100 * after, e->width_before / count,
                       e->width_after / count, 100 * e->inside / count);
         assert_true(after < .95 * before);
-        assert_true(e->width_after < .99 * e->width_before);
+        /* On Hopper, layouts differ from the model by more than they have in common. */
+        assert_true(e->width_after < (g == HM_GROUP_HOPPER ? .999 : .95) * e->width_before);
         assert_true(e->inside > .85 * count && e->inside < .95 * count);
     }
     hm__large_rows_free(rows);
@@ -144,16 +148,17 @@ static void factors_are_found_again(void **state)
         }
     const struct hm_large_case x = {&device, &row.work, hm__large_fitted(), NULL};
     hm__large_correct(&x, measured, count, &found);
-    /* The priors pull both factors a little towards 1. */
-    assert_true(found.compute > 1.08 && found.compute < 1.125);
+    /* The priors pull both factors towards 1, that of computing by a third: on Hopper, the error of
+     * a layout is large beside that of all layouts, so that 12 of them say little. */
+    assert_true(found.compute > 1.06 && found.compute < 1.125);
     assert_true(found.host > 1.6 && found.host < 2.05);
     /* The interval of a layout that was measured is narrower than that of another one. */
-    struct hm_large_interval same, other;
+    double same, other;
     struct hm_layout layout = measured[0].layout;
     hm__large_known(&found, &layout, &same);
     layout.pipeline = 2;
     assert_true(hm__large_known(&found, &layout, &other) == 1);
-    assert_true(same.high / same.low < other.high / other.low);
+    assert_true(same < other && other <= 1);
     hm__large_rows_free(rows);
 }
 
@@ -204,7 +209,8 @@ static void a_plan_follows_its_run(void **state)
     /* The plan without runs advised one of this layout on fewer workers, and knew its effect. */
     print_message("# advised: %g workers, %g s\n", plain->advised_n, plain->advised_run_s);
     assert_true(plain->advised_n == 8 && plain->advised_run_s == 120 && corrected->advised_n == 0);
-    assert_near((b->high_s - b->low_s) / 2 / b->step.time_s, plain->advised_within, 1e-9);
+    /* The run changes the share of the step in which workers wait, and with it the interval. */
+    assert_near((b->high_s - b->low_s) / 2 / b->step.time_s, plain->advised_within, .01);
     const struct hm_large_step *s = &b->step;
     assert_near(s->compute_s + s->head_s + s->tensor_s + s->expert_s + s->context_s + s->bubble_s +
                     s->message_s + s->data_s + s->optimizer_s + s->other_s,

@@ -355,7 +355,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 /* Make every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
-    long step = is_torture() ? 1 : 29;
+    long step = is_torture() ? 1 : 61;
 
     fail_by_step(way, step, least / step);
 }

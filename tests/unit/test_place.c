@@ -99,22 +99,6 @@ static void test_pipeline(void **state)
     "network: {input: 1000, layers: [" WIDE ", " WIDE ", " WIDE ", " WIDE                          \
     ", {dense: {units: 10, bias: false}}]}\nbatch: 32\n"
 
-static struct hm_answer *plan(const char *text, const struct hm_way *way)
-{
-    struct hm_job *job = parse_job(text);
-    struct hm_question q = HM_QUESTION_INIT;
-    struct hm_answer *answer = NULL;
-    struct hm_err err = {0};
-
-    q.max_n = 4;
-    q.ways = way;
-    q.way_count = way ? 1 : 0;
-    if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
-        fail_msg("%s: %s", err.field, err.message);
-    hm_job_free(job);
-    return answer;
-}
-
 /* The least time of the dense layers on n workers, by trying everything. */
 static double dense_time(double n, double flops, double bandwidth, double latency)
 {
@@ -147,9 +131,10 @@ static void test_plan(void **state)
 {
     static const struct hm_way pipeline = {.platform = HM_PLATFORM_PIPELINE};
     struct hm_answer *answer =
-        plan(DENSE "cluster: {flops: 10 Gflop/s, efficiency: 1, roofline: false, memory: 1 GB, "
-                   "fabric: {bandwidth: 10 MB/s, latency: 1 us}}\n",
-             &pipeline);
+        plan_way(4,
+                 DENSE "cluster: {flops: 10 Gflop/s, efficiency: 1, roofline: false, memory: 1 GB, "
+                       "fabric: {bandwidth: 10 MB/s, latency: 1 us}}\n",
+                 &pipeline);
 
     (void)state;
     assert_int_equal(answer->point_count, 4);
@@ -170,7 +155,7 @@ static void test_offer(void **state)
     static const char text[] =
         DENSE "cluster: {flops: 10 Gflop/s, efficiency: 1, roofline: false, memory: 20 MB, "
               "fabric: {bandwidth: 10 MB/s, latency: 1 us}}\n";
-    struct hm_answer *placed = plan(text, &pipeline), *plain = plan(text, NULL);
+    struct hm_answer *placed = plan_way(4, text, &pipeline), *plain = plan_way(4, text, NULL);
     bool offered = false;
 
     (void)state;

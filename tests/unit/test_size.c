@@ -88,6 +88,32 @@ static void assert_predicts(const struct law *law)
     made_release(&made);
 }
 
+/* Intervals of more rows have the typical error of such predictions, 0.3 in log10 for five times
+ * the rows, also if the samples agree perfectly or do not show an error; its variance counts twice
+ * as much as the own one. */
+static void intervals_have_the_error_of_rows(void **state)
+{
+    static const double unit = 0.3 * 2.302585092994046;
+    static struct made made;
+
+    (void)state;
+    make(&made, &(struct law){0, -0.3}, 2);
+    struct hm_convergence *c = fit_rows(&made, 15000);
+    assert_near(c->algorithms[0].size.spread, unit, 1e-12);
+    hm_convergence_free(c);
+    c = fit_rows(&made, 75000);
+    assert_near(c->algorithms[0].size.spread, 2 * unit, 1e-12);
+    hm_convergence_free(c);
+    made_release(&made);
+    make(&made, &(struct law){0, -0.3}, 3);
+    c = fit_rows(&made, 60000);
+    const struct hm_g_size *s = &c->algorithms[0].size;
+    double own = s->held_out * 2.302585092994046 * log(5) / log(4);
+    assert_near(s->spread, sqrt((2 * unit * unit + own * own) / 3), 1e-9);
+    hm_convergence_free(c);
+    made_release(&made);
+}
+
 static void samples_predict_the_whole(void **state)
 {
     (void)state;
@@ -273,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_predict_the_whole),
+        cmocka_unit_test(intervals_have_the_error_of_rows),
         cmocka_unit_test(seconds_follow_the_rows),
         cmocka_unit_test(whole_traces_stay),
         cmocka_unit_test(errors_for_rows_are_measured),

@@ -114,4 +114,18 @@ static inline struct hm_answer *ask(const struct hm_job *job, const struct hm_qu
     return answer;
 }
 
+/* Plans a job given as YAML for up to max_n workers. way: the platform; NULL: that of the job. */
+static inline struct hm_answer *plan_way(double max_n, const char *text, const struct hm_way *way)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = HM_QUESTION_INIT;
+
+    q.max_n = max_n;
+    q.ways = way;
+    q.way_count = way ? 1 : 0;
+    struct hm_answer *answer = ask(job, &q);
+    hm_job_free(job);
+    return answer;
+}
+
 #endif

@@ -256,6 +256,94 @@ def recurrent(gates, inputs, width, steps):
     return net
 
 
+def diffusion_unet(side, widths, depths, middle, heads_of, text_width, extra=0):
+    """The U-Net of Stable Diffusion on latents of side x side x 4, following its weights one after another: a stack
+    keeps the channels of the maps that are joined later."""
+    tokens, time = 77, 4 * widths[0]
+    total = {"parameters": 0, "madds": 0}
+
+    def linear(places, before, after, bias=True):
+        total["parameters"] += before * after + (after if bias else 0)
+        total["madds"] += places * before * after
+
+    def block(places, before, after):
+        total["parameters"] += 2 * before + 2 * after               # two group norms
+        linear(places, 9 * before, after)
+        linear(1, time, after)
+        linear(places, 9 * after, after)
+        if before != after:
+            linear(places, before, after)
+
+    def transformer(places, width, depth):
+        total["parameters"] += 2 * width                            # group norm
+        linear(places, width, width)
+        for _ in range(depth):
+            total["parameters"] += 3 * 2 * width                    # layer norms
+            for context, context_width in ((places, width), (tokens, text_width)):
+                linear(places, width, width, bias=False)            # queries
+                linear(context, context_width, width, bias=False)   # keys
+                linear(context, context_width, width, bias=False)   # values
+                linear(places, width, width)                        # output
+                total["madds"] += 2 * places * context * width
+            linear(places, width, 8 * width)
+            linear(places, 4 * width, width)
+        linear(places, width, width)
+        assert width % heads_of(width) == 0
+
+    linear(1, widths[0], time)
+    linear(1, time, time)
+    if extra:
+        linear(1, extra, time)
+        linear(1, time, time)
+    places, width = side * side, widths[0]
+    linear(places, 9 * 4, width)
+    joined = [width]
+    for level, (after, depth) in enumerate(zip(widths, depths)):
+        for _ in range(2):
+            block(places, width, after)
+            width = after
+            if depth:
+                transformer(places, width, depth)
+            joined.append(width)
+        if level + 1 < len(widths):
+            places //= 4
+            linear(places, 9 * width, width)
+            joined.append(width)
+    block(places, width, width)
+    transformer(places, width, middle)
+    block(places, width, width)
+    for level in reversed(range(len(widths))):
+        for _ in range(3):
+            block(places, width + joined.pop(), widths[level])
+            width = widths[level]
+            if depths[level]:
+                transformer(places, width, depths[level])
+        if level > 0:
+            places *= 4
+            linear(places, 9 * width, width)
+    total["parameters"] += 2 * width
+    linear(places, 9 * width, 4)
+    assert not joined
+    net = Net()
+    net.parameters, net.madds = total["parameters"], total["madds"]
+    return net
+
+
+def dlrm(tables, width, dense, bottom, top):
+    """Tables of embeddings, a network on dense values, all dot products of pairs, a network on them."""
+    net = Net(1, dense)
+    for units in bottom:
+        net.dense(units)
+    assert net.c == width
+    vectors = tables[0] + 1
+    net.parameters += tables[1] * width
+    net.madds += vectors * vectors * width                          # the full square, as frameworks compute it
+    net.c = width + sum(1 for i in range(vectors) for k in range(i))
+    for units in top:
+        net.dense(units)
+    return net
+
+
 # name, network, known parameters or None, known multiply-adds in units of 1e9 to 4 digits or None
 NETWORKS = [
     ("mlp-784-10", mlp(784, 10), 7_850, None),
@@ -271,6 +359,10 @@ NETWORKS = [
     ("gpt-2-medium", gpt_2(24, 1024), 354_823_168, None),
     ("gpt-2-large", gpt_2(36, 1280), 774_030_080, None),
     ("gpt-2-xl", gpt_2(48, 1600), 1_557_611_200, None),
+    ("stable-diffusion-1.5", diffusion_unet(64, (320, 640, 1280, 1280), (1, 1, 1, 0), 1, lambda c: 8, 768), 859_520_964, None),
+    ("stable-diffusion-xl", diffusion_unet(128, (320, 640, 1280), (0, 2, 10), 10, lambda c: c // 64, 2048, 2816),
+     2_567_463_684, None),
+    ("dlrm-kaggle", dlrm((26, 33_762_577), 16, 13, (512, 256, 64, 16), (512, 256, 1)), None, None),
     ("lstm-10-20-7", recurrent(4, 10, 20, 7), 4 * (20 * (10 + 20) + 20), None),
     ("gru-10-20-7", recurrent(3, 10, 20, 7), 3 * (20 * (10 + 20) + 20), None),
 ]

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { chartSvg } from './chart_svg';
-import { placeLabels, type Line, type Spec } from './chart_spec';
+import { paths, placeLabels, type Line, type Spec } from './chart_spec';
 import { Download, Table, type Column } from './ui';
 import type { Row } from './format';
 
@@ -76,7 +76,8 @@ function drawMarks(u: uPlot, spec: Spec): void {
   ctx.lineWidth = 4 * ratio;
   ctx.strokeStyle = variable('--card');
   ctx.fillStyle = variable('--text');
-  placeLabels(at, frame, 12 * ratio).forEach((spot, i) => {
+  const lines = paths(spec, (v) => u.valToPos(v, 'x', true), (v) => u.valToPos(v, 'y', true));
+  placeLabels(at, frame, 12 * ratio, lines).forEach((spot, i) => {
     const label = at[i]?.mark.label ?? '';
     ctx.strokeText(label, spot.x, spot.y);
     ctx.fillText(label, spot.x, spot.y);

@@ -38,11 +38,31 @@ export interface Label {
   y: number;
 }
 
+/** Whether the straight line between two points passes through the box (Liang and Barsky). */
+function isCrossed(box: Box, from: Label, to: Label): boolean {
+  let [low, high] = [0, 1];
+  for (const [start, way, near, far] of [[from.x, to.x - from.x, box.x, box.x + box.width], [from.y, to.y - from.y, box.y, box.y + box.height]] as const) {
+    if (way === 0 && (start < near || start > far)) return false;
+    const ends = way === 0 ? [0, 1] : [(near - start) / way, (far - start) / way];
+    low = Math.max(low, Math.min(...ends));
+    high = Math.min(high, Math.max(...ends));
+  }
+  return low <= high;
+}
+
+/** The visible lines of a chart as points on the screen. */
+export function paths(spec: Spec, atX: (v: number) => number, atY: (v: number) => number): Label[][] {
+  return spec.lines
+    .filter((line) => !line.edge && !line.points)
+    .map((line) => line.values.flatMap((value, i) => (value === null || !Number.isFinite(value) ? [] : [{ x: atX(spec.x[i] as number), y: atY(value) }])));
+}
+
 /**
  * Where to write the labels of marks: beside, above or below their points, at the first place that
- * is inside the frame and covers neither another label nor a point. `size` is the height of the text.
+ * is inside the frame and covers neither another label nor a point nor, if possible, a line.
+ * `size` is the height of the text.
  */
-export function placeLabels(points: { x: number; y: number; width: number; under?: boolean }[], frame: Box, size: number): Label[] {
+export function placeLabels(points: { x: number; y: number; width: number; under?: boolean }[], frame: Box, size: number, lines: Label[][] = []): Label[] {
   const dot = size / 2;
   const taken: Box[] = points.map((p) => ({ x: p.x - dot, y: p.y - dot, width: 2 * dot, height: 2 * dot }));
   return points.map((p) => {
@@ -51,8 +71,9 @@ export function placeLabels(points: { x: number; y: number; width: number; under
     const spots = rows.flatMap((dy) => [p.x + dot + 2, p.x - p.width - dot - 2, p.x - p.width / 2].map((x) => ({ x, y: p.y + (dy as number) })));
     const box = (spot: Label): Box => ({ x: spot.x, y: spot.y - size, width: p.width, height: 1.2 * size });
     const isInside = (b: Box) => b.x >= frame.x && b.x + b.width <= frame.x + frame.width && b.y >= frame.y && b.y + b.height <= frame.y + frame.height;
-    const free = spots.find((spot) => isInside(box(spot)) && !taken.some((other) => overlaps(box(spot), other)));
-    const spot = free ?? spots.find((s) => isInside(box(s))) ?? (spots[0] as Label);
+    const free = spots.filter((spot) => isInside(box(spot)) && !taken.some((other) => overlaps(box(spot), other)));
+    const clear = free.find((spot) => !lines.some((line) => line.some((to, i) => i > 0 && isCrossed(box(spot), line[i - 1] as Label, to))));
+    const spot = clear ?? free[0] ?? spots.find((s) => isInside(box(s))) ?? (spots[0] as Label);
     taken.push(box(spot));
     return spot;
   });

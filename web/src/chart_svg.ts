@@ -1,5 +1,5 @@
 // A chart as an SVG file that needs no other file, for printing and for documents.
-import { place, placeLabels, scale, type Line, type Spec } from './chart_spec';
+import { paths, place, placeLabels, scale, type Line, type Spec } from './chart_spec';
 import { palette } from './types.gen';
 
 const width = 760;
@@ -64,7 +64,7 @@ export function chartSvg(spec: Spec): string {
   for (const line of spec.lines) out.push(lineSvg(line, spec.x, atX, atY));
   const at = spec.marks.map((mark) => ({ x: atX(mark.x), y: atY(mark.y), width: 7.6 * mark.label.length, under: mark.under }));
   spec.marks.forEach((mark, i) => out.push(`<circle cx="${at[i]?.x.toFixed(1)}" cy="${at[i]?.y.toFixed(1)}" r="5.5" fill="#fff" stroke="${colourOf(mark.colour)}" stroke-width="2.5"/>`));
-  placeLabels(at, { x: left, y: top, width: width - left - right, height: height - top - bottom }, 13).forEach((spot, i) => out.push(text(spot.x, spot.y, spec.marks[i]?.label ?? '', 'font-weight="bold"')));
+  placeLabels(at, { x: left, y: top, width: width - left - right, height: height - top - bottom }, 13, paths(spec, atX, atY)).forEach((spot, i) => out.push(text(spot.x, spot.y, spec.marks[i]?.label ?? '', 'font-weight="bold"')));
   let x = left;
   for (const line of spec.lines) {
     if (line.edge) continue;

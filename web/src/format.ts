@@ -10,10 +10,11 @@ export function number(value: number | null | undefined, digits = 3): string {
   return value.toPrecision(digits);
 }
 
-/** A number without trailing zeros, for inputs and axes. */
+/** A number without trailing zeros, for inputs and axes. With at least 6 digits whole numbers are not rounded. */
 export function plain(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return '';
   const rounded = Number(value.toPrecision(digits));
+  if (digits >= 6 && Number.isSafeInteger(value) && rounded !== value) return String(value);
   const size = Math.abs(rounded);
   return size !== 0 && (size >= 1e9 || size < 1e-4) ? rounded.toExponential().replace('e+', 'e') : String(rounded);
 }

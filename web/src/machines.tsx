@@ -32,7 +32,7 @@ const columns: Column[] = [
   { key: 'memory_bytes', label: 'memory', text: (v: number | null) => (v ? plain(v / 2 ** 30) + ' GiB' : ''), number: true },
   { key: 'link_bandwidth_bytes_per_s', label: 'inside', text: (v: number | null) => (v ? bitRate(v) : ''), number: true },
   { key: 'bandwidth_bytes_per_s', label: 'between', text: (v: number | null) => (v ? bitRate(v) : ''), number: true },
-  { key: 'price_per_h', label: 'price', text: (v: number | null) => (v ? money(v) + '/h' : 'none'), number: true },
+  { key: 'price_per_h', label: 'price/h', text: (v: number | null) => (v ? money(v) : 'none'), number: true },
   { key: 'provider', label: 'provider' },
   { key: 'date', label: 'date' },
 ];
@@ -88,7 +88,7 @@ export function MachinePicker({ own, machines, chosen, onChange }: Props) {
           </div>
         </div>
         <label class="pick"><input type="checkbox" checked={priced} onChange={() => setPriced(!priced)} />only with a price</label>
-        <Table name="machines of the catalog" columns={[choice, ...columns]} rows={rows} />
+        <div class="dense"><Table name="machines of the catalog" columns={[choice, ...columns]} rows={rows} /></div>
         {found.length ? null : <p class="soft">No machine matches.</p>}
       </details>
     </section>

@@ -736,6 +736,8 @@ export interface LayoutMemory {
   buffers_bytes: number;
   /** fragmentation and fixed cost */
   margin_bytes: number;
+  /** offloaded states in the memory of the host */
+  host_bytes: number;
 }
 
 export interface LayoutParts {
@@ -1528,6 +1530,8 @@ export interface CatalogEntry {
   memory_bytes?: number | null;
   /** workers of a machine */
   accelerators?: number | null;
+  /** memory of the host of a machine */
+  host_memory_bytes?: number | null;
   /** bandwidth inside a machine */
   link_bandwidth_bytes_per_s?: number | null;
   /** latency inside a machine */
@@ -1605,6 +1609,8 @@ export interface ImportFile {
   partial: boolean;
   /** whether the number of workers is missing */
   needs_n: boolean;
+  /** whether the document is a job whose network is missing */
+  needs_network: boolean;
   /** what was taken */
   taken: ImportItem[];
   /** what was left out */

@@ -297,6 +297,9 @@ async function compareTests({ test, once, open, look, fail }) {
     await catalog.getByRole('button', { name: /^price/ }).click();
     const prices = (await catalog.locator('tbody tr td:nth-child(6)').allTextContents()).map((text) => Number(text.replace(/[^0-9.]/g, '')));
     if (prices.length < 4 || prices.some((p, i) => i > 0 && p > prices[i - 1])) fail('the prices are not sorted: ' + prices);
+    await page.getByLabel('Provider').selectOption('');
+    const hiddenWidth = await catalog.evaluate((box) => box.scrollWidth - box.clientWidth);
+    if (page.viewportSize().width >= 1280 && hiddenWidth > 0) fail(`${hiddenWidth} pixels of the machines are hidden`);
     const table = page.getByRole('region', { name: 'Table: machines compared' });
     await table.getByText('p4d.24xlarge').waitFor();
     if ((await table.locator('tbody tr').count()) !== 2) fail('not two rows');

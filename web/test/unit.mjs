@@ -48,7 +48,7 @@ test('quantities are written with units', () => {
   assert.deepEqual([0, 0.001, 0.66, 0.999, 1].map(percent), ['0 %', 'under 1 %', '66 %', 'over 99 %', '100 %']);
   assert.deepEqual([0, 1234567, 1e-5, 15.68, 999].map((v) => number(v)), ['0', '1.23e6', '1.00e-5', '15.7', '999']);
   assert.deepEqual([0, 75, 2.5, 1500, 15000, 2.5e6].map(moneyTick), ['$0', '$75', '$2.5', '$1,500', '$15k', '$2.5M']);
-  assert.deepEqual([25, 0.1, 1024, 1e12].map((v) => plain(v, 6)), ['25', '0.1', '1024', '1e12']);
+  assert.deepEqual([25, 0.1, 1024, 1e12, 1048576, 17179869184, 1048576.5].map((v) => plain(v, 6)), ['25', '0.1', '1024', '1e12', '1048576', '17179869184', '1048580']);
   assert.deepEqual([125e6, 5e10, 4e11].map(bitRate), ['1.00 Gbit/s', '400 Gbit/s', '3.20 Tbit/s']);
   assert.deepEqual(timeUnit(10000), { size: 3600, name: 'h' });
 });
@@ -178,6 +178,24 @@ test('labels of marks do not cover each other or a point', () => {
     boxes.forEach((b, k) => assert.ok(i === k || apart(a, b), `labels ${i} and ${k} overlap`));
     points.forEach((p, k) => assert.ok(apart(a, [p.x - 5, p.y - 5, p.x + 5, p.y + 5]), `label ${i} covers point ${k}`));
   });
+});
+
+test('labels of marks avoid lines where there is a free place', () => {
+  const frame = { x: 0, y: 0, width: 400, height: 200 };
+  const point = { x: 200, y: 100, width: 90 };
+  const rising = [{ x: 0, y: 200 }, { x: 200, y: 100 }, { x: 400, y: 0 }];
+  const [plainSpot] = placeLabels([point], frame, 12);
+  const [spot] = placeLabels([point], frame, 12, [rising]);
+  assert.ok(plainSpot.x > 200 && plainSpot.y < 100, 'without lines the label is above, on the right');
+  const lineAt = (x) => 200 - x / 2;
+  const under = spot.y - 12 > lineAt(spot.x); // The line falls to the right on the screen, so corners decide.
+  const above = spot.y + 2.4 < lineAt(spot.x + 90);
+  assert.ok(under || above, `the label at ${spot.x}, ${spot.y} is on the line`);
+  const steep = [{ x: 200, y: 0 }, { x: 200, y: 200 }];
+  const [beside] = placeLabels([point], frame, 12, [steep]);
+  assert.ok(beside.x > 200 || beside.x + 90 < 200, 'a vertical line');
+  const everywhere = Array.from({ length: 40 }, (_, i) => [{ x: 0, y: 5 * i }, { x: 400, y: 5 * i }]);
+  assert.deepEqual(placeLabels([point], frame, 12, everywhere), [plainSpot], 'lines everywhere');
 });
 
 test('rows are sorted, missing values last', () => {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "bench_session.h"
+#include "clock.h"
+#include "format.h"
 #include "listing.h"
 #include "student.h"
 
@@ -180,6 +182,7 @@ static int run_once(struct bench_session *s, size_t configuration, const struct 
     double values[CLI_AXES_MAX], wall_s;
     int rc = measure_commands(s, pair, m, &wall_s);
 
+    cli_progress_end(&s->progress); /* Messages about the run begin on an empty line. */
     if (rc == 0 && m->framework && !s->framework) {
         fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
         s->framework = m->framework;
@@ -213,17 +216,26 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 }
 
 /*
- * Report on the board which run begins, such as "n = 4, run 2", and how many of all runs are done.
- * More runs than `repeats` may be needed, but their number is not known before.
+ * Show on the terminal and on the board which run begins, such as "n = 4, run 2", and how many of
+ * all runs are done. More runs than `repeats` may be needed, but their number is not known before.
+ * The output of the command, if it is shown, takes the place of the progress.
  */
-static void list_repeat(const struct bench_session *s, size_t configuration, size_t repeat,
+static void show_repeat(struct bench_session *s, size_t configuration, size_t repeat,
                         size_t repeats)
 {
     size_t done = configuration * repeats + (repeat <= repeats ? repeat - 1 : repeats - 1);
-    char what[200], text[240];
+    char what[200], text[240], left[HM_SHOWN], more[sizeof(text) + 80];
+    double spent = cli_now_s() - s->progress.started_s;
+    size_t total = s->progress.total * repeats;
 
     describe_configuration(s, configuration, what, sizeof(what));
     snprintf(text, sizeof(text), "%s, run %zu", what, repeat);
+    snprintf(more, sizeof(more), "%s; %zu of %zu runs done", text, done, total);
+    if (total > 0 && done > 0)
+        snprintf(more, sizeof(more), "%s; %zu of %zu runs done, about %s left", text, done, total,
+                 hm__show_time(spent / (double)done * (double)(total - done), left));
+    if (!s->show)
+        cli_progress_say(&s->progress, total > 0 ? more : text);
     cli_listing_say(s->progress.listing, text);
     if (s->progress.total > 0)
         cli_listing_put(s->progress.listing, (double)done, (double)(s->progress.total * repeats),
@@ -247,7 +259,7 @@ int bench_run_configuration(struct bench_session *s, size_t configuration, size_
             rc = EXIT_INTERRUPTED;
     }
     while (rc == 0 && needs_repeat(s, repeats, done, seconds, ok)) {
-        list_repeat(s, configuration, done + 1, repeats);
+        show_repeat(s, configuration, done + 1, repeats);
         rc = run_once(s, configuration, &pair, ++done, &m);
         rc = rc ? rc : check_started(&m, &pair.whole);
         if (rc == 0 && launch_interrupted())
@@ -269,10 +281,8 @@ static int run_all_configurations(struct bench_session *s)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < s->configurations->count; i++) {
-        cli_progress_step(&s->progress, i);
+    for (size_t i = 0; rc == 0 && i < s->configurations->count; i++)
         rc = bench_run_configuration(s, i, (size_t)s->repeat);
-    }
     return rc;
 }
 

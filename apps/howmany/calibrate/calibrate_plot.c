@@ -10,7 +10,7 @@
 #include "palette.h"
 #include "plot_style.h"
 
-/* Groups of operations, which have colours of their own in the right panel. */
+/* Groups of operations, each with a colour of its own. */
 static const struct plot_group {
     const char *name;
     enum hm_timed first, last;
@@ -95,14 +95,15 @@ static void plot_rates(struct hm_text *out, const struct hm_timings *timings)
         hm__text_add(out, "set title 'products'\nset xlabel 'Gflop of the product'\n"
                           "set ylabel 'Tflop/s'\n");
     else {
-        static const enum hm_timed kinds[] = {HM_TIMED_SEND, HM_TIMED_ALL_REDUCE};
-        for (size_t k = 0; k < 2; k++)
-            if (add_messages(out, timings, kinds[k])) {
-                hm__text_addf(&parts, "%s$message%d using 1:2 with points ps 0.8 lt %zu title '%s'",
-                              pieces ? ", " : "", (int)kinds[k], k + 1,
-                              k ? "all-reduces" : "messages");
-                pieces++;
-            }
+        for (size_t g = 0; g < PLOT_GROUPS; g++) {
+            enum hm_timed what = plot_groups[g].first;
+            if ((what != HM_TIMED_SEND && what != HM_TIMED_ALL_REDUCE) ||
+                !add_messages(out, timings, what))
+                continue;
+            hm__text_addf(&parts, "%s$message%d using 1:2 with points ps 0.8 lt %zu title '%s'",
+                          pieces ? ", " : "", (int)what, g + 1, plot_groups[g].name);
+            pieces++;
+        }
         hm__text_add(out, "set title 'messages'\nset xlabel 'MB of the message'\n"
                           "set ylabel 'GB/s'\n");
     }
@@ -116,11 +117,10 @@ static void plot_times(struct hm_text *out, const struct calibrate_session *s)
     size_t counts[PLOT_GROUPS];
 
     add_times(out, s, counts);
-    hm__text_addf(
-        out,
-        "set title 'the calibrated model'\nset format '10^{%%L}'\nset xlabel 'measured seconds'\n"
-        "set ylabel 'predicted seconds'\nplot x with lines lw 1 dt 2 lt %d title 'equal'",
-        HM_PLOT_GREY);
+    hm__text_addf(out,
+                  "set title 'the calibrated model'\nset xlabel 'measured seconds'\n"
+                  "set ylabel 'predicted seconds'\nplot x with lines lw 1 dt 2 lt %d title 'equal'",
+                  HM_PLOT_GREY);
     for (size_t g = 0; g < PLOT_GROUPS; g++)
         if (counts[g])
             hm__text_addf(out, ", $times%zu using 1:2 with points ps 0.8 lt %zu title '%s'", g,
@@ -141,7 +141,7 @@ int calibrate_plot(const struct calibrate_session *s)
     }
     hm__text_addf(&title, "%s%s%s", s->timings.name ? s->timings.name : "links",
                   s->timings.date ? ", " : "", s->timings.date ? s->timings.date : "");
-    hm__text_add(&out, "set key maxcols 3\nset logscale xy 10\nset format '%g'\n"
+    hm__text_add(&out, "set key maxcols 3\nset logscale xy 10\nset format '10^{%L}'\n"
                        "set multiplot layout 1,2 title ");
     hm__gnuplot_quote(&out, title.data ? title.data : "");
     hm__text_add(&out, " noenhanced\n");

@@ -1,7 +1,6 @@
 /* Makes a calibration: chooses what to measure and with how much effort, and writes the results. */
 #include "calibrate_session.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -9,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "cli.h"
+#include "servers.h"
 
 void calibrate_session_release(struct calibrate_session *s)
 {
@@ -190,23 +189,6 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Converts the name that the driver gives to the form of names in the catalog: "NVIDIA
- * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
- */
-static void catalog_name(const char *name, char *text, size_t room)
-{
-    static const char *const prefixes[] = {"NVIDIA ", "Tesla ", "GeForce "};
-    size_t length = 0;
-
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (strncasecmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            name += strlen(prefixes[i]);
-    for (; name[length] && length + 1 < room; length++)
-        text[length] = name[length] == ' ' ? '-' : (char)tolower((unsigned char)name[length]);
-    text[length] = '\0';
-}
-
-/*
  * Looks the accelerator up in the catalog. A name that the user gave must exist there; the name
  * that the driver gives need not.
  */
@@ -220,7 +202,7 @@ static int find_sheet(struct calibrate_session *s)
         return given ? cli_complain("--accelerator: it applies only to a GPU") : 0;
     snprintf(name, sizeof(name), "%s", given ? given : "");
     if (!given && driver)
-        catalog_name(driver, name, sizeof(name));
+        hm__catalog_device_name(driver, name, sizeof(name));
     if (!given && !driver)
         return 0;
     if (hm_catalog_machine(s->catalog, name, &s->sheet, &err)) {

@@ -30,6 +30,12 @@ struct cli_option {
     const char *old; /* Earlier name of the option, still accepted; NULL if there is none. */
 };
 
+/* A heading of the help: it is above the named option and those after it, up to the next heading.
+ * A title may occur more than once; its options are shown together. */
+struct cli_heading {
+    const char *option, *title;
+};
+
 struct cli_verb_call; /* A request from the command line; see verb.h. */
 struct hm_verb;
 
@@ -43,6 +49,7 @@ struct cli_command {
     const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
+    const struct cli_heading *headings; /* The list ends with a title that is NULL. NULL: none. */
     /* Words with which the shell completes an operand, as in cli_option.values. */
     const char *operands;
     /* True if the operands are a command to run; `accept` is then also called for the -- before

@@ -129,9 +129,11 @@ void cli_command_help(const struct cli_command *c)
     bool first = true;
 
     cli_options_make(c, &options);
-    printf("usage: howmany %s [OPTION]… ", c->name);
-    print_wrapped(c->arguments, strlen("usage: howmany  [OPTION]… ") - 2 + strlen(c->name));
-    printf("%s", *c->arguments ? "\n" : "\n\n");
+    printf("usage: howmany %s [OPTION]…%s", c->name, *c->arguments ? " " : "\n\n");
+    if (*c->arguments) {
+        print_wrapped(c->arguments, strlen("usage: howmany  [OPTION]… ") - 2 + strlen(c->name));
+        printf("\n");
+    }
     print_wrapped(cli_summary(c), 0);
     printf("\n");
     for (size_t i = 0; i < options.count; i++)

@@ -3,12 +3,32 @@
  * the end.
  */
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "clock.h"
 #include "format.h"
 #include "listing.h"
+
+/* Rewrites the line. A text that is wider than the terminal is cut, because a line that wraps could
+ * not be cleared. */
+static void show_line(struct cli_progress *p, const char *text, double now)
+{
+    struct winsize size = {0};
+    int room =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+    char line[400];
+
+    snprintf(line, sizeof(line), "%s: %s", p->what, text);
+    size_t bytes = 0;
+    for (int columns = 0; line[bytes] && columns < room; columns++)
+        do
+            bytes++;
+        while (((unsigned char)line[bytes] & 0xc0) == 0x80); /* Further bytes of a character. */
+    fprintf(stderr, "\r\033[K%.*s", (int)bytes, line);
+    p->shown_s = now;
+}
 
 struct cli_progress cli_progress_start(const char *what, size_t total)
 {
@@ -18,14 +38,14 @@ struct cli_progress cli_progress_start(const char *what, size_t total)
 void cli_progress_step(struct cli_progress *p, size_t done)
 {
     double now = cli_now_s(), spent = now - p->started_s;
-    char left[HM_SHOWN];
+    char left[HM_SHOWN], text[HM_SHOWN + 80];
 
     cli_listing_put(p->listing, (double)done, (double)p->total, false);
     if (spent < 1 || now - p->shown_s < 0.2 || done == 0 || !isatty(STDERR_FILENO))
         return;
     hm__show_time(spent / (double)done * (double)(p->total - done), left);
-    fprintf(stderr, "\r\033[K%s: %zu of %zu, about %s left", p->what, done, p->total, left);
-    p->shown_s = now;
+    snprintf(text, sizeof(text), "%zu of %zu, about %s left", done, p->total, left);
+    show_line(p, text, now);
 }
 
 void cli_progress_say(struct cli_progress *p, const char *text)
@@ -35,8 +55,7 @@ void cli_progress_say(struct cli_progress *p, const char *text)
     cli_listing_say(p->listing, text);
     if (now - p->shown_s < 0.2 || !isatty(STDERR_FILENO))
         return;
-    fprintf(stderr, "\r\033[K%s: %s", p->what, text);
-    p->shown_s = now;
+    show_line(p, text, now);
 }
 
 void cli_progress_end(struct cli_progress *p)

@@ -50,16 +50,27 @@ static void add_field(struct cli_options *options, const struct hm_verb *verb,
 
 static const char time_limit[] = "time-limit";
 
+/* Copies the options of a command that is not a request, with the headings above them. */
+static void copy_options(const struct cli_command *command, struct cli_options *options)
+{
+    const char *group = NULL;
+
+    for (size_t i = 0; i < command->option_count; i++) {
+        for (const struct cli_heading *h = command->headings; h && h->title; h++)
+            if (strcmp(h->option, command->options[i].name) == 0)
+                group = h->title;
+        options->items[i] = command->options[i];
+        options->groups[i] = group;
+        options->operands[i] = false;
+    }
+    options->count = command->option_count;
+}
+
 void cli_options_make(const struct cli_command *command, struct cli_options *options)
 {
     options->count = 0;
     if (!command->verbs) {
-        for (size_t i = 0; i < command->option_count; i++) {
-            options->items[i] = command->options[i];
-            options->groups[i] = NULL;
-            options->operands[i] = false;
-        }
-        options->count = command->option_count;
+        copy_options(command, options);
         return;
     }
     for (size_t v = 0; command->verbs[v]; v++)

@@ -254,6 +254,11 @@ static int bench_run_command(void *state)
     return bench_run(&s->session, s->design);
 }
 
+static const struct cli_heading headings[] = {
+    {"n", "configurations"},        {"repeat", "runs"},   {"record", "output"},
+    {"iteration-regex", "command"}, {"design", "design"}, {"terms", "fit"},
+    {"dry-run", "output"},          {NULL, NULL}};
+
 const struct cli_command cli_bench = {
     .name = "bench",
     .examples = {"howmany bench 'sleep 0.0{n}' --n 1,2 --repeat 1",
@@ -277,6 +282,7 @@ const struct cli_command cli_bench = {
         "Exit status: 0 measured; 1 all runs failed; 2 wrong usage; 130 interrupted.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .operands = NULL,
     .accept = bench_accept,
     .run = bench_run_command,

@@ -133,6 +133,15 @@ static int calibrate_run(void *state)
     return calibrate_session_run(&s->session);
 }
 
+static const struct cli_heading headings[] = {{"cpu", "what to measure"},
+                                              {"n", "ranks"},
+                                              {"from", "recorded measurements"},
+                                              {"accelerator", "how to measure"},
+                                              {"output", "output"},
+                                              {"replay", "recorded measurements"},
+                                              {"json", "output"},
+                                              {NULL, NULL}};
+
 const struct cli_command cli_calibrate = {
     .name = "calibrate",
     .examples = {"howmany calibrate --cpu --quick -o machine.yaml",
@@ -155,6 +164,7 @@ const struct cli_command cli_calibrate = {
         "input, or nothing to measure; 130 interrupted, and no file is written.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .accept = calibrate_accept,
     .run = calibrate_run,
     .begin = calibrate_begin,

@@ -273,6 +273,10 @@ static int compare_run_command_line(void *state)
     return rc ? rc : print_comparison(s);
 }
 
+static const struct cli_heading headings[] = {{"tasks", "runs"},      {"simulate", "machines"},
+                                              {"iterations", "runs"}, {"set", "machines"},
+                                              {"record", "output"},   {NULL, NULL}};
+
 const struct cli_command cli_compare = {
     .name = "compare",
     .examples = {"howmany compare --tasks one-layer -n 3 --rows 1500",
@@ -296,6 +300,7 @@ const struct cli_command cli_compare = {
         "Exit status: 0 all runs were made; 1 one failed; 2 wrong usage or input; 130 interrupted.",
     .options = options,
     .option_count = OPTIONS,
+    .headings = headings,
     .accept = compare_accept,
     .run = compare_run_command_line,
     .begin = compare_begin,

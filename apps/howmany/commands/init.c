@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "first_job.h"
+#include "servers.h"
 #include "text.h"
 
 enum init_option { ON, TOKENS, EPOCHS, ITERATIONS, OUTPUT, OPTIONS };
@@ -84,6 +85,22 @@ static void add_work(struct hm_text *out, const struct first_job *job)
         add_key(out, "iterations", job->amount, "of the whole job");
 }
 
+/* Adds the machine. An accelerator without a fabric is replaced by a server that holds several. */
+static void add_machine(const struct hm_catalog *catalog, const char *name, struct hm_text *out)
+{
+    struct hm_cluster *cluster = NULL;
+    struct hm_servers servers = {0};
+    char comment[2 * FIRST_TEXT_MAX];
+
+    if (hm_catalog_machine(catalog, name, &cluster, NULL) == 0)
+        hm__catalog_servers(catalog, cluster, &servers);
+    hm_cluster_free(cluster);
+    const char *server = servers.owned ? servers.owned : servers.rented;
+    snprintf(comment, sizeof(comment), "nodes of several %s", name);
+    add_key(out, "  machine", server ? server : name,
+            server ? comment : "see 'howmany catalog list machines'");
+}
+
 static void render_job(const struct hm_catalog *catalog, const struct first_job *job,
                        const char *file, struct hm_text *out)
 {
@@ -116,7 +133,7 @@ static void render_job(const struct hm_catalog *catalog, const struct first_job 
     else
         add_key(out, "# scaling", "weak", "batch is then of one worker, not of all");
     hm__text_addf(out, "\ncluster:\n");
-    add_key(out, "  machine", job->machine, "see 'howmany catalog list machines'");
+    add_machine(catalog, job->machine, out);
     add_key(out, "  max_nodes", "16", "most machines that you could rent");
     add_key(out, "  # price", "$20/h", "of one machine, instead of the price in the catalog");
 }
@@ -166,6 +183,8 @@ static int init_run(void *state)
     return rc;
 }
 
+static const struct cli_heading headings[] = {{"on", "job"}, {"output", "output"}, {NULL, NULL}};
+
 const struct cli_command cli_init = {
     .name = "init",
     .examples = {"howmany init", "howmany init llama-3-8b --tokens 1T --on p5.48xlarge",
@@ -179,6 +198,7 @@ const struct cli_command cli_init = {
         "nothing. A file that exists is not overwritten.",
     .options = options,
     .option_count = OPTIONS,
+    .headings = headings,
     .accept = init_accept,
     .run = init_run,
     .begin = init_begin,

@@ -184,6 +184,9 @@ static int lab_run(void *state)
     }
 }
 
+static const struct cli_heading headings[] = {
+    {"name", "lab"}, {"latency", "network"}, {"on", "run"}, {"dry-run", "output"}, {NULL, NULL}};
+
 const struct cli_command cli_lab = {
     .name = "lab",
     .examples = {"howmany lab up -n 4 --latency 20ms --dry-run",
@@ -206,6 +209,7 @@ const struct cli_command cli_lab = {
         "wrong usage, or it could not be made; 130 interrupted.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .operands = "up run status down",
     .dashes = true,
     .accept = lab_accept,

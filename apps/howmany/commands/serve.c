@@ -491,6 +491,12 @@ static int serve_run(void *state)
     return run_server(s);
 }
 
+static const struct cli_heading headings[] = {{"listen", "address and store"},
+                                              {"token-file", "access"},
+                                              {"body-limit", "limits"},
+                                              {"quiet", "output"},
+                                              {NULL, NULL}};
+
 const struct cli_command cli_serve = {
     .name = "serve",
     .examples = {"howmany serve", "howmany serve --listen 127.0.0.1:8081",
@@ -507,6 +513,7 @@ const struct cli_command cli_serve = {
         "Exit status: 0 after a signal; 2 wrong usage, or an address that is not available.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .operands = NULL,
     .accept = serve_accept,
     .run = serve_run,

@@ -582,6 +582,14 @@ static int steer_run_command(void *state)
     return rc ? rc : present_result(s);
 }
 
+static const struct cli_heading headings[] = {{"folder", "files"},
+                                              {"loss", "question"},
+                                              {"explore", "trials and frames"},
+                                              {"command", "a program of yours"},
+                                              {"price", "question"},
+                                              {"json", "output"},
+                                              {NULL, NULL}};
+
 const struct cli_command cli_steer = {
     .name = "steer",
     .examples = {"howmany steer examples/study.yaml --reach 0.12 --dry-run",
@@ -604,6 +612,7 @@ const struct cli_command cli_steer = {
         "usage or input; 130 interrupted.",
     .options = options,
     .option_count = OPTIONS,
+    .headings = headings,
     .operands = "@file",
     .accept = steer_accept,
     .run = steer_run_command,

@@ -226,6 +226,9 @@ static int study_run_command(void *state)
     return rc ? rc : present_study(s);
 }
 
+static const struct cli_heading headings[] = {
+    {"folder", "files"}, {"set", "question"}, {"json", "output"}, {NULL, NULL}};
+
 const struct cli_command cli_study = {
     .name = "study",
     .examples = {"howmany study examples/study.yaml --dry-run",
@@ -247,6 +250,7 @@ const struct cli_command cli_study = {
         "130 interrupted.",
     .options = options,
     .option_count = OPTIONS,
+    .headings = headings,
     .operands = "@file",
     .accept = study_accept,
     .run = study_run_command,

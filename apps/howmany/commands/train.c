@@ -105,6 +105,18 @@ static int train_run(void *state)
                               : train_session_run(&s->session);
 }
 
+static const struct cli_heading headings[] = {{"problem", "problem and data"},
+                                              {"lambda", "algorithm"},
+                                              {"states", "belief propagation"},
+                                              {"platform", "platform"},
+                                              {"seed", "random numbers"},
+                                              {"iterations", "end of the run"},
+                                              {"look-every", "measurements"},
+                                              {"checkpoint", "checkpoints"},
+                                              {"n", "workers"},
+                                              {"record", "output"},
+                                              {NULL, NULL}};
+
 const struct cli_command cli_train = {
     .name = "train",
     .examples = {"howmany train -n 4 -i 9 -d digits --simulate examples/cluster-m4.yaml --text",
@@ -135,6 +147,7 @@ const struct cli_command cli_train = {
         "--restarts; 2 wrong usage or input; 130 interrupted.",
     .options = train_table + TRAIN_HIDDEN,
     .option_count = TRAIN_OPTIONS - TRAIN_HIDDEN,
+    .headings = headings,
     .accept = train_accept,
     .run = train_run,
     .begin = train_begin,

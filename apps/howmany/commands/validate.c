@@ -384,6 +384,9 @@ static int validate_run(void *state)
     return rc == 0 && differ ? EXIT_NO_ANSWER : rc;
 }
 
+static const struct cli_heading headings[] = {
+    {"json", "output"}, {"data", "data"}, {"fits", "what to predict"}, {NULL, NULL}};
+
 const struct cli_command cli_validate = {
     .name = "validate",
     .examples = {"howmany validate", "howmany validate examples/fig2-spark-ann.yaml",
@@ -398,6 +401,7 @@ const struct cli_command cli_validate = {
         "differs.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
+    .headings = headings,
     .operands = "@file",
     .accept = validate_accept,
     .run = validate_run,

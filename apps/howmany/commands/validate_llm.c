@@ -32,7 +32,7 @@ static void add_row(struct hm_text *out, const struct hm_large_prediction *p)
     const struct hm_large_row *row = p->row;
     char layout[LAYOUT_TEXT], measured[HM_SHOWN], ours[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
 
-    hm__layout_text(&row->layout, layout, sizeof(layout));
+    hm_layout_text(&row->layout, layout, sizeof(layout));
     hm__text_addf(out, "%-19s %-16.16s %-9s %6.0f  %-38s", row->source, row->model, row->device,
                   hm__layout_workers(&row->layout), layout);
     if (row->time_s > 0)
@@ -88,7 +88,7 @@ static void put_row(struct hm_json *json, const struct hm_large_prediction *p)
 {
     char layout[LAYOUT_TEXT];
 
-    hm__layout_text(&p->row->layout, layout, sizeof(layout));
+    hm_layout_text(&p->row->layout, layout, sizeof(layout));
     hm__json_open(json, NULL, HM_JSON_OBJECT);
     hm__json_put_text(json, "source", p->row->source);
     hm__json_put_text(json, "network", p->row->model);

@@ -89,17 +89,18 @@ static bool is_published(size_t t, size_t w)
     return false;
 }
 
-/* Plot samples per second of each platform; ticks are the numbers of workers that were run. */
+/* Plot samples per second of each platform; ticks are the numbers of workers of the runs and of the
+ * published figures. */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;
 
     hm__text_addf(out,
                   "set title '%s' noenhanced\nset xlabel 'workers'\nset ylabel 'samples/s'\n"
-                  "set logscale y 10\nset format y '10^{%%T}'\nset xtics (",
-                  compare_tasks[t].title);
+                  "set logscale y 10\nset format y '10^{%%T}'\nset xtics (%d",
+                  compare_tasks[t].title, COMPARE_PUBLISHED_N);
     for (size_t i = 0; i < r->request->n.count; i++)
-        hm__text_addf(out, "%s%.0f", i ? "," : "", r->request->n.values[i]);
+        hm__text_addf(out, ",%.0f", r->request->n.values[i]);
     hm__text_add(out, ")\nset offsets 0.3,0.3,0,0\nplot ");
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
         if (!has_runs(r, t, w))
@@ -111,7 +112,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
                           ", \\\n  $p%zu_%zu using 1:2 with points pt 2 ps 1 lw 1.5 lt %zu notitle",
                           t, w, way_type(w));
     }
-    hm__text_add(out, "\nunset logscale y\nset format y\nset xtics auto\nset offsets\n");
+    hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
 
 /* Draw the key of the colours in the last place of a task. */
@@ -134,7 +135,9 @@ static void plot_key(struct hm_text *out, const struct compare_result *r, size_t
                       ", \\\n  NaN with points pt 2 lw 1.5 lc rgb '#444444' title "
                       "'published, %d workers'",
                       COMPARE_PUBLISHED_N);
-    hm__text_add(out, "\nset border 3\nset tics nomirror out\nset nokey\n");
+    /* `set tics` would also turn on the ticks of the top and the right side. */
+    hm__text_add(out, "\nset border 3\nset xtics nomirror out\nset ytics nomirror out\n"
+                      "set nokey\n");
 }
 
 /* Plot one quantity over time, for the runs on the largest number of workers. */

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "format.h"
+#include "listing.h"
 #include "own_program.h"
 
 /* A run in progress. */
@@ -83,6 +86,22 @@ static size_t count_runs(const struct compare_request *request)
     return tasks * ways * request->n.count;
 }
 
+/* Shows which run starts now, and the time that is left. */
+static void show_run(struct cli_progress *progress, const struct compare_run *run, size_t number)
+{
+    char text[200], left[HM_SHOWN];
+    double spent = cli_now_s() - progress->started_s;
+    size_t done = number - 1;
+    int used = snprintf(text, sizeof(text), "run %zu of %zu, %s, %s on %.0f", number,
+                        progress->total, run->task->title, run->way->name, run->n);
+
+    if (done > 0 && used > 0)
+        snprintf(text + used, sizeof(text) - (size_t)used, ", about %s left",
+                 hm__show_time(spent / (double)done * (double)(progress->total - done), left));
+    cli_listing_put(progress->listing, (double)done, (double)progress->total, false);
+    cli_progress_say(progress, text);
+}
+
 int compare_make_runs(struct compare_result *r, bool dry_run)
 {
     const struct compare_request *q = r->request;
@@ -101,8 +120,9 @@ int compare_make_runs(struct compare_result *r, bool dry_run)
                 *run = (struct compare_run){
                     .task = &compare_tasks[t], .way = &compare_ways[w], .n = q->n.values[i]};
                 run->batch = run->way->full ? 0 : compare_batch(q, run->task, run->n);
+                if (!dry_run)
+                    show_run(&progress, run, r->count);
                 rc = make_run(q, run, dry_run);
-                cli_progress_step(&progress, r->count);
             }
     cli_progress_close(&progress);
     return rc;

@@ -188,7 +188,13 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
 {
     char at[HM_SHOWN], from[HM_SHOWN], expected[HM_SHOWN], achieved[HM_SHOWN], left[HM_SHOWN];
     struct hm_text choice = {0}, reason = {0};
+    bool any = false;
 
+    for (size_t i = 0; i < state->decision_count; i++)
+        any = any || (state->decisions[i].why != STEER_WHY_TRY &&
+                      state->decisions[i].why != STEER_WHY_CHALLENGE);
+    if (!any) /* A trial reached the target. */
+        return;
     hm__text_addf(out, "\n%5s %10s  %-24s %10s %10s %10s %10s  %s\n", "frame", "at", "runs", "loss",
                   "expected", "achieved", "left", "why");
     for (size_t i = 0; i < state->decision_count; i++) {

@@ -177,8 +177,8 @@ static long find_first_line(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Choose another number of workers for the best algorithm: two places above or below the middle in
- * the list. Returns false if both were tried.
+ * Choose another number of workers for the best algorithm: the number two places above or two
+ * places below the middle of the list of numbers. Returns false if both were tried.
  */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)

@@ -8,20 +8,10 @@
 
 #include "format.h"
 #include "steer_output.h"
+#include "study_render.h"
 #include "svg.h"
 
 enum { REPORT_LINES = 12 };
-
-static const char page_style[] =
-    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c1c1c;--muted:#595959;--rule:#d9d9d9}\n"
-    "@media (prefers-color-scheme:dark){:root{--bg:#15181b;--fg:#ececec;--muted:#a9a9a9;"
-    "--rule:#3a3f44}}\n"
-    "body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,sans-serif}\n"
-    "main{max-width:64rem;margin:0 auto;padding:1rem}\n"
-    "figure{margin:1rem 0;max-width:44rem}.scroll{overflow-x:auto}\n"
-    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
-    "th,td{text-align:left;padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--rule);"
-    "vertical-align:top}\n";
 
 /* ---- the chart ------------------------------------------------------------------------------- */
 
@@ -59,7 +49,7 @@ static void chart_add(struct report_chart *c, const struct steer_state *state, s
         y[i] = line->points[i].loss - base;
     }
     c->used += 2 * line->count;
-    snprintf(c->names[c->count], sizeof(c->names[0]), "%.60s %.0f",
+    snprintf(c->names[c->count], sizeof(c->names[0]), "%.60s on %.0f",
              task->algorithms[line->algorithm], task->m[line->m]);
     c->series[c->count] = (struct hm_svg_series){.name = c->names[c->count],
                                                  .look = c->count,
@@ -154,13 +144,8 @@ void steer_report_html(const struct steer_state *state, struct hm_text *out)
     struct hm_text headline = {0};
 
     steer_output_headline(state, &headline);
-    hm__text_add(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    hm__xml_text(out, task->title ? task->title : "Steered training");
-    hm__text_addf(out, "</title>\n<style>\n%s", page_style);
-    hm__svg_style(out);
-    hm__text_add(out, "</style></head><body><main>\n<h1>");
-    hm__xml_text(out, task->title ? task->title : "Steered training");
-    hm__text_add(out, "</h1>\n<p>");
+    hm__report_head(out, task->title ? task->title : "Steered training");
+    hm__text_add(out, "<p class=\"answer\">");
     hm__xml_text(out, headline.data ? headline.data : "");
     hm__text_add(out, "</p>\n");
     report_chart(state, out);

@@ -96,6 +96,7 @@ static int open_csv_record(struct train_output *o)
 int train_output_begin(struct train_output *o)
 {
     o->file = -1;
+    o->progress = cli_progress_start("train", 0);
     if (!o->record)
         return 0;
     if (hm__is_store(o->record))
@@ -324,6 +325,7 @@ static void handle_object(struct train_output *o, const struct hm_value *object)
                                                          : "gap";
         o->limit =
             fmax(0, hm__value_number(object, "iteration_limit")); /* NAN (no limit) becomes 0. */
+        cli_progress_end(&o->progress);
         o->progress = cli_progress_start("iteration", (size_t)o->limit);
         o->simulated = strcmp(value_text(object, "simulated"), "true") == 0;
         if (o->csv)

@@ -93,7 +93,9 @@ static int run_ranks_once(struct train_session *s, bool resume, int *ret_rank)
                                  .stuck_s = LAUNCHER_STUCK_S,
                                  .line = train_output_line,
                                  .context = &s->output};
+    cli_progress_say(&s->output.progress, "starting the ranks");
     rc = launch_child_run(&child, &err);
+    cli_progress_end(&s->output.progress);
     if (rc == 0 && child.end == LAUNCH_CHILD_NOT_STARTED)
         snprintf(err.message, sizeof(err.message), "train: %s does not start: %s", command.argv[0],
                  strerror(child.code));

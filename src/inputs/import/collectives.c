@@ -319,7 +319,7 @@ static int collectives_read(struct hm_imported *im, struct hm_err *err)
     }
     finish_section(b);
     hm__json_close(&im->facts);
-    hm__import_took(im, rows, "rows of %zu tables", b->sections);
+    hm__import_took(im, rows, "rows of %zu table%s", b->sections, b->sections == 1 ? "" : "s");
     hm__import_left(im, b->wrong, "results that the test found wrong");
     hm__import_left(im, lines - rows, "other lines");
     hm__free(b->s.row);

@@ -28,7 +28,7 @@ struct hf_count {
     double parameters, tensors;
     double embedding, positions; /* Parameters in input and in position embeddings. */
     double words;                /* Parameters of the input embedding of the vocabulary. */
-    /* Parameters of routed experts: of all, and of those that process one token. */
+    /* Parameters of all routed experts, and of those that process one token. */
     double routed, routed_active;
     double products; /* Multiply-adds of one token in matrix products, without attention. */
     double extra;    /* Parameters that are stored with the model but are not part of it. */

@@ -20,6 +20,7 @@
 #include "json.h"
 #include "memory.h"
 #include "stream.h"
+#include "timings.h"
 
 struct hm_imported;
 
@@ -69,7 +70,7 @@ enum { HM_IMPORT_ROWS = 1000000 };
 /* A message about something that was taken from the file or left out. */
 struct hm_import_item {
     const char *what;
-    double count; /* Number of things; NaN: `what` is a sentence without a number. */
+    double count; /* Number that is shown before `what`; NaN: `what` is a whole sentence. */
     enum hm_import_fate { HM_IMPORT_TAKEN, HM_IMPORT_LEFT, HM_IMPORT_NOTED } fate;
 };
 
@@ -101,11 +102,14 @@ struct hm_imported {
     bool partial; /* The file is truncated or damaged; the data before the damage were taken. */
     double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
     bool needs_n; /* The tables need the number of workers, but it is not known. */
+    bool needs_network; /* The document is a job without a network, which the caller must give. */
     struct hm_text facts_text;
     struct hm_json facts; /* JSON writer of facts_text; an object is open while the reader runs. */
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
+    /* Times of operations, from which the machine can be described; none if the count is 0. */
+    struct hm_timings timings;
     struct hm_import_usual usual[HM_IMPORT_USUAL];
     size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];

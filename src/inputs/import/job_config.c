@@ -1,7 +1,8 @@
 /*
  * Configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto", which
  * means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
- * accumulation x n, so n is known if the file states the other three numbers.
+ * accumulation x n, so n is known if the file states the other three numbers. The job has no
+ * network, because these files do not name one; the caller gives it.
  */
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,70 @@
 #include "err.h"
 #include "importers.h"
 #include "whole.h"
+
+/* ---- the job ----------------------------------------------------------------------------------
+ */
+
+/* What a configuration says about a job. Unknown numbers are NaN, unknown texts NULL. */
+struct job_config {
+    double batch, micro;           /* Samples of an iteration, and of one forward pass. */
+    double zero;                   /* Stage of ZeRO, 0 to 3. */
+    double tensor, pipeline;       /* Degrees of tensor and pipeline parallelism. */
+    bool within_node;              /* Shards are inside a node, copies between nodes. */
+    const char *offload;           /* What is on the host: "optimizer" or "all". */
+    const char *recompute;         /* Which activations are recomputed. */
+    const char *precision;         /* Such as "bf16". */
+    const char *optimizer;         /* Name as in PyTorch. */
+    double accelerators, machines; /* Workers of a machine, and machines. */
+};
+
+static bool is_count(double value)
+{
+    return value >= 1 && value == floor(value) && value < 1e9;
+}
+
+static void add_degree(struct hm_text *map, const char *key, double value)
+{
+    if (value >= 0 && value == floor(value) && value < 1e9)
+        hm__text_addf(map, "%s%s: %.0f", map->length ? ", " : "", key, value);
+}
+
+static void add_word(struct hm_text *map, const char *key, const char *value)
+{
+    if (value)
+        hm__text_addf(map, "%s%s: %s", map->length ? ", " : "", key, value);
+}
+
+/* Writes the job: batch, precision, optimizer, layout and cluster, as far as they are known. */
+static void put_job(struct hm_imported *im, const struct job_config *c)
+{
+    struct hm_text *out = &im->document, map = {0};
+    const char *name = c->optimizer ? c->optimizer : "";
+
+    im->document_kind = "job";
+    im->needs_network = true;
+    if (is_count(c->batch))
+        hm__text_addf(out, "batch: %.0f\n", c->batch);
+    if (c->precision)
+        hm__text_addf(out, "precision: %s\n", c->precision);
+    if (strstr(name, "Adam"))
+        hm__text_add(out, "optimizer: adam\n");
+    else if (strcmp(name, "SGD") == 0)
+        hm__text_add(out, "optimizer: sgd\n");
+    add_degree(&map, "tensor", c->tensor);
+    add_degree(&map, "pipeline", c->pipeline);
+    add_degree(&map, "zero", c->zero <= 3 ? c->zero : NAN);
+    add_degree(&map, "micro_batch", is_count(c->micro) ? c->micro : NAN);
+    add_word(&map, "shard_within", c->within_node ? "node" : NULL);
+    add_word(&map, "offload", c->offload);
+    add_word(&map, "recompute", c->recompute);
+    hm__text_addf(out, "parallel: {%s}\n", map.length ? map.data : "");
+    if (is_count(c->accelerators) && is_count(c->machines))
+        hm__text_addf(out, "cluster: {accelerators: %.0f, max_nodes: %.0f}\n", c->accelerators,
+                      c->machines);
+    im->failed |= map.failed;
+    hm__text_release(&map);
+}
 
 /* ---- DeepSpeed --------------------------------------------------------------------------------
  */
@@ -59,27 +124,50 @@ static void put_autos(struct hm_imported *im, const struct hm_value *root)
     hm__json_close(&im->facts);
 }
 
-/* Writes a job with the batch, the precision and the optimizer; users must add the network. */
-static void put_job(struct hm_imported *im, double batch, const char *optimizer, bool half)
-{
-    struct hm_text *out = &im->document;
-
-    if (!(batch >= 1))
-        return;
-    im->document_kind = "job";
-    hm__text_addf(out, "batch: %.0f\n", batch);
-    if (half)
-        hm__text_add(out, "precision: 16\n");
-    if (optimizer && strncmp(optimizer, "Adam", 4) == 0)
-        hm__text_add(out, "optimizer: adam\n");
-    hm__import_note(im, "the job has no network: add it to the document");
-}
-
 static bool is_on(const struct hm_value *root, const char *path)
 {
     const char *text = hm__value_text(hm__value_path(root, path));
 
     return text && strcmp(text, "true") == 0;
+}
+
+/* Returns the samples of an iteration: stated, or micro-batch x accumulation x the n that the
+ * caller gives; NaN if unknown. The accumulation is 1 if it is not stated. */
+static double deepspeed_batch(const struct hm_imported *im, const struct hm_value *root)
+{
+    double batch = hm__value_number(root, "train_batch_size");
+    double steps = hm__value_get(root, "gradient_accumulation_steps")
+                       ? hm__value_number(root, "gradient_accumulation_steps")
+                       : 1;
+
+    if (!isnan(batch))
+        return batch;
+    return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps *
+           hm__import_given(im, "n");
+}
+
+static void deepspeed_job(struct hm_imported *im, const struct hm_value *root)
+{
+    double tensor = hm__value_number(hm__value_get(root, "tensor_parallel"), "autotp_size");
+    struct job_config c = {
+        .batch = deepspeed_batch(im, root),
+        .micro = hm__value_number(root, "train_micro_batch_size_per_gpu"),
+        .zero = zero_stage(root),
+        .tensor = tensor > 1 ? tensor : 1,
+        .pipeline = 1,
+        .precision = is_on(root, "bf16.enabled")   ? "bf16"
+                     : is_on(root, "fp16.enabled") ? "fp16"
+                                                   : NULL,
+        .optimizer = hm__value_text(hm__value_path(root, "optimizer.type")),
+        .offload = offload_device(root, "zero_optimization.offload_param.device") ? "all"
+                   : offload_device(root, "zero_optimization.offload_optimizer.device")
+                       ? "optimizer"
+                       : NULL,
+        .accelerators = NAN,
+        .machines = NAN,
+    };
+
+    put_job(im, &c);
 }
 
 static void deepspeed_facts(struct hm_imported *im, const struct hm_value *root)
@@ -112,7 +200,7 @@ static void deepspeed_facts(struct hm_imported *im, const struct hm_value *root)
     hm__fact_value(im, "wall_clock_breakdown", hm__value_get(root, "wall_clock_breakdown"));
     hm__json_put_number(j, "n", batch / (micro * steps));
     hm__import_took(im, (double)root->count, "settings");
-    put_job(im, batch, optimizer, is_on(root, "fp16.enabled") || is_on(root, "bf16.enabled"));
+    deepspeed_job(im, root);
 }
 
 static int deepspeed_read(struct hm_imported *im, struct hm_err *err)
@@ -150,6 +238,99 @@ const struct hm_importer hm__importer_deepspeed = {
 /* ---- accelerate -------------------------------------------------------------------------------
  */
 
+/* Returns the stage of ZeRO that a sharding strategy of FSDP corresponds to; NaN if unknown. The
+ * second version of FSDP only says whether weights are sharded between forward and backward. */
+static double fsdp_stage(const struct hm_value *root)
+{
+    static const struct {
+        const char *strategy;
+        double stage;
+    } stages[] = {{"FULL_SHARD", 3},         {"1", 3}, {"SHARD_GRAD_OP", 2}, {"2", 2},
+                  {"NO_SHARD", 0},           {"3", 0}, {"HYBRID_SHARD", 3},  {"4", 3},
+                  {"HYBRID_SHARD_ZERO2", 2}, {"5", 2}};
+    const char *strategy =
+        hm__value_text(hm__value_path(root, "fsdp_config.fsdp_sharding_strategy"));
+    const char *reshard =
+        hm__value_text(hm__value_path(root, "fsdp_config.fsdp_reshard_after_forward"));
+
+    for (size_t i = 0; strategy && i < sizeof(stages) / sizeof(stages[0]); i++)
+        if (strcmp(strategy, stages[i].strategy) == 0)
+            return stages[i].stage;
+    return reshard && strcmp(reshard, "true") == 0    ? 3
+           : reshard && strcmp(reshard, "false") == 0 ? 2
+                                                      : NAN;
+}
+
+/* Whether FSDP shards inside a node and keeps copies between nodes. */
+static bool is_hybrid(const struct hm_value *root)
+{
+    const char *strategy =
+        hm__value_text(hm__value_path(root, "fsdp_config.fsdp_sharding_strategy"));
+
+    return strategy && (strncmp(strategy, "HYBRID", 6) == 0 || strcmp(strategy, "4") == 0 ||
+                        strcmp(strategy, "5") == 0);
+}
+
+/* Returns the stage of ZeRO; data-parallel training without sharding is stage 0. */
+static double accelerate_stage(const struct hm_value *root)
+{
+    const char *type = hm__value_text(hm__value_get(root, "distributed_type"));
+
+    if (type && strcmp(type, "DEEPSPEED") == 0)
+        return hm__value_number(hm__value_get(root, "deepspeed_config"), "zero_stage");
+    if (type && strcmp(type, "FSDP") == 0)
+        return fsdp_stage(root);
+    if (type && strncmp(type, "MULTI_", 6) == 0)
+        return 0;
+    return is_on(root, "megatron_lm_config.megatron_lm_use_distributed_optimizer") ? 1 : NAN;
+}
+
+/* Returns a degree of Megatron's parallelism: 1 without Megatron, NaN if it is not stated. */
+static double megatron_degree(const struct hm_value *root, const char *key)
+{
+    const struct hm_value *megatron = hm__value_get(root, "megatron_lm_config");
+
+    return megatron ? hm__value_number(megatron, key) : 1;
+}
+
+static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
+{
+    double machines = hm__value_number(root, "num_machines");
+    double processes = hm__value_number(root, "num_processes");
+    const char *precision = hm__value_text(hm__value_get(root, "mixed_precision"));
+    bool known = precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0 ||
+                               strcmp(precision, "fp8") == 0);
+
+    if (isnan(machines) && is_count(processes)) {
+        machines = 1;
+        hm__import_note(im, "the file does not give num_machines: 1, the default of accelerate");
+    }
+    struct job_config c = {
+        .batch = NAN,
+        .micro = NAN,
+        .zero = accelerate_stage(root),
+        .tensor = megatron_degree(root, "megatron_lm_tp_degree"),
+        .pipeline = megatron_degree(root, "megatron_lm_pp_degree"),
+        .within_node = is_hybrid(root),
+        .precision = known ? precision : NULL,
+        .offload = is_on(root, "fsdp_config.fsdp_offload_params") ||
+                           offload_device(root, "deepspeed_config.offload_param_device")
+                       ? "all"
+                   : offload_device(root, "deepspeed_config.offload_optimizer_device") ? "optimizer"
+                                                                                       : NULL,
+        .recompute = is_on(root, "fsdp_config.fsdp_activation_checkpointing") ? "full"
+                     : is_on(root, "megatron_lm_config.megatron_lm_recompute_activations")
+                         ? "selective"
+                         : NULL,
+        .accelerators = processes / machines,
+        .machines = machines,
+    };
+
+    put_job(im, &c);
+    if (precision && !known)
+        hm__import_note(im, "mixed_precision '%.20s' is left to the plan", precision);
+}
+
 static void accelerate_facts(struct hm_imported *im, const struct hm_value *root)
 {
     double machines = hm__value_number(root, "num_machines");
@@ -173,6 +354,7 @@ static void accelerate_facts(struct hm_imported *im, const struct hm_value *root
         hm__import_took(im, processes, "processes: this is n");
     else
         hm__import_note(im, "the file does not give the number of processes");
+    accelerate_job(im, root);
 }
 
 static int accelerate_read(struct hm_imported *im, struct hm_err *err)
@@ -197,7 +379,7 @@ static int accelerate_recognise(const struct hm_import_head *head)
 const struct hm_importer hm__importer_accelerate = {
     .name = "accelerate",
     .title = "configuration of accelerate",
-    .becomes = "a number of processes",
+    .becomes = "a job and its cluster",
     .recognise = accelerate_recognise,
     .read = accelerate_read,
 };

@@ -43,7 +43,8 @@ struct mllog {
     bool errors;  /* The evaluations are errors or losses, not accuracies. */
     const char *status;
     double blocks, epochs; /* Numbers of blocks and epochs that ended. */
-    /* Time in ms, epoch or samples, and value of evaluations; in the arena. */
+    /* For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
+     * array is in the arena. */
     double (*evals)[3];
     size_t eval_count;
 };

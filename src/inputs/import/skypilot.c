@@ -241,6 +241,8 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
+    if (m->accelerator && m->memory_gib > 0)
+        hm__text_addf(out, "    host_memory: %.17g GiB\n", m->memory_gib);
     /* The price list does not describe the fabric, so a fabric is assumed. */
     if (accelerator && whole)
         hm__text_add(out, "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"

@@ -28,6 +28,8 @@ struct event {
     int64_t ts, dur; /* Start and duration in nanoseconds; -1: not given. */
     char collective[40], dtype[24];
     double elements, group_size; /* Sizes of message and process group; NaN: not given. */
+    double id;                   /* External id; NaN: not given. */
+    struct trace_input inputs[TRACE_INPUTS + 1]; /* The last one takes those that are not used. */
 };
 
 /* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if the text is not a
@@ -96,12 +98,54 @@ static int family_of(const char *name)
 /* ---- events -----------------------------------------------------------------------------------
  */
 
+/* Reads the sizes of one input, a list of numbers whose first bracket was read. An input with other
+ * values, such as a list of tensors, has no known size. */
+static void read_sides(struct hm_pull *p, struct trace_input *input)
+{
+    enum hm_pull_token token;
+
+    while ((token = hm__pull_next(p)) == HM_PULL_NUMBER && input->sides < TRACE_SIDES) {
+        hm__number_read(p->text, &input->side[input->sides]);
+        input->sides++;
+    }
+    if (token == HM_PULL_LIST_END)
+        return;
+    input->sides = 0;
+    if (token == HM_PULL_LIST || token == HM_PULL_OBJECT)
+        hm__pull_leave(p);
+    hm__pull_leave(p);
+}
+
+/* Reads the sizes or the types of the inputs of an operation. */
+static void read_inputs(struct hm_pull *p, struct event *e)
+{
+    enum hm_pull_token token;
+
+    if (!hm__pull_enter(p, HM_PULL_LIST))
+        return;
+    for (int i = 0; (token = hm__pull_next(p)) != HM_PULL_LIST_END && !p->failed; i++) {
+        struct trace_input *input = &e->inputs[i < TRACE_INPUTS ? i : TRACE_INPUTS];
+        if (token == HM_PULL_TEXT)
+            snprintf(input->type, sizeof(input->type), "%.23s", p->text);
+        else if (token == HM_PULL_LIST)
+            read_sides(p, input);
+        else if (token == HM_PULL_OBJECT)
+            hm__pull_leave(p);
+        else if (token == HM_PULL_END)
+            return;
+    }
+}
+
 static void read_args(struct hm_pull *p, struct event *e)
 {
     if (!hm__pull_enter(p, HM_PULL_OBJECT))
         return;
     while (hm__pull_key(p)) {
-        if (hm__pull_is(p, "Collective name")) {
+        if (hm__pull_is(p, "External id")) {
+            e->id = hm__pull_number(p);
+        } else if (hm__pull_is(p, "Input Dims") || hm__pull_is(p, "Input type")) {
+            read_inputs(p, e);
+        } else if (hm__pull_is(p, "Collective name")) {
             if (hm__pull_next(p) == HM_PULL_TEXT)
                 snprintf(e->collective, sizeof(e->collective), "%.39s", p->text);
         } else if (hm__pull_is(p, "dtype")) {
@@ -125,11 +169,13 @@ static bool is_kernel(const struct event *e)
 static void read_event(struct hm_pull *p, struct event *e)
 {
     e->ts = e->dur = -1;
-    e->elements = e->group_size = NAN;
+    e->elements = e->group_size = e->id = NAN;
+    memset(e->inputs, 0, sizeof(e->inputs));
     e->phase = e->category[0] = e->name[0] = e->collective[0] = e->dtype[0] = '\0';
     while (hm__pull_key(p)) {
         char key = p->text[0];
-        if (key == 'a' && hm__pull_is(p, "args") && (!e->category[0] || is_kernel(e))) {
+        if (key == 'a' && hm__pull_is(p, "args") &&
+            (!e->category[0] || is_kernel(e) || hm__trace_op_known(e->name))) {
             read_args(p, e);
             continue;
         }
@@ -200,7 +246,11 @@ static void add_event(struct trace *t, const struct event *e)
     if (e->phase != 'X')
         return;
     t->complete++;
-    t->cpu_ops += strcmp(category, "cpu_op") == 0 || strcmp(category, "Operator") == 0;
+    if (strcmp(category, "cpu_op") == 0 || strcmp(category, "Operator") == 0) {
+        t->cpu_ops++;
+        if (hm__trace_op_known(e->name))
+            hm__trace_op_add(t, e->name, e->id, e->inputs);
+    }
     if (e->ts < 0 || e->dur < 0)
         return;
     if (is_kernel(e)) {
@@ -212,6 +262,8 @@ static void add_event(struct trace *t, const struct event *e)
             add_collective(t, e);
         else
             t->families[family_of(name)] += (double)e->dur;
+        if (!comm)
+            hm__trace_op_time(t, name, e->id, e->dur);
     } else if (strcmp(category, "gpu_memcpy") == 0 || strcmp(category, "Memcpy") == 0) {
         add_work(t, TRACE_COPY, e);
     } else if (strcmp(category, "gpu_memset") == 0 || strcmp(category, "Memset") == 0) {
@@ -251,6 +303,10 @@ static void read_devices(struct trace *t, struct hm_pull *p)
             if (hm__pull_is(p, "name") && !t->device[0]) {
                 if (hm__pull_next(p) == HM_PULL_TEXT)
                     snprintf(t->device, sizeof(t->device), "%.95s", p->text);
+            } else if (hm__pull_is(p, "numSms") && t->devices == 1) {
+                t->processors = hm__pull_number(p);
+            } else if (hm__pull_is(p, "totalGlobalMem") && t->devices == 1) {
+                t->memory_bytes = hm__pull_number(p);
             } else {
                 hm__pull_skip(p);
             }
@@ -299,7 +355,8 @@ static void read_members(struct trace *t, struct hm_pull *p)
 
 static int torch_trace_read(struct hm_imported *im, struct hm_err *err)
 {
-    struct trace t = {.im = im, .schema = NAN, .rank = NAN, .world = NAN};
+    struct trace t = {
+        .im = im, .schema = NAN, .rank = NAN, .world = NAN, .processors = NAN, .memory_bytes = NAN};
     struct hm_pull pull;
     int rc = hm__pull_init(&pull, &im->in, err);
 
@@ -318,10 +375,13 @@ static int torch_trace_read(struct hm_imported *im, struct hm_err *err)
             hm__import_cut(im);
         rc = hm__trace_finish(&t, err);
     }
+    if (rc == 0)
+        rc = hm__trace_timings(&t, err);
     for (int k = 0; k < TRACE_WORKS; k++)
         hm__free(t.work[k].items);
     hm__free(t.steps);
     hm__free(t.collectives);
+    hm__free(t.ops.items);
     hm__pull_release(&pull);
     return rc;
 }
@@ -345,7 +405,7 @@ static int torch_trace_recognise(const struct hm_import_head *head)
 const struct hm_importer hm__importer_torch_trace = {
     .name = "torch-trace",
     .title = "trace of the PyTorch profiler",
-    .becomes = "a run, and what the step consists of",
+    .becomes = "a run, and a machine if the trace has the shapes of its operations",
     .recognise = torch_trace_recognise,
     .read = torch_trace_read,
 };

@@ -36,11 +36,35 @@ struct trace_collective {
     int64_t ns;
 };
 
+/* Sizes and type of one input of an operation. */
+enum { TRACE_INPUTS = 3, TRACE_SIDES = 6 };
+struct trace_input {
+    double side[TRACE_SIDES];
+    int sides;
+    char type[24];
+};
+
+/* An operation of the host, and the time of its kernels. */
+struct trace_op {
+    double id; /* External id, at least 1; 0: the place in the table is free. */
+    double ns; /* Nanoseconds of its kernels. */
+    struct hm_timing timing;
+};
+
+/* Places of the table of operations, of which half are used at most, and distinct operations. */
+enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
+struct trace_ops {
+    struct trace_op *items; /* Hash table of TRACE_OPS places, by id; owned. NULL: no operation. */
+    size_t count;
+};
+
 struct trace {
     struct hm_imported *im;
     /* Values of the trace; NaN: not given. */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
+    double processors, memory_bytes; /* Of the first device; NaN: not given. */
+    struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
     double families[TRACE_FAMILIES]; /* Total nanoseconds of each kind of kernel. */
@@ -52,6 +76,15 @@ struct trace {
 
 /* Append an interval; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
+/* Whether an operation of the host is one whose shape is used. */
+bool hm__trace_op_known(const char *name);
+/* Add an operation of the host with TRACE_INPUTS inputs, and the time of one of its kernels, whose
+ * name must be in lower case. */
+void hm__trace_op_add(struct trace *trace, const char *name, double id,
+                      const struct trace_input *inputs);
+void hm__trace_op_time(struct trace *trace, const char *kernel, double id, int64_t ns);
+/* Write the times of operations to the timings of the import. */
+int hm__trace_timings(struct trace *trace, struct hm_err *err);
 /* Write the facts of the trace, messages about it, and its run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 

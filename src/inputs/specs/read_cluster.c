@@ -106,6 +106,12 @@ static const struct hm_field cluster_fields[] = {
      .max = 1024,
      .whole = true,
      .doc = "workers in one node"},
+    {.name = "host_memory",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.host_memory_bytes),
+     .above = true,
+     .dim = {0, 1, 0, 0},
+     .doc = "memory of the host of one node, for offloaded states"},
     {.name = "link", .kind = HM_FIELD_OTHER, .doc = "bandwidth and latency inside a node"},
     {.name = "fabric",
      .kind = HM_FIELD_OTHER,
@@ -330,6 +336,7 @@ static int read_accelerator(struct hm_reader *reader, const struct hm_value *val
         rc = read_parts(reader, entry, &card);
     card.node.accelerators = cluster->node.accelerators;
     card.node.price_per_s = cluster->node.price_per_s;
+    card.node.host_memory_bytes = cluster->node.host_memory_bytes;
     cluster->node = card.node;
     cluster->assumed = card.assumed;
     return rc;
@@ -382,11 +389,9 @@ static unsigned given_keys(const struct hm_value *map)
     static const struct {
         const char *name;
         enum hm_cluster_key key;
-    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},
-                {"price", HM_CLUSTER_PRICE},
-                {"fabric", HM_CLUSTER_FABRIC},
-                {"efficiency", HM_CLUSTER_EFFICIENCY},
-                {"stragglers", HM_CLUSTER_STRAGGLERS}};
+    } keys[] = {{"max_nodes", HM_CLUSTER_MAX_NODES},   {"price", HM_CLUSTER_PRICE},
+                {"fabric", HM_CLUSTER_FABRIC},         {"efficiency", HM_CLUSTER_EFFICIENCY},
+                {"stragglers", HM_CLUSTER_STRAGGLERS}, {"accelerators", HM_CLUSTER_ACCELERATORS}};
     unsigned given = 0;
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

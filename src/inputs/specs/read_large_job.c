@@ -321,8 +321,7 @@ static int read_train(struct hm_reader *reader, const struct hm_value *root,
     return rc;
 }
 
-/* Applies the defaults that follow from the software and the precision. */
-static void set_defaults(struct hm_large_keys *keys)
+void hm__large_keys_finish(struct hm_large_keys *keys)
 {
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
@@ -406,7 +405,7 @@ static int read_network(struct hm_reader *reader, const struct hm_value *network
         network->kind == HM_VALUE_SCALAR ? network : hm__value_get(network, "name");
     size_t mark = hm__reader_enter(reader, "network");
 
-    hm__transformer_init(&keys->job.network);
+    hm_transformer_init(&keys->job.network);
     int rc = hm__read_transformer(reader, map, &keys->job.network);
     /* Keys beside the name change the entry of the catalog. */
     if (rc == 0 && map != network && network->kind == HM_VALUE_MAP)
@@ -419,7 +418,7 @@ static int read_network(struct hm_reader *reader, const struct hm_value *network
     return rc;
 }
 
-static void keys_init(struct hm_large_keys *keys)
+void hm__large_keys_init(struct hm_large_keys *keys)
 {
     *keys = (struct hm_large_keys){.iterations = NAN,
                                    .epochs = NAN,
@@ -523,7 +522,7 @@ int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, st
     struct hm_large_keys keys;
     int rc;
 
-    keys_init(&keys);
+    hm__large_keys_init(&keys);
     rc = hm__read_map(reader, root, root_fields, COUNT(root_fields), &keys);
     if (rc == 0)
         rc = read_network(reader, hm__value_get(root, "network"), &keys);
@@ -541,7 +540,7 @@ int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, st
         rc = read_train(reader, root, &keys);
     if (rc)
         return rc;
-    set_defaults(&keys);
+    hm__large_keys_finish(&keys);
     job->large = hm__arena_alloc(reader->arena, 1, sizeof(*job->large));
     if (!job->large)
         return hm__fail_nomem(reader->err);

@@ -19,6 +19,12 @@ struct hm_large_keys {
     double chunk_layers; /* Number of layers of one chunk of a stage; NaN: not given. */
 };
 
+/* Mark all keys as not given. */
+void hm__large_keys_init(struct hm_large_keys *keys);
+/* Set the members of keys->job that follow from the keys, or from defaults if they are not given.
+ */
+void hm__large_keys_finish(struct hm_large_keys *keys);
+
 /* Words for yes and no. */
 extern const char *const hm__yes_no[];
 /* Whether an index into hm__yes_no means true. */

@@ -86,7 +86,7 @@ static int read_border(struct hm_reader *reader, const struct hm_value *map, str
 
 static int read_bias(struct hm_reader *reader, const struct hm_value *map, struct hm_layer *layer)
 {
-    static const char *const choices[] = {"false", "true", "position", NULL};
+    static const char *const choices[] = {"false", "true", "position", "output", NULL};
     static const struct hm_field field = {
         .kind = HM_FIELD_CHOICE, .offset = AT(bias), .choices = choices};
     const struct hm_value *value = hm__value_get(map, "bias");
@@ -153,7 +153,7 @@ static int read_pool(struct hm_reader *reader, const struct hm_value *value, str
 
 static int read_norm(struct hm_reader *reader, const struct hm_value *value, struct hm_layer *layer)
 {
-    static const char *const choices[] = {"batch", "layer", NULL};
+    static const char *const choices[] = {"batch", "layer", "group", NULL};
     static const struct hm_field kind = {.kind = HM_FIELD_CHOICE, .choices = choices};
     static const struct hm_field fields[] = {FLAG("affine", affine)};
     int unused;
@@ -178,10 +178,35 @@ static int read_attention(struct hm_reader *reader, const struct hm_value *value
                           struct hm_layer *layer)
 {
     static const struct hm_field fields[] = {NEED("heads", heads, 1e6, "number of heads"),
-                                             OTHER("bias")};
+                                             SIZE("context", context),
+                                             SIZE("context_width", context_width), OTHER("bias")};
 
     int rc = hm__read_map(reader, value, fields, COUNT(fields), layer);
+    if (rc == 0 && (layer->context > 0) != (layer->context_width > 0))
+        return hm__reader_fail(reader, value, HM_E_MISSING,
+                               "'context' and 'context_width' must be given together");
     return rc ? rc : read_bias(reader, value, layer);
+}
+
+static int read_side(struct hm_reader *reader, const struct hm_value *value, struct hm_layer *layer)
+{
+    static const struct hm_field fields[] = {
+        NEED("input", units, 1e9, "number of values of the second input"),
+        {.name = "layers", .kind = HM_FIELD_OTHER, .required = true, .doc = "a list of layers"}};
+    int rc = hm__read_map(reader, value, fields, COUNT(fields), layer);
+
+    return rc ? rc
+              : read_layers(reader, hm__value_get(value, "layers"), &layer->children,
+                            &layer->child_count);
+}
+
+static int read_condition(struct hm_reader *reader, const struct hm_value *value,
+                          struct hm_layer *layer)
+{
+    static const struct hm_field fields[] = {
+        NEED("width", units, 1e9, "number of values of the vector")};
+
+    return hm__read_map(reader, value, fields, COUNT(fields), layer);
 }
 
 static int read_recurrent(struct hm_reader *reader, const struct hm_value *value,
@@ -296,6 +321,9 @@ static const struct layer_kind kinds[] = {
     {"concat", HM_LAYER_CONCAT, read_concat},
     {"repeat", HM_LAYER_REPEAT, read_repeat},
     {"scale", HM_LAYER_SCALE, read_scale},
+    {"side", HM_LAYER_SIDE, read_side},
+    {"condition", HM_LAYER_CONDITION, read_condition},
+    {"interact", HM_LAYER_INTERACT, NULL},
     {"relu", HM_LAYER_ACTIVATION, NULL},
     {"relu6", HM_LAYER_ACTIVATION, NULL},
     {"sigmoid", HM_LAYER_ACTIVATION, NULL},
@@ -303,6 +331,8 @@ static const struct layer_kind kinds[] = {
     {"gelu", HM_LAYER_ACTIVATION, NULL},
     {"gelu-tanh", HM_LAYER_ACTIVATION, NULL},
     {"swish", HM_LAYER_ACTIVATION, NULL},
+    {"geglu", HM_LAYER_ACTIVATION, NULL},
+    {"upsample", HM_LAYER_ACTIVATION, NULL},
     {"softmax", HM_LAYER_ACTIVATION, NULL},
     {"dropout", HM_LAYER_ACTIVATION, NULL},
     {"flatten", HM_LAYER_FLATTEN, NULL},

@@ -61,6 +61,7 @@ static const struct column columns[] = {
     {"dense_layers", COLUMN_NUMBER, AT(network.dense_layers), NULL, 0},
     {"latent", COLUMN_SLASHES, AT(network.latent), NULL, 5},
     {"sequence", COLUMN_NUMBER, AT(work.sequence), NULL, 0},
+    {"speed", COLUMN_UNKNOWN, AT(speed), NULL, 0},
     {"per_node", COLUMN_NUMBER, AT(per_node), NULL, 0},
     {"network_gbit", COLUMN_GBIT, AT(network_bytes_per_s), NULL, 0},
     {"tensor", COLUMN_NUMBER, AT(layout.tensor), NULL, 0},
@@ -198,12 +199,32 @@ static int read_cell(const struct hm_csv *csv, const struct column *column, cons
     return 0;
 }
 
+/* Finds the accelerator of a row in the built-in catalog; that of the row before is used again. */
+static int find_device(const struct hm_catalog *catalog, struct hm_large_row *row,
+                       const struct hm_large_row *before, struct hm_err *err)
+{
+    struct hm_cluster *cluster;
+
+    if (before && strcmp(before->device, row->device) == 0) {
+        row->node = before->node;
+        return 0;
+    }
+    int rc = hm_catalog_machine(catalog, row->device, &cluster, err);
+    if (rc) {
+        hm__err_field(err, "device");
+        return rc;
+    }
+    row->node = cluster->node;
+    hm_cluster_free(cluster);
+    return 0;
+}
+
 static int read_row(const struct hm_csv *csv, char **fields, const int *indices,
                     struct hm_arena *arena, struct hm_large_row *row, struct hm_err *err)
 {
     int rc = 0;
 
-    hm__transformer_init(&row->network);
+    hm_transformer_init(&row->network);
     row->work.trained = 1;
     for (int i = 0; rc == 0 && i < COLUMNS; i++)
         rc = read_cell(csv, &columns[i], fields[indices[i]], arena, row, err);
@@ -213,8 +234,8 @@ static int read_row(const struct hm_csv *csv, char **fields, const int *indices,
     return rc;
 }
 
-static int read_rows(struct hm_csv *csv, struct hm_arena *arena, struct hm_large_rows *rows,
-                     struct hm_err *err)
+static int read_rows(struct hm_csv *csv, const struct hm_catalog *catalog, struct hm_arena *arena,
+                     struct hm_large_rows *rows, struct hm_err *err)
 {
     int indices[COLUMNS], rc = 0;
     char **fields;
@@ -229,8 +250,13 @@ static int read_rows(struct hm_csv *csv, struct hm_arena *arena, struct hm_large
     while ((rc = hm__csv_next(csv, &fields, err)) > 0) {
         if (rows->count == ROWS_MOST)
             return hm__fail(err, HM_E_LIMIT, "more than %d rows", ROWS_MOST);
-        if ((rc = read_row(csv, fields, indices, arena, &rows->rows[rows->count], err)))
+        struct hm_large_row *row = &rows->rows[rows->count];
+        if ((rc = read_row(csv, fields, indices, arena, row, err)))
             return rc;
+        if ((rc = find_device(catalog, row, rows->count > 0 ? row - 1 : NULL, err))) {
+            hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+            return rc;
+        }
         rows->count++;
     }
     return rc;
@@ -241,11 +267,15 @@ int hm__large_rows_parse(const char *text, size_t length, const char *source,
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_large_rows *rows = arena ? hm__arena_alloc(arena, 1, sizeof(*rows)) : NULL;
+    struct hm_catalog *catalog = NULL;
     struct hm_csv *csv = NULL;
     int rc = rows ? hm__csv_parse(text, length, source, 0, &csv, err) : hm__fail_nomem(err);
 
     if (rc == 0)
-        rc = read_rows(csv, arena, rows, err);
+        rc = hm_catalog_new(&catalog, err);
+    if (rc == 0)
+        rc = read_rows(csv, catalog, arena, rows, err);
+    hm_catalog_free(catalog);
     hm__csv_close(csv);
     if (rc) {
         hm__arena_free(arena);

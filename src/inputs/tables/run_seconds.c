@@ -170,7 +170,7 @@ static int scaling_read(struct hm_runs *runs, struct hm_err *err)
 struct unit_time {
     double seconds;
     const char *unit; /* "sample", "token" or "epoch"; NULL: the time of an iteration. */
-    double iteration; /* Number of such units in an iteration; NaN: unknown. */
+    double iteration; /* Number of samples, tokens or epochs in one iteration; NaN: unknown. */
 };
 
 /* Seconds of a sample or token from a rate of the whole job, or of each worker. */

@@ -36,7 +36,8 @@ static uint64_t tar_number(const unsigned char *text, size_t length)
     return i == length || text[i] == ' ' || text[i] == '\0' ? value : UINT64_MAX;
 }
 
-/* Whether the checksum of a header is right: the sum of its bytes, with blanks in its place. */
+/* Whether the checksum of a header is right: the sum of all bytes of the header, where the bytes of
+ * the checksum itself count as blanks. */
 static bool tar_sum(const unsigned char *block)
 {
     uint64_t sum = 0;
@@ -52,10 +53,10 @@ bool hm__tar_magic(const char *head, size_t length)
     return length >= BLOCK && tar_sum((const unsigned char *)head);
 }
 
-/* The name and the size that a member before a member gives it. */
+/* The name and the size of the next member, which a special member before it may give. */
 struct tar_extra {
     char name[NAME_MOST];
-    uint64_t size; /* UINT64_MAX: none. */
+    uint64_t size; /* Size in bytes; UINT64_MAX: not given. */
 };
 
 /* Reads records "LENGTH KEY=VALUE\n" of pax. */

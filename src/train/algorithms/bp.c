@@ -13,7 +13,7 @@ struct bp {
     /* State of the computation, with its messages; owned by the run's arena. */
     struct hm_propagate *propagate;
     double *messages; /* Copy of the messages, for checkpoints. */
-    uint32_t *states; /* [mrf->count]: for each own vertex, the state with the largest belief. */
+    uint32_t *states; /* The state with the largest belief of each own vertex. */
     double change;    /* Largest change of a message in the last iteration. */
 };
 

@@ -25,8 +25,8 @@
 enum { DRAW_STREAM = (1 << 20) - 1 };
 
 struct fedavg {
-    double *first;  /* [clients + 1]: first row of each client. */
-    uint32_t *list; /* [clients]: the clients in random order; those at the beginning are drawn. */
+    double *first;  /* First row of each client; length clients + 1. */
+    uint32_t *list; /* All clients in random order; those at the beginning are drawn. */
     uint32_t *order;
     double *w, *part; /* The w of a client, and the gradient of a mini-batch. */
     double shard;     /* First row of this rank. */

@@ -18,8 +18,8 @@ struct lbfgs {
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
     bool fresh; /* The objective and the gradient at w are not known yet. */
     double *numbers;
-    double *changes; /* [pairs][unknowns]: changes of w. */
-    double *slopes;  /* [pairs][unknowns]: changes of the gradient. */
+    double *changes; /* Changes of w; length pairs x unknowns. */
+    double *slopes;  /* Changes of the gradient; length pairs x unknowns. */
     double *here;    /* Gradient at w. */
     double *direction, *trial, *factors;
 };

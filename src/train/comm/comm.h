@@ -95,7 +95,8 @@ struct hm_comm {
     enum hm_reduce_scheme scheme;
     /* True if time is virtual, so that times of different ranks can be compared. */
     bool shared_clock;
-    /* [size + 1]: shares[k] is the fraction of all rows on ranks below k. NULL: equal shares. */
+    /* shares[k] is the fraction of all rows on ranks below k; length size + 1. NULL: equal shares.
+     */
     const double *shares;
     struct hm_straggling *straggling; /* Simulated slowness of this worker; borrowed; NULL: none. */
     /*

@@ -30,7 +30,7 @@ struct hm_client {
     struct hm_comm *world;
     const struct hm_serving *serving;
     struct client_link *links; /* One connection per server. */
-    /* [2 * servers]: requests of receives from the servers, then of sends to the servers. */
+    /* Requests of receives from the servers, then of sends to the servers; length 2 * servers. */
     void **requests;
     /* This worker's copy of w, and the sum of its increments since the last push. */
     double *w, *sum;

@@ -46,7 +46,7 @@ struct parameter_server {
     struct hm_run run;
     struct hm_arena *arena;
     struct worker_state *workers;
-    /* [3 * workers]: requests of receives, of sends of PARAMETERS, and of sends of notices. */
+    /* Requests of receives, of sends of PARAMETERS, and of sends of notices; length 3 * workers. */
     void **requests;
     struct server_buffer *unused; /* List of unused buffers. */
     /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */

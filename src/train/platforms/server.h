@@ -54,9 +54,9 @@ enum { HM_STALENESS_BINS = 64 };
 /* Statistics of a run with servers, since its start or since it was resumed. */
 struct hm_server_stats {
     double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
-    /* [workers]: seconds spent in get and push, including the messages. */
+    /* Seconds spent in get and push, including the messages; length workers. */
     double *wait_s;
-    double *server_bytes; /* [servers]: bytes sent and received. */
+    double *server_bytes; /* Bytes sent and received; length servers. */
     /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
     double used, dropped;
     /*

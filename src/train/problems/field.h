@@ -27,8 +27,8 @@ struct hm_mrf {
     int rank, size;
     size_t first, count; /* Own vertices are first..first + count - 1. */
     size_t ghosts;       /* Number of neighbouring vertices that other ranks own. */
-    uint32_t *ghost_ids; /* [ghosts]: indices of the ghosts in the whole field, ascending. */
-    size_t *places;      /* [count + ghosts + 1]: offset of the states of each local vertex. */
+    uint32_t *ghost_ids; /* Indices of the ghosts in the whole field, ascending; length ghosts. */
+    size_t *places;      /* Offset of the states of each local vertex; length count + ghosts + 1. */
     /*
      * Potentials phi of own vertices, at the offsets `places`; the largest value of each vertex is
      * 1.
@@ -44,7 +44,7 @@ struct hm_mrf {
     double *weights;
     /* psi(x_a, x_b) of each edge, row by row, with largest value 1; NULL: the field has weights. */
     double *tables;
-    size_t *table_places; /* [edge_count + 1]: offset of each edge in `tables`. */
+    size_t *table_places; /* Offset of each edge in `tables`; length edge_count + 1. */
     /*
      * Sum of the logarithms of the factors by which potentials were divided to make their largest
      * value 1. It includes phi of own vertices, and psi of edges whose first end this rank owns.

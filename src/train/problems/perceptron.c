@@ -43,13 +43,13 @@ struct perceptron {
     enum hm_activation activation;
     hm_gemm_fn *gemm;
     size_t block;    /* Number of rows per block. */
-    float *x;        /* [count][features]: all rows of this rank. */
-    float *batch;    /* [block][features]: copy of the rows of a block. */
+    float *x;        /* All rows of this rank; length count x features. */
+    float *batch;    /* Copy of the rows of a block; length block x features. */
     float *weights;  /* w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
-    /* [block][out] for each layer: a_l in the forward pass, D_l in the backward pass. */
+    /* For each layer, block x out values: a_l in the forward pass, D_l in the backward pass. */
     float *values[HM_HIDDEN_MAX + 1];
-    float *spare; /* [block][width of the widest hidden layer]: scratch. */
+    float *spare; /* Scratch; length block x width of the widest hidden layer. */
 };
 
 static size_t smaller_size(size_t a, size_t b)

@@ -42,7 +42,7 @@ struct hm_propagate {
     size_t neighbour_count;
     uint32_t *shared;       /* For each neighbour, the own vertices on shared edges, ascending. */
     char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
-    size_t *message_places; /* [count + 1]: offset of the messages that go to each own vertex. */
+    size_t *message_places; /* Offset of the messages to each own vertex; length count + 1. */
     size_t *cursors;        /* Scratch, one value per own vertex. */
     double *table;          /* Scratch for the largest table. */
     uint32_t *states;       /* Scratch, one state per local vertex. */

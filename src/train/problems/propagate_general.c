@@ -42,9 +42,9 @@ struct general_kernel {
     /* Current products T of own vertices and ghosts, at the offsets mrf->places. */
     struct wide *now;
     struct wide *next; /* Products T of the next iteration, with the same layout. */
-    double *cavity[2]; /* [largest number of states]: the products c of both ends of an edge. */
-    double *sent;      /* [largest number of states]: a new message. */
-    /* [largest number of states]: product T of a vertex without the factor of one message. */
+    double *cavity[2]; /* The products c of both ends of an edge; one value for each state. */
+    double *sent;      /* A new message; one value for each state. */
+    /* Product T of a vertex without the factor of one message; one value for each state. */
     struct wide *rest;
     double flop_per_step; /* Number of operations of one step; see propagate.h. */
 };

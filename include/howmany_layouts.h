@@ -1,0 +1,225 @@
+/*
+ * howmany_layouts.h - plans of transformers: a network given by its sizes, the layouts in which
+ * workers can train it, and the best layout for each number of workers.
+ *
+ *     struct hm_transformer network;
+ *     hm_catalog_transformer(catalog, "llama-3-8b", &network, &err);
+ *     struct hm_transformer_work work = HM_TRANSFORMER_WORK_INIT;
+ *     work.sequence = 8192, work.batch = 512, work.tokens = 1e12;
+ *     hm_job_set_transformer(job, &network, &work, &err);
+ *     hm_job_set_machine(job, catalog, "p5.48xlarge", NULL, &err);
+ *     hm_plan_layouts(job, NULL, 0, &question, &layouts, &err);
+ *
+ * The conventions are those of howmany.h.
+ */
+#ifndef HOWMANY_LAYOUTS_H
+#define HOWMANY_LAYOUTS_H
+
+#include "howmany.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+/* Which linear maps of a layer have a bias. */
+enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_ALL };
+
+/*
+ * Multi-head latent attention: queries, keys and values pass through projections of low rank. All
+ * members are 0 for ordinary attention. If rank_q is 0 and rank_kv is above 0, queries are
+ * projected directly.
+ */
+struct hm_latent {
+    double rank_q;   /* Rank of the queries; 0: no compression of queries. */
+    double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
+    double dim_nope; /* Width per head of the part of queries and keys without rotary positions. */
+    double dim_rope; /* Width per head of the part of queries and keys with rotary positions. */
+    double dim_v;    /* Width of the values of one head. */
+};
+
+/*
+ * A transformer: the sizes from which its parameters, operations and memory are counted. Every size
+ * is a whole number, stored as a double. Start from hm_transformer_init.
+ */
+struct hm_transformer {
+    const char *name;  /* Name of the network; may be NULL. */
+    double layers;     /* Number of layers, >= 1. */
+    double hidden;     /* Width of the residual stream, >= 1. */
+    double ffn;        /* Width of a dense feed-forward layer, >= 1. */
+    double heads;      /* Number of query heads, >= 1. */
+    double kv_heads;   /* Number of key and value heads; divides `heads`. */
+    double head_dim;   /* Width of one head, >= 1. */
+    double vocabulary; /* Number of rows of the embedding table, >= 1. */
+    bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */
+    bool tied;         /* Whether input and output share one embedding table. */
+    bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
+    /*
+     * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
+     * not two stacks. Inputs and targets are sequences of the same length.
+     */
+    double cross_layers;
+    double experts;           /* Number of routed experts of a layer; 0: a dense network. */
+    double experts_per_token; /* Number of routed experts that process one token. */
+    double expert_ffn;        /* Width of one routed expert. */
+    double shared_ffn;        /* Width of the shared experts together; 0: none. */
+    double dense_layers;      /* Number of layers without experts, in a network with experts. */
+    struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
+    /* The following members matter only for exact parameter counts. */
+    double positions;            /* Number of rows of a learned position table; 0: none. */
+    double norms;                /* Number of norms in one layer. */
+    bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
+    bool qk_norm;                /* Whether queries and keys of a head are normalised. */
+    enum hm_linear_bias bias;    /* Which linear maps have a bias. */
+    double other_parameters;     /* Parameters that no other field describes. */
+    double published_parameters; /* Number of parameters in the literature; NaN: not given. */
+};
+
+/* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
+HM_API void hm_transformer_init(struct hm_transformer *network);
+/*
+ * Get a transformer of the catalog; fails for other networks. The name is borrowed from the
+ * catalog.
+ */
+HM_API int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
+                                  struct hm_transformer *ret_network, struct hm_err *err);
+
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+/* The operations that the backward pass recomputes, so that their results need not be kept. */
+enum hm_recompute {
+    HM_RECOMPUTE_NONE,
+    HM_RECOMPUTE_SELECTIVE, /* The attention core is recomputed. */
+    HM_RECOMPUTE_OP,        /* Every second matrix product is recomputed. */
+    HM_RECOMPUTE_LAYER,     /* Every second layer is recomputed. */
+    HM_RECOMPUTE_NORM,      /* Norms and activation functions are recomputed. */
+    HM_RECOMPUTE_FULL,
+    HM_RECOMPUTES
+};
+
+/* The training states that are kept in the memory of the host instead of the device. */
+enum hm_offload {
+    HM_OFFLOAD_NONE,
+    HM_OFFLOAD_OPTIMIZER, /* The host keeps the optimizer's state and runs the optimizer. */
+    HM_OFFLOAD_ALL,       /* The host keeps the weights too; each pass copies them to the device. */
+    HM_OFFLOADS
+};
+
+/* Number format of the layers' linear maps. */
+enum hm_number_format {
+    HM_FORMAT_BF16,
+    HM_FORMAT_FP16,
+    HM_FORMAT_FP8,
+    HM_FORMAT_MXFP8,
+    HM_FORMAT_NVFP4,
+    HM_NUMBER_FORMATS
+};
+
+/* A layout. All degrees of parallelism are whole numbers >= 1. */
+struct hm_layout {
+    double tensor;     /* Tensor parallelism: number of workers that share each layer. */
+    double pipeline;   /* Pipeline parallelism: number of pipeline stages. */
+    double interleave; /* Number of chunks of layers per stage. */
+    double context;    /* Context parallelism: number of workers that share each sequence. */
+    double expert; /* Expert parallelism: number of workers that share the experts of a layer. */
+    double data;   /* Data parallelism: number of copies of the model. */
+    double micro_batch;     /* Number of sequences of one forward pass. */
+    double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
+    bool shard_in_node;     /* Whether ZeRO shards within a node and replicates between nodes. */
+    bool sequence_parallel; /* Whether tensor-parallel workers also split the tokens of norms. */
+    enum hm_recompute recompute;
+    enum hm_offload offload;
+};
+
+/*
+ * Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1", of at most room - 1
+ * characters.
+ */
+HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t room);
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+/*
+ * How a transformer is trained. Start from HM_TRANSFORMER_WORK_INIT. Other settings have the
+ * defaults of docs/reference/large.md.
+ */
+struct hm_transformer_work {
+    double sequence; /* Number of tokens of one sequence, whole, 1 to 1e9. */
+    double batch;    /* Number of sequences of one step over all workers, whole, 1 to 1e9. */
+    double tokens;   /* Number of tokens of the whole job, > 0; 0 or NaN: not given, so that the
+                        answer has no time and no cost of a whole job. */
+    enum hm_number_format precision;
+    enum hm_software software;
+    double trained; /* Share of the parameters that are trained, at most 1; 0 or NaN: 1. */
+    /*
+     * Layout to use; NULL: the plan searches. Degrees that are 0 or NaN are searched, also a ZeRO
+     * stage that is NaN; the other members are used as they are. Borrowed during the call.
+     */
+    const struct hm_layout *layout;
+};
+
+#define HM_TRANSFORMER_WORK_INIT                                                                   \
+    {                                                                                              \
+        0, 0, HM_UNKNOWN, HM_FORMAT_BF16, HM_SOFTWARE_TUNED, HM_UNKNOWN, NULL                      \
+    }
+
+/*
+ * Make a job train a transformer, which is copied. Sizes of the network that are NaN or 0 and
+ * follow from others are derived. Such a job has no other network, formula or graph; only
+ * hm_plan_layouts accepts it.
+ */
+HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transformer *network,
+                                  const struct hm_transformer_work *work, struct hm_err *err);
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* The best layout on n workers of one machine. */
+struct hm_layout_point {
+    double n, nodes; /* Number of workers, and of machines. */
+    size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
+    struct hm_layout layout;
+    double time_s;        /* Seconds of one step. */
+    double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
+    double total_s;       /* Seconds of the whole job, with failures; NaN: tokens are not given. */
+    double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
+                             is known. */
+    double tokens_per_s;
+    double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
+    double memory_bytes; /* Bytes that the fullest worker needs. */
+    double memory_limit_bytes; /* Bytes that a job may use on one worker. */
+    bool fits;                 /* The memory is sufficient. */
+    double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
+};
+
+/* The answer of hm_plan_layouts. */
+struct hm_layouts {
+    double parameters, active_parameters; /* Parameters of the network, and those used for each
+                                             token. */
+    struct hm_layout_point *points;       /* For each machine, in ascending order of n. */
+    size_t point_count;
+    bool feasible; /* The recommended point fits in memory and meets deadline and budget. */
+    size_t best;   /* Index of the best point; if none is feasible, of the nearest one. */
+    size_t
+        recommended; /* Index of the point with the fewest workers within the slack of the best. */
+    size_t cheapest, balanced, fastest; /* Alternatives; HM_NONE: no price is known, or no point is
+                                           feasible. */
+    const char
+        *missed;  /* Limit that no point meets: "memory", "deadline" or "budget"; NULL: none. */
+    void *memory; /* Owns all memory of this struct. */
+};
+
+/*
+ * Plan a job that trains a transformer on its cluster, or on each of several clusters. The question
+ * may have a goal, a deadline, a budget, a certainty, a slack, and either max_n or one n.
+ */
+HM_API int hm_plan_layouts(const struct hm_job *job, const struct hm_cluster *const *clusters,
+                           size_t cluster_count, const struct hm_question *question,
+                           struct hm_layouts **ret_layouts, struct hm_err *err);
+HM_API void hm_layouts_free(struct hm_layouts *layouts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * Times of single operations in a trace of the PyTorch profiler, from which the machine can be
+ * described. If the profiler recorded shapes (record_shapes=True), an operation of the host has the
+ * sizes and types of its inputs, and its kernels have its "External id". Matrix products and
+ * elementwise operations are used:
+ *
+ *   aten::mm, addmm        m x k by k x n: kernels of products of at least 2^31 flop
+ *   aten::add, mul, …      two inputs of equal sizes and types: two are read and one is written
+ *   aten::gelu, relu, …    one input: it is read, and a result of its size is written
+ *
+ * Operations of the same kind and shape are one row; its time is their median. The host's events
+ * come before those of the device in the file, so that kernels find their operation.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "torch_trace.h"
+
+/* Smallest product whose time is used: smaller ones depend on the launch of their kernels. */
+static const double LEAST_FLOP = 2147483648.0;
+
+/* Number of inputs of operations that are used: 0: a product of the first two inputs; 3: of the
+ * second and the third; 1 or 2: elementwise. */
+static const struct {
+    const char *name;
+    int inputs;
+} known[] = {{"aten::mm", 0},   {"aten::addmm", 3}, {"aten::add", 2},  {"aten::add_", 2},
+             {"aten::mul", 2},  {"aten::mul_", 2},  {"aten::sub", 2},  {"aten::div", 2},
+             {"aten::gelu", 1}, {"aten::relu", 1},  {"aten::silu", 1}, {"aten::tanh", 1},
+             {"aten::exp", 1},  {"aten::neg", 1}};
+
+static int inputs_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].inputs;
+    return -1;
+}
+
+bool hm__trace_op_known(const char *name)
+{
+    return strncmp(name, "aten::", 6) == 0 && inputs_of(name) >= 0;
+}
+
+/* The bytes of a number of a type as the profiler names it, and its format in products. */
+static const struct {
+    const char *name;
+    double bytes;
+    enum hm_math math;
+} types[] = {{"c10::BFloat16", 2, HM_MATH_BF16},
+             {"c10::Half", 2, HM_MATH_FP16},
+             {"float", 4, HM_MATH_FP32},
+             {"double", 8, HM_MATH_FP64}};
+
+/* ---- operations of the host -------------------------------------------------------------------
+ */
+
+/* Finds the place of an id in the table: its operation, or a free place. */
+static struct trace_op *find_op(const struct trace_ops *ops, double id)
+{
+    size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_OPS;
+
+    while (ops->items[at].id > 0 && ops->items[at].id != id)
+        at = (at + 1) % TRACE_OPS;
+    return &ops->items[at];
+}
+
+/* Returns the number of elements of an input; 0 if it has no sizes. */
+static double elements_of(const struct trace_input *input)
+{
+    double product = input->sides > 0 ? 1 : 0;
+
+    for (int i = 0; i < input->sides; i++)
+        product *= input->side[i];
+    return product;
+}
+
+static bool same_sides(const struct trace_input *a, const struct trace_input *b)
+{
+    return a->sides == b->sides && strcmp(a->type, b->type) == 0 &&
+           memcmp(a->side, b->side, (size_t)a->sides * sizeof(a->side[0])) == 0;
+}
+
+/* Describes the operation: kind, precision and shape. Returns false if it is not used. */
+static bool describe_op(const char *name, const struct trace_input *in, struct hm_timing *ret)
+{
+    int inputs = inputs_of(name);
+    const struct trace_input *a = inputs == 3 ? &in[1] : &in[0], *b = a + 1;
+    size_t k = 0;
+
+    while (k < sizeof(types) / sizeof(types[0]) && strcmp(types[k].name, a->type) != 0)
+        k++;
+    if (k == sizeof(types) / sizeof(types[0]))
+        return false;
+    *ret = (struct hm_timing){.math = HM_MATH_AUTO, .workers = 1, .nodes = 1};
+    if (inputs == 1 || inputs == 2) {
+        if (inputs == 2 && !same_sides(a, b))
+            return false;
+        ret->what = HM_TIMED_STREAM;
+        ret->shape[0] = (inputs + 1) * elements_of(a) * types[k].bytes;
+        return ret->shape[0] > 0 && ret->shape[0] < 1e15;
+    }
+    if (a->sides != 2 || b->sides != 2 || strcmp(a->type, b->type) != 0 || a->side[1] != b->side[0])
+        return false;
+    ret->what = HM_TIMED_GEMM;
+    ret->math = types[k].math;
+    ret->shape[0] = a->side[0];
+    ret->shape[1] = b->side[1];
+    ret->shape[2] = a->side[1];
+    double flop = 2 * ret->shape[0] * ret->shape[1] * ret->shape[2];
+    return flop >= LEAST_FLOP && flop < 1e18;
+}
+
+void hm__trace_op_add(struct trace *t, const char *name, double id, const struct trace_input *in)
+{
+    struct hm_timing timing;
+
+    if (!(id >= 1 && id < 9e15) || t->ops.count >= TRACE_OPS / 2 || !describe_op(name, in, &timing))
+        return;
+    if (!t->ops.items && !(t->ops.items = hm__calloc(TRACE_OPS, sizeof(*t->ops.items)))) {
+        t->im->failed = true;
+        return;
+    }
+    struct trace_op *op = find_op(&t->ops, id);
+    t->ops.count += op->id == 0;
+    *op = (struct trace_op){.id = id, .timing = timing};
+}
+
+void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t ns)
+{
+    struct trace_op *op = t->ops.items && id >= 1 && id < 9e15 ? find_op(&t->ops, id) : NULL;
+
+    if (!op || op->id != id)
+        return;
+    op->ns += (double)ns;
+    /* Products of 32-bit numbers on matrix units use TF32; only the kernel's name tells. */
+    if (op->timing.math == HM_MATH_FP32 && (strstr(kernel, "tf32") || strstr(kernel, "s1688")))
+        op->timing.math = HM_MATH_TF32;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct trace_op *x = a, *y = b;
+    const struct hm_timing *s = &x->timing, *t = &y->timing;
+
+    if ((x->ns > 0) != (y->ns > 0))
+        return x->ns > 0 ? -1 : 1;
+    if (s->what != t->what)
+        return s->what < t->what ? -1 : 1;
+    if (s->math != t->math)
+        return s->math < t->math ? -1 : 1;
+    for (int i = 0; i < 3; i++)
+        if (s->shape[i] != t->shape[i])
+            return s->shape[i] < t->shape[i] ? -1 : 1;
+    return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* Whether two operations differ at most in their times. */
+static bool same_op(const struct trace_op *x, const struct trace_op *y)
+{
+    struct trace_op z = *y;
+
+    z.ns = x->ns;
+    return x->ns > 0 && y->ns > 0 && compare_ops(x, &z) == 0;
+}
+
+int hm__trace_timings(struct trace *t, struct hm_err *err)
+{
+    struct hm_timings *out = &t->im->timings;
+    struct trace_op *ops = t->ops.items;
+    size_t used = 0, products = 0;
+
+    if (!ops && t->work[TRACE_COMPUTE].count > 0)
+        hm__import_note(t->im,
+                        "the trace has no shapes of large operations, so that it does not "
+                        "describe the machine: record_shapes=True of the profiler adds them");
+    if (!ops || t->device[0] == '\0')
+        return 0;
+    out->rows = hm__arena_alloc(t->im->arena, TRACE_ROWS, sizeof(*out->rows));
+    out->name = hm__arena_strdup(t->im->arena, t->device);
+    if (!out->rows || !out->name)
+        return hm__fail_nomem(err);
+    qsort(ops, TRACE_OPS, sizeof(*ops), compare_ops);
+    for (size_t i = 0, next; i < TRACE_OPS && ops[i].ns > 0 && out->count < TRACE_ROWS; i = next) {
+        for (next = i + 1; next < TRACE_OPS && same_op(&ops[i], &ops[next]); next++)
+            ;
+        double median = (ops[(i + next - 1) / 2].ns + ops[(i + next) / 2].ns) / 2;
+        struct hm_timing *row = &out->rows[out->count++];
+        *row = ops[i].timing;
+        row->seconds = median / 1e9;
+        row->spread = next - i > 1 ? 1 - ops[i].ns / median : NAN;
+        used += next - i;
+        products += row->what == HM_TIMED_GEMM;
+    }
+    out->gpu = true;
+    out->library = "kernels in a trace of the PyTorch profiler";
+    out->processors = t->processors;
+    out->memory_bytes = t->memory_bytes;
+    out->workers = NAN;
+    hm__import_took(t->im, (double)used, "operations with known shapes");
+    if (products == 0)
+        out->count = 0; /* Without products, there is nothing to calibrate. */
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Servers of the catalog for accelerators that were named without a fabric, and names of devices.
+ */
+#ifndef HM_SERVERS_H
+#define HM_SERVERS_H
+
+#include <stdbool.h>
+
+#include "howmany.h"
+
+/* Names of machines of the catalog, owned by it; NULL if there is none. */
+struct hm_servers {
+    const char *owned;  /* Machine without a price: the design of a vendor. */
+    const char *rented; /* Machine with a price. */
+};
+
+/* Whether a machine is one node only because nothing connects it to others. */
+bool hm__cluster_is_alone(const struct hm_cluster *cluster);
+
+/*
+ * Finds the machines of the catalog that have several of the accelerators of a machine that is one
+ * accelerator without a fabric: of those with and of those without a price, the one with the
+ * fastest fabric. Other machines have none.
+ */
+void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_cluster *cluster,
+                         struct hm_servers *ret_servers);
+
+/*
+ * Converts the name that the driver of a device gives to the form of names in the catalog: "NVIDIA
+ * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
+ */
+void hm__catalog_device_name(const char *driver, char *text, size_t room);
+
+#endif

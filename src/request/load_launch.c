@@ -1,0 +1,113 @@
+/*
+ * Completes jobs of configurations of launchers (DeepSpeed, accelerate), which do not name a
+ * network: the field `set` gives it, as in network=llama-3-8b, and the catalog its usual batch,
+ * sequence and data set. The layout is used only for transformers.
+ */
+#include <string.h>
+
+#include "err.h"
+#include "load.h"
+#include "load_import.h"
+#include "read_large_job.h"
+
+/* Applies the assignments of the network to a copy of the job that has nothing else. */
+static int probe_network(struct hm_call *call, const struct hm_spec *spec,
+                         struct hm_value *ret_root, struct hm_err *err)
+{
+    int rc = 0;
+
+    *ret_root = (struct hm_value){.kind = HM_VALUE_MAP, .source = spec->source};
+    for (size_t i = 0; rc == 0 && i < spec->override_count; i++)
+        if (strncmp(spec->overrides[i].text, "network", 7) == 0)
+            rc = hm__value_override(call->arena, ret_root, spec->overrides[i].text, err);
+    return rc;
+}
+
+/* Whether a job has a value for a key, in its tree or in the overrides. */
+static bool has_key(const struct hm_spec *spec, const char *key)
+{
+    return hm__value_get(spec->tree, key) != NULL || hm__spec_sets(spec, key);
+}
+
+/* Adds the usual values of a network of the catalog, for keys that the job does not have. */
+static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, const char *network,
+                     const struct hm_value *usual, struct hm_text *note, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && usual && usual->kind == HM_VALUE_MAP && i < usual->count; i++) {
+        if (has_key(spec, usual->keys[i]) || usual->items[i].kind != HM_VALUE_SCALAR)
+            continue;
+        if (note->length == 0)
+            hm__text_addf(note, "assumed as usual for %s: ", network);
+        else
+            hm__text_add(note, ", ");
+        hm__text_addf(note, "%s %s", usual->keys[i], usual->items[i].text);
+        rc = hm__value_append(b, usual->keys[i], &usual->items[i], err);
+    }
+    return rc;
+}
+
+/* Makes the tree of the job: the keys of the file without those that do not apply, and the usual
+ * values of a network that has a name. */
+static int complete_tree(struct hm_call *call, struct hm_spec *spec, bool large, const char *name,
+                         struct hm_text *note, struct hm_err *err)
+{
+    const struct hm_catalog *catalog;
+    struct hm_value *root = hm__arena_alloc(call->arena, 1, sizeof(*root));
+    struct hm_value_builder b = {0};
+    const struct hm_value *from = spec->tree;
+    int rc = root ? hm__call_catalog(call, &catalog, err) : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < from->count; i++)
+        if (large || strcmp(from->keys[i], "parallel") != 0)
+            rc = hm__value_append(&b, from->keys[i], &from->items[i], err);
+    if (rc == 0)
+        rc = add_usual(
+            &b, spec, name,
+            name ? hm__value_get(hm__catalog_find(catalog, HM_CATALOG_NETWORK, name), "usual")
+                 : NULL,
+            note, err);
+    if (rc == 0) {
+        *root = (struct hm_value){.kind = HM_VALUE_MAP, .source = spec->source};
+        rc = hm__value_seal(&b, call->arena, root, err);
+    }
+    if (rc == 0)
+        spec->tree = root;
+    hm__value_builder_release(&b);
+    return rc;
+}
+
+int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
+                        const char **ret_note, struct hm_err *err)
+{
+    struct hm_reader reader = {.arena = call->arena, .err = err};
+    struct hm_value probe;
+    struct hm_text note = {0};
+    int rc = hm__call_catalog(call, &reader.catalog, err);
+
+    if (rc == 0)
+        rc = probe_network(call, spec, &probe, err);
+    if (rc)
+        return rc;
+    const struct hm_value *network = hm__value_get(&probe, "network");
+    if (!network) {
+        hm__fail(err, HM_E_MISSING, "a %s does not name the network", title);
+        hm__err_hint(err, "set network=llama-3-8b, or another network");
+        hm__err_field(err, "network");
+        hm__err_at(err, spec->source, 0);
+        return HM_E_MISSING;
+    }
+    const bool large = hm__is_large_job(&reader, &probe);
+    const char *name = network->kind == HM_VALUE_SCALAR ? network->text : NULL;
+    rc = complete_tree(call, spec, large, name, &note, err);
+    if (!large)
+        hm__text_addf(&note, "%sthe layout of the file is used only for transformers",
+                      note.length ? "; " : "");
+    if (rc == 0 && note.length) {
+        *ret_note = hm__arena_printf(call->arena, "%s", note.data);
+        rc = *ret_note && !note.failed ? 0 : hm__fail_nomem(err);
+    }
+    hm__text_release(&note);
+    return rc;
+}
