@@ -9,7 +9,7 @@ help:
 	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
 	@echo "make wheel     make a wheel of the Python package in dist/ (docs/reference/python.md)"
 	@echo "make test-python      test the Python package, its types, its wheel and its documents (uses pip)"
-	@echo "make test-frameworks  measure PyTorch, Hugging Face, Lightning, Keras and Spark (8 GB by pip)"
+	@echo "make test-frameworks  measure PyTorch, Hugging Face, Lightning, Keras, TensorFlow and Spark (9 GB by pip)"
 	@echo "make build     build $(BUILD)/howmany"
 	@echo "make page      rebuild the page of howmany serve: web/dist from web/src (needs Node)"
 	@echo "make types     rewrite the types of the page and the functions of the Python package from the tables in src/request"

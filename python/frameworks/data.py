@@ -1,9 +1,14 @@
-"""MNIST for the framework tests: the training images and labels from the folder that HOWMANY_DATA names."""
+"""What the programs of this folder share: MNIST, the tasks, and the processor time of a worker."""
 import gzip
 import os
 import sys
 
 import numpy
+
+BATCH = 4608  # rows of an iteration of the whole job
+SPARK_ROWS = {"logistic": 30000, "perceptron": 36000}  # Spark uses all rows in each iteration
+#: Tasks of `howmany compare` on MNIST, and `wide`: the widths of the hidden layers.
+TASKS = {"softmax": [], "one-layer": [128], "two-layers": [128, 64], "wide": [1024, 1024]}
 
 
 def read_idx(folder, name):
@@ -27,3 +32,20 @@ def mnist(rows=60000):
         random = numpy.random.default_rng(1)
         images, labels = random.integers(0, 256, (rows, 28, 28), numpy.uint8), random.integers(0, 10, rows, numpy.uint8)
     return images[:rows].reshape(-1, 784).astype(numpy.float32) / 255, labels[:rows].astype(numpy.int64)
+
+
+def widths(task):
+    """Widths of all layers of a task, from the pixels to the classes."""
+    return [784, *TASKS[task], 10]
+
+
+def limit(node, process=0):
+    """Give a process (0: this one) the processor time of a node: a part of a core that no other program takes.
+
+    HOWMANY_NODES is the folder of control groups that tools/run-frameworks makes; without it nothing happens. Programs
+    call this after their start, so that importing a framework takes no longer than elsewhere.
+    """
+    folder = os.environ.get("HOWMANY_NODES")
+    if folder:
+        with open(os.path.join(folder, str(node), "cgroup.procs"), "w", encoding="ascii") as stream:
+            stream.write(str(process or os.getpid()))

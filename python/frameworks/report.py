@@ -1,17 +1,25 @@
-"""Tables for docs/reference/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict the largest
-n with its interval, and put the measured value beside it. Usage: report.py FOLDER"""
+"""The table of docs/reference/frameworks.md: for each record of `howmany bench`, fit the runs without the largest n, predict
+the largest n with its interval, put the measured value beside it, and plan from the same runs. Usage: report.py FOLDER [MEASURED.csv]
+
+MEASURED.csv is written for `howmany compare --measured`: the runs that have a task of the survey."""
 import csv
 import datetime
 import glob
-import importlib
+import importlib.metadata
 import os
 import platform
 import statistics
 import sys
 
 import howmany
+from data import BATCH, SPARK_ROWS
 
-PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tensorflow", "pyspark")
+PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tf_keras", "tensorflow", "deepspeed", "pyspark", "ray")
+#: Runs with the task one-layer of `howmany compare`: the platform, the framework with its package, and rows of an iteration.
+COMPARED = {"torch-ddp": ("allreduce", "PyTorch DDP", "torch", BATCH), "lightning": ("allreduce", "Lightning", "lightning", BATCH),
+            "keras": ("allreduce", "Keras MultiWorkerMirrored", "tensorflow", BATCH),
+            "tensorflow-servers": ("async", "TensorFlow servers", "tensorflow", BATCH),
+            "spark-perceptron": ("driver", "Spark MLlib", "pyspark", SPARK_ROWS["perceptron"])}
 
 
 def measured(path):
@@ -33,34 +41,53 @@ def seconds_text(value):
 
 
 def report(path):
-    """A line of the table: measured medians, and the prediction of the largest n from the others."""
+    """A line of the table: measured medians, the prediction of the largest n from the others, and a plan from the others."""
     runs = measured(path)
     name = os.path.basename(path)[:-4]
     shown = ", ".join(f"{n}: {seconds_text(statistics.median(runs[n]))}" for n in sorted(runs))
     if len(runs) < 3:
-        return f"| {name} | {shown} | | | |"
+        return f"| {name} | {shown} | | | | | |"
     largest = max(runs)
-    fit = howmany.fit(rows_of({n: s for n, s in runs.items() if n != largest}), target=largest)
-    point = fit.predictions[0]
+    smaller = rows_of({n: s for n, s in runs.items() if n != largest})
+    point = howmany.fit(smaller, target=largest).predictions[0]
+    best = howmany.plan(runs=smaller, max_n=2 * largest).best.n
     actual = statistics.median(runs[largest])
     low, high = point.low_s, point.high_s
-    interval = f"{seconds_text(low)} to {seconds_text(high)}" if low is not None else "none: too few runs"
-    return (f"| {name} | {shown} | {seconds_text(point.time_s)} | {interval} | "
-            f"{100 * (point.time_s / actual - 1):+.0f} % |")
+    known = low is not None
+    interval = f"{seconds_text(low)} to {seconds_text(high)}" if known else "too few runs"
+    inside = sum(low <= seconds <= high for seconds in runs[largest]) if known else 0
+    return (f"| {name} | {shown} | {seconds_text(point.time_s)} | {interval} | {100 * (point.time_s / actual - 1):+.0f} % | "
+            f"{inside} of {len(runs[largest])} | {best:g} |")
+
+
+def version(name):
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{name} is not installed"
+
+
+def write_measured(folder, path):
+    """The table for `howmany compare --measured`: the runs on three workers, as in the survey."""
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["task", "platform", "system", "n", "seconds", "batch"])
+        for name, (platform_name, title, package, batch) in COMPARED.items():
+            record = os.path.join(folder, name + ".csv")
+            runs = measured(record) if os.path.exists(record) else {}
+            system = f"{title} {version(package).split()[-1]}"
+            table.writerows(["one-layer", platform_name, system, 3, seconds, batch] for seconds in runs.get(3, []))
 
 
 def main():
-    found = []
-    for name in PACKAGES:
-        try:
-            found.append(f"{name} {importlib.import_module(name).__version__}")
-        except ImportError:
-            found.append(f"{name} is not installed")
     print(f"{datetime.date.today()}, Python {platform.python_version()}, {os.cpu_count()} cores, howmany "
-          f"{howmany.__version__}; {', '.join(found)}.\n")
-    print("| run | seconds of an iteration, by n | predicted for the largest n | 90 % interval | off by |\n|---|---|---|---|---|")
+          f"{howmany.__version__}; {', '.join(map(version, PACKAGES))}.\n")
+    print("| run | seconds of an iteration, by n | predicted for the largest n | 90 % interval | off by | runs in the interval | "
+          "plan: best n |\n|---|---|---|---|---|---|---|")
     for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.csv"))):
         print(report(path))
+    if len(sys.argv) > 2:
+        write_measured(sys.argv[1], sys.argv[2])
 
 
 main()

@@ -1,68 +1,75 @@
-"""Logistic regression or a multilayer perceptron of Spark MLlib on MNIST, on n executors in local-cluster mode.
+"""Logistic regression or a multilayer perceptron of Spark MLlib on MNIST, on n executors in local-cluster mode, or on the
+standalone cluster that --master names.
 
-The seconds of an iteration come from Spark's own event log: each iteration of L-BFGS is one job that sums gradients
-(treeAggregate), from its start to its end. They are printed as lines that `howmany bench` reads.
+The seconds of an iteration come from Spark's own event log: each iteration of L-BFGS is a job that sums gradients. A short
+fit before the measured one gives the JVMs time to compile. The lines that are printed are those that `howmany bench` reads.
 """
 import argparse
 import glob
-import json
 import os
+import shutil
+import subprocess
 import tempfile
 
 from pyspark.ml.classification import LogisticRegression, MultilayerPerceptronClassifier
 from pyspark.sql import SparkSession
 
-from data import mnist
+import howmany
+from data import SPARK_ROWS, limit, mnist, widths
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--n", type=int, default=1)
-parser.add_argument("--rows", type=int, default=6000)
-parser.add_argument("--iterations", type=int, default=15)
+parser.add_argument("--rows", type=int, default=0)
+parser.add_argument("--iterations", type=int, default=8)
 parser.add_argument("--model", choices=["logistic", "perceptron"], default="logistic")
+parser.add_argument("--master", help="spark://… (default: local-cluster)")
 parser.add_argument("--keep-log", help="copy the event log to this file")
+parser.add_argument("--to", default="-")
+parser.add_argument("--plain", action="store_true", help="do not record: howmany bench reads Spark's own messages (of spark-submit)")
 options = parser.parse_args()
+rows_used = options.rows or SPARK_ROWS[options.model]
 
 
-def iterations_of(path):
-    """Seconds of the jobs of an event log that sum gradients."""
-    begun, seconds = {}, []
-    with open(path, encoding="utf-8") as stream:
-        for line in stream:
-            event = json.loads(line)
-            if event["Event"] == "SparkListenerJobStart":
-                stages = " ".join(stage["Stage Name"] for stage in event["Stage Infos"])
-                if "treeAggregate" in stages:
-                    begun[event["Job ID"]] = event["Submission Time"]
-            elif event["Event"] == "SparkListenerJobEnd" and event["Job ID"] in begun:
-                seconds.append((event["Completion Time"] - begun[event["Job ID"]]) / 1000)
-    return seconds
+def executors():
+    """Process ids of the executors of this application."""
+    found = subprocess.run(["pgrep", "-f", f"CoarseGrainedExecutorBackend.*{session.sparkContext.applicationId}"],
+                           stdout=subprocess.PIPE, check=False).stdout.split()
+    return [int(pid) for pid in found if os.path.realpath(f"/proc/{int(pid)}/exe").endswith("java")]
 
 
 logs = tempfile.mkdtemp()
-session = (SparkSession.builder.master(f"local-cluster[{options.n},1,1024]").appName(f"howmany {options.model}")
+session = (SparkSession.builder.master(options.master or f"local-cluster[{options.n},1,1024]").appName(f"howmany {options.model}")
            .config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", "file://" + logs)
-           .config("spark.eventLog.compress", "false").config("spark.eventLog.rolling.enabled", "false")
            .config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
-           .config("spark.executor.memory", "1g").config("spark.driver.bindAddress", "127.0.0.1")
-           .config("spark.driver.host", "127.0.0.1").config("spark.default.parallelism", str(options.n)).getOrCreate())
-session.sparkContext.setLogLevel("ERROR")
-images, labels = mnist(options.rows)
-data = os.path.join(logs, "mnist.libsvm")
-with open(data, "w", encoding="utf-8") as stream:
+           .config("spark.executor.memory", "1g").config("spark.cores.max", str(options.n)).config("spark.executor.cores", "1")
+           .config("spark.driver.bindAddress", os.environ["SPARK_LOCAL_IP"]).config("spark.driver.host", os.environ["SPARK_LOCAL_IP"])
+           .config("spark.scheduler.minRegisteredResourcesRatio", "1").config("spark.locality.wait", "0")
+           .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s")
+           .config("spark.default.parallelism", str(options.n)).getOrCreate())
+session.sparkContext.setLogLevel("INFO" if options.plain else "ERROR")
+images, labels = mnist(rows_used)
+folder = tempfile.mkdtemp()
+with open(os.path.join(folder, "mnist.libsvm"), "w", encoding="utf-8") as stream:
     for image, label in zip(images, labels):
         stream.write(f"{label} " + " ".join(f"{i + 1}:{value:.4g}" for i, value in enumerate(image) if value > 0) + "\n")
-rows = session.read.format("libsvm").option("numFeatures", "784").load(data).repartition(options.n).cache()
+rows = session.read.format("libsvm").option("numFeatures", "784").load(folder).repartition(options.n).cache()
 rows.count()
-if options.model == "logistic":
-    LogisticRegression(maxIter=options.iterations, regParam=0.01, tol=0).fit(rows)
-else:
-    MultilayerPerceptronClassifier(layers=[784, 128, 10], maxIter=options.iterations, seed=1, tol=1e-12,
-                                   blockSize=128).fit(rows)
+
+
+def fit(iterations):
+    if options.model == "logistic":
+        LogisticRegression(maxIter=iterations, regParam=0.01, tol=0).fit(rows)
+    else:
+        MultilayerPerceptronClassifier(layers=widths("one-layer"), maxIter=iterations, seed=1, tol=1e-12, blockSize=128).fit(rows)
+
+
+fit(5)
+for node, process in enumerate(executors()):
+    limit(node, process)
+fit(options.iterations)
 session.stop()
-log = [path for path in glob.glob(logs + "/*") if not path.endswith(".libsvm")][0]
-if os.path.isdir(log):
-    log = sorted(glob.glob(log + "/events_*"))[0]
-for i, seconds in enumerate(iterations_of(log), 1):
-    print(json.dumps({"iteration": i, "seconds": seconds}))
+log = glob.glob(logs + "/*")[0]
+if not options.plain:
+    howmany.callbacks.spark(log, to=options.to, last=options.iterations, batch=rows_used, job=options.model)
 if options.keep_log:
-    os.replace(log, options.keep_log)
+    shutil.move(log, options.keep_log)

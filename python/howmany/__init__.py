@@ -11,10 +11,10 @@ from ._library import Error, version as __version__
 from ._plans import Plans, plans
 from ._record import Recorder, record
 from ._store import Store
-from ._verbs import (Advise, Catalog, CatalogEntry, Converge, Design, Fit, Graph, Plan, Recommend, advise,
+from ._verbs import (Advise, Catalog, CatalogEntry, Converge, Design, Fit, Graph, Import, Plan, Recommend, advise,
                      catalog_import, catalog_list, catalog_list as catalog, catalog_show, converge, design, fit, graph,
-                     plan, recommend)
+                     import_, plan, recommend)
 
-__all__ = ["Advise", "Answer", "Catalog", "CatalogEntry", "Converge", "Design", "Error", "Fit", "Graph", "Plan", "Plans",
+__all__ = ["Advise", "Answer", "Catalog", "CatalogEntry", "Converge", "Design", "Error", "Fit", "Graph", "Import", "Plan", "Plans",
            "Recommend", "Record", "Recorder", "Store", "__version__", "advise", "callbacks", "catalog", "catalog_import", "catalog_list",
-           "catalog_show", "converge", "design", "fit", "graph", "plan", "plans", "recommend", "record"]
+           "catalog_show", "converge", "design", "fit", "graph", "import_", "plan", "plans", "recommend", "record"]

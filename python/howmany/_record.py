@@ -65,6 +65,7 @@ class Recorder:
         self.status = "ok"
         self.error: Optional[Exception] = None  #: why the run could not be written
         self._iterable, self._token = iterable, token
+        self._model: Any = None
         self._ends = array("d")  # the time at which each iteration ended
         self._losses: List[Tuple[int, Any]] = []
         self._samples = 0.0
@@ -133,6 +134,30 @@ class Recorder:
         name = type(error).__name__
         self.status = ("out of memory" if isinstance(error, MemoryError) or name == "OutOfMemoryError" else
                        "interrupted" if isinstance(error, KeyboardInterrupt) else name)
+
+    def take(self, seconds: Iterable[float]) -> None:
+        """Take the seconds of iterations that were measured elsewhere, after those so far."""
+        end = self._ends[-1] if self._ends else self._began
+        for value in seconds:
+            end += value
+            self._ends.append(end)
+
+    # ---- the model ----
+
+    def of(self, model: Any) -> "Recorder":
+        """Say which model is trained, so that sheet() can describe it. Returns the recorder."""
+        self._model = model
+        return self
+
+    def sheet(self, **keys: Any) -> Dict[str, Any]:
+        """The job that describes the recorded training, for howmany.plan: the shape of the model and the batch.
+        The arguments are those of howmany.callbacks.sheet."""
+        from .callbacks import sheet
+
+        if self._model is None:
+            raise ValueError("the recorder does not know the model: use a recorder of howmany.callbacks, or of(model)")
+        batch = self.run().get("batch")
+        return sheet(self._model, **{**({"batch": batch} if batch else {}), **keys})
 
     # ---- the run ----
 

@@ -5,19 +5,26 @@
     model.fit(…, callbacks=[howmany.callbacks.Keras(n=4, batch=256)])
     for batch in howmany.callbacks.accelerate(accelerator, loader): …
     run = howmany.callbacks.deepspeed(engine);  engine.step(); run.step(loss=loss)
-    run = howmany.callbacks.torch(model, optimizer)   # a loop of your own, with DDP or FSDP
+    run = howmany.callbacks.torch(model)              # a loop of your own, with DDP or FSDP
+    howmany.callbacks.spark("eventlogs/app-1", to="runs.db")   # after the application, from its event log
 
 They record n, the batch, the layout (data, tensor and pipeline parallel sizes, sharding, micro-batch, accumulation),
-the precision and the number of parameters. `sheet(model)` makes the job that `howmany.plan` takes.
+the precision and the number of parameters. `sheet(model)`, or `run.sheet()` of a recorder, makes the job that
+`howmany.plan` takes.
 """
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
-from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
+from ._library import Error
 from ._record import Recorder, record
+from ._verbs import import_
 
-__all__ = ["HuggingFace", "Keras", "Lightning", "accelerate", "deepspeed", "layout", "sheet", "torch"]
+__all__ = ["HuggingFace", "Keras", "Lightning", "accelerate", "deepspeed", "layout", "sheet", "spark", "torch"]
 
 #: Names by which configurations of models give the longest sequence.
 CONTEXTS = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length")
@@ -35,25 +42,78 @@ def unwrapped(model: Any) -> Any:
     return model
 
 
+def count_of(parameter: Any) -> int:
+    """Numbers in a parameter. FSDP (version 1) shows only this rank's shard, and keeps the whole size beside it."""
+    whole = getattr(parameter, "_unpadded_unsharded_size", None)
+    return int(math.prod(whole)) if whole is not None else int(parameter.numel())
+
+
 def count_parameters(model: Any) -> Optional[int]:
-    """Trained parameters of a model of PyTorch, Keras or Lightning. Under FSDP they are those of this rank's shards."""
+    """Trained parameters of a model of PyTorch, Keras or Lightning."""
     if callable(getattr(model, "parameters", None)):
-        return sum(int(p.numel()) for p in model.parameters() if p.requires_grad) or None
+        return sum(count_of(p) for p in model.parameters() if p.requires_grad) or None
     if hasattr(model, "count_params"):
         return int(model.count_params()) or None
     return None
 
 
-def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] = None, **keys: Any) -> Dict[str, Any]:
+def description(model: Any, example: Any) -> Optional[Tuple[str, str]]:
+    """A text that describes the shape of a model, and its format: the configuration of a model of transformers, the
+    layers of a model of Keras, or the program that torch.export makes from an example input."""
+    to_json: Any = getattr(getattr(model, "config", None), "to_json_string", None)
+    if callable(to_json):
+        keys = json.loads(to_json(use_diff=False))
+        # A configuration that was not loaded from a file does not name the class of the model.
+        return json.dumps({**keys, "architectures": keys.get("architectures") or [type(model).__name__]}), "hf-config"
+    if callable(getattr(model, "count_params", None)) and callable(getattr(model, "to_json", None)):
+        return str(model.to_json()), "keras"
+    if example is None:
+        return None
+    module = __import__("torch.export", fromlist=["export"])
+    inputs = example if isinstance(example, tuple) else (example,)
+    return str(module.export(model, inputs)), "torch-fx"
+
+
+def parsed(value: str) -> Any:
+    """A value of a document that the library wrote: a number, a truth value, a text, or a flat map."""
+    if value.startswith("{"):
+        pairs = (pair.split(": ", 1) for pair in value.strip("{}").split(", "))
+        return {name: parsed(inner) for name, inner in pairs}
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def network_of(model: Any, example: Any) -> Optional[Dict[str, Any]]:
+    """The network that the library finds in the description of a model; None if there is no description, or if the
+    library does not know the model."""
+    text = description(model, example)
+    if not text:
+        return None
+    try:
+        file = import_(text[0].encode(), as_=text[1]).files[0]
+    except Error:
+        return None
+    lines = (file.document or "").splitlines()
+    pairs = (line.strip().split(": ", 1) for line in lines if line.startswith("  "))
+    return {name: parsed(value) for name, value in pairs} or None
+
+
+def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] = None, example: Any = None,
+          **keys: Any) -> Dict[str, Any]:
     """The job that describes training a model, for howmany.plan.
 
+    The shape is found in the configuration of a model of transformers, in the layers of a model of Keras, or in the
+    program that torch.export makes from an example input. Otherwise the forward pass of a sample counts 2 flop for a
+    parameter, which is right for fully connected networks and too little for convolutions; with tokens, 2 flop for
+    a parameter and a token, plus 4 · layers · hidden · tokens² for attention.
+
     Args:
-        model: a model of PyTorch, transformers, Lightning or Keras
-        tokens: tokens of a sample. With it (or the longest sequence of the model's configuration) the forward
-            pass of a sample counts 2 flop for a parameter and a token, plus 4 · layers · hidden · tokens² for
-            attention; without tokens it counts 2 flop for a parameter, which is right for fully connected
-            networks and too little for convolutions
+        model: a model of PyTorch, transformers, Lightning or Keras; it may be wrapped by DDP or DeepSpeed
+        tokens: tokens of a sample (default: the longest sequence of the model's configuration)
         forward: flop of the forward pass of a sample, if you know it
+        example: an input of one sample (a tensor or a tuple of tensors), from which torch.export finds the layers
         keys: other keys of the job: batch, cluster, precision, …
     """
     inner = unwrapped(model)
@@ -63,12 +123,20 @@ def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] 
     config = getattr(inner, "config", None)
     for name in CONTEXTS:
         tokens = tokens or getattr(config, name, None)
+    head = {"name": type(inner).__name__}
+    network = network_of(inner, example) if forward is None else None
+    if network and network.get("kind") == "transformer":
+        if isinstance(keys.get("batch"), (int, float)):
+            keys["batch"] = f"{keys['batch']:.15g} sequences"
+        return {**head, "network": network, **({"sequence": tokens} if tokens else {}), **keys}
+    if network:
+        return {**head, "network": network, **keys}
     if forward is None:
         forward = 2.0 * parameters * (tokens or 1)
         layers, hidden = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
         if tokens and layers and hidden:
             forward += 4.0 * layers * hidden * tokens * tokens
-    return {"name": type(inner).__name__, "network": {"parameters": parameters, "forward": f"{forward:.15g} flop"}, **keys}
+    return {**head, "network": {"parameters": parameters, "forward": f"{forward:.15g} flop"}, **keys}
 
 
 def precision_of(model: Any) -> Optional[str]:
@@ -84,12 +152,45 @@ def world() -> Dict[str, int]:
     return {}
 
 
+#: Columns of the sizes of a layout, by the names that meshes of devices use for their dimensions.
+DIMENSIONS = {"tensor_parallel": ("tp", "tensor", "tensor_parallel"), "pipeline_parallel": ("pp", "pipeline", "pipe"),
+              "context_parallel": ("cp", "sp", "context"), "expert_parallel": ("ep", "expert"),
+              "data_parallel": ("dp", "data", "data_parallel", "dp_replicate", "dp_shard", "fsdp", "replicate", "shard")}
+
+
+def mesh_sizes(mesh: Any) -> Dict[str, int]:
+    """Sizes of the dimensions of a DeviceMesh of PyTorch that have a name."""
+    sizes: Dict[str, int] = {}
+    for name, size in zip(getattr(mesh, "mesh_dim_names", None) or (), getattr(mesh, "shape", ())):
+        for column, names in DIMENSIONS.items():
+            if name in names:
+                sizes[column] = sizes.get(column, 1) * int(size)
+    return sizes
+
+
+def mesh_of(model: Any) -> Any:
+    """The largest mesh over which parameters of a model are spread (DTensor); None without one."""
+    meshes = [getattr(p, "device_mesh", None) for p in model.parameters()] if callable(getattr(model, "parameters", None)) else []
+    known = [getattr(mesh, "_root_mesh", None) or mesh for mesh in meshes if mesh is not None]
+    return max(known, key=lambda mesh: len(getattr(mesh, "shape", ())), default=None)
+
+
+def accelerate_sizes(config: Any) -> Dict[str, int]:
+    """Sizes of a ParallelismConfig of Accelerate; empty without one."""
+    if config is None:
+        return {}
+    data = int(getattr(config, "dp_replicate_size", 1) or 1) * int(getattr(config, "dp_shard_size", 1) or 1)
+    return {"data_parallel": data, "tensor_parallel": int(getattr(config, "tp_size", 1) or 1),
+            "context_parallel": int(getattr(config, "cp_size", 1) or 1)}
+
+
 def layout(model: Any) -> Dict[str, Any]:
-    """What can be seen of a model of PyTorch: sharding, precision, parameters, and the class of the model."""
+    """What can be seen of a model of PyTorch: sharding, sizes of its mesh, precision, parameters, and its class."""
     wrapper, inner = type(model).__name__, unwrapped(model)
-    sharded = wrapper in ("FullyShardedDataParallel", "FSDPModule") or wrapper.startswith("FSDP")
-    return {"framework": "torch", "job": type(inner).__name__, "sharding": "full" if sharded else "none",
-            "precision": precision_of(inner), "parameters": count_parameters(inner)}
+    sharded = wrapper == "FullyShardedDataParallel" or wrapper.startswith("FSDP")
+    return {"framework": "torch", "job": type(inner).__name__.replace("FSDP", "", 1) if sharded else type(inner).__name__,
+            "sharding": "full" if sharded else "none", "precision": precision_of(inner),
+            "parameters": count_parameters(inner), **mesh_sizes(mesh_of(inner))}
 
 
 # ---- loops of your own ----------------------------------------------------------------------------
@@ -97,28 +198,75 @@ def layout(model: Any) -> Dict[str, Any]:
 
 def torch(model: Any, *, iterable: Optional[Iterable[Any]] = None, to: Any = None, **columns: Any) -> Recorder:
     """A recorder for a loop of your own with PyTorch: plain, DDP or FSDP. Use it as howmany.record."""
-    return record(iterable, to=to, **{**layout(model), **world(), **columns})
+    return record(iterable, to=to, **{**layout(model), **world(), **columns}).of(model)
 
 
 def accelerate(accelerator: Any, loader: Iterable[Any], *, to: Any = None, **columns: Any) -> Iterator[Any]:
     """Iterate over a loader that Accelerate prepared, and record the loop."""
     seen = {"framework": "accelerate", "n": int(accelerator.num_processes), "rank": int(accelerator.process_index),
             "precision": str(accelerator.mixed_precision), "accumulation": int(accelerator.gradient_accumulation_steps),
-            "sharding": str(accelerator.distributed_type).rsplit(".", 1)[-1].lower()}
-    per_worker = getattr(loader, "total_batch_size", None)
-    if per_worker:
-        seen["batch"] = int(per_worker)
+            "sharding": str(accelerator.distributed_type).rsplit(".", 1)[-1].lower(),
+            **accelerate_sizes(getattr(accelerator, "parallelism_config", None))}
+    models = [model for model in getattr(accelerator, "_models", []) if model is not None]
+    if models:
+        seen.update(job=type(unwrapped(models[0])).__name__, parameters=count_parameters(unwrapped(models[0])))
+    whole = getattr(loader, "total_batch_size", None)
+    if whole:
+        seen.update(batch=int(whole), micro_batch=int(whole) // int(accelerator.num_processes))
     return iter(record(loader, to=to, **{**seen, **columns}))
 
 
 def deepspeed(engine: Any, *, to: Any = None, **columns: Any) -> Recorder:
     """A recorder for an engine of DeepSpeed: call step() of the recorder after step() of the engine."""
     data = int(engine.dp_world_size)
-    seen = {"framework": "deepspeed", "data_parallel": data, "batch": int(engine.train_batch_size()),
+    seen: Dict[str, Any] = {
+            "framework": "deepspeed", "data_parallel": data, "batch": int(engine.train_batch_size()),
             "micro_batch": int(engine.train_micro_batch_size_per_gpu()),
             "accumulation": int(engine.gradient_accumulation_steps()), "zero_stage": int(engine.zero_optimization_stage()),
-            "parameters": count_parameters(engine.module), "precision": precision_of(engine.module)}
-    return record(to=to, **{"n": data, **world(), **seen, **columns})
+            "job": type(unwrapped(engine.module)).__name__, "parameters": count_parameters(engine.module),
+            "precision": precision_of(engine.module)}
+    groups = getattr(engine, "mpu", None)
+    for column, function in (("tensor_parallel", "get_model_parallel_world_size"),
+                             ("pipeline_parallel", "get_pipe_parallel_world_size")):
+        if callable(getattr(groups, function, None)):
+            seen[column] = int(getattr(groups, function)())
+    if getattr(engine, "num_stages", None):  # of its pipeline engine
+        seen["pipeline_parallel"] = int(engine.num_stages)
+    n = data * seen.get("tensor_parallel", 1) * seen.get("pipeline_parallel", 1)
+    return record(to=to, **{"n": n, **world(), **seen, **columns}).of(engine.module)
+
+
+# ---- Spark ----------------------------------------------------------------------------------------
+
+
+def spark(log: Union[str, "os.PathLike[str]"], *, to: Any = None, last: Optional[int] = None, **columns: Any) -> Recorder:
+    """Record the iterations of a Spark application from its event log (spark.eventLog.enabled), plain, compressed or
+    rolling.
+
+    Jobs with the same stages that repeat at least three times are iterations; of several groups the one that took
+    most time counts. n is the number of executors.
+
+    Args:
+        log: the event log: a file, or the folder of a rolling log
+        to: as in howmany.record
+        last: use only the last so many iterations, if the first ones belong to preparations
+        columns: as in howmany.record: batch, machine, …
+    """
+    groups: Dict[str, List[Any]] = {}
+    file = import_(os.fspath(log), as_="spark").files[0]
+    for row in file.runs:
+        groups.setdefault(str(row["job"]), []).append(row)
+    if not groups:
+        raise ValueError(f"{os.fspath(log)}: no job repeats three times, so there are no iterations")
+    name, rows = max(groups.items(), key=lambda group: sum(row["seconds"] for row in group[1]))
+    rows = rows[-last:] if last else rows
+    facts = file.facts["app"]
+    seen = {"framework": "spark", "version": facts["spark_version"], "job": name, "rank": 0, "key": facts["id"],
+            "n": int(max(row["n"] for row in rows)), "total_cores": rows[-1]["total_cores"], "tasks": rows[-1]["tasks"]}
+    run = record(to=to, **{**seen, **columns})
+    run.take([row["seconds"] for row in rows])
+    run.close()
+    return run
 
 
 # ---- callbacks ------------------------------------------------------------------------------------
@@ -139,9 +287,10 @@ class _HuggingFace:
         seen = {"framework": "transformers", "n": workers, "rank": int(args.process_index), "micro_batch": micro,
                 "accumulation": accumulation, "batch": micro * accumulation * workers, "precision": precision,
                 "sharding": "full" if getattr(args, "fsdp", None) else "zero" if getattr(args, "deepspeed", None) else "none"}
+        seen.update(accelerate_sizes(getattr(args, "parallelism_config", None)))
         if model is not None:
             seen.update(job=type(unwrapped(model)).__name__, parameters=count_parameters(unwrapped(model)))
-        self.run = record(to=self.to, **{**seen, **self.columns})
+        self.run = record(to=self.to, **{**seen, **self.columns}).of(model)
         self.run.start()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -174,7 +323,11 @@ class _Lightning:
         micro = getattr(trainer.train_dataloader, "batch_size", None)
         if micro:
             seen.update(micro_batch=int(micro), batch=int(micro) * accumulation * int(trainer.world_size))
-        self.run = record(to=self.to, **{**seen, **self.columns})
+        for column in ("data_parallel", "tensor_parallel"):  # of ModelParallelStrategy
+            size = getattr(trainer.strategy, column + "_size", None)
+            if isinstance(size, int):
+                seen[column] = size
+        self.run = record(to=self.to, **{**seen, **self.columns}).of(pl_module)
         self.run.start()
         self._step = int(trainer.global_step)
 
@@ -204,7 +357,10 @@ class _Keras:
     def on_train_begin(self, logs: Optional[Dict[str, Any]] = None) -> None:
         model = getattr(self, "model", None)
         seen = {"framework": "keras", "job": getattr(model, "name", None), "parameters": count_parameters(model)}
-        self.recorder = record(to=self.to, **{**seen, **self.columns})
+        policy = getattr(getattr(model, "dtype_policy", None), "name", None)
+        if policy:
+            seen["precision"] = str(policy)
+        self.recorder = record(to=self.to, **{**seen, **self.columns}).of(model)
 
     def on_train_batch_begin(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
         if self.recorder and not self.recorder.seconds:
@@ -230,10 +386,16 @@ def _lightning_base() -> Any:
         return _base("pytorch_lightning", "Callback")
 
 
+def _keras_base() -> Any:
+    """The Callback of Keras 3, or that of tf_keras (Keras 2) if the program has imported it; TensorFlow itself imports
+    only Keras 3."""
+    return _base("tf_keras.callbacks" if "tf_keras" in sys.modules else "keras.callbacks", "Callback")
+
+
 _BASES: Dict[str, Tuple[type, Callable[[], Any]]] = {
     "HuggingFace": (_HuggingFace, lambda: _base("transformers", "TrainerCallback")),
     "Lightning": (_Lightning, _lightning_base),
-    "Keras": (_Keras, lambda: _base("keras.callbacks", "Callback"))}
+    "Keras": (_Keras, _keras_base)}
 
 
 def __getattr__(name: str) -> Any:

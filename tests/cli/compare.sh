@@ -26,6 +26,26 @@ expect "an unknown ending of --plot is refused" 2 "--plot: 'x.gif' is not the na
 expect "--json with --csv is refused" 2 "--json or --csv, not both" howmany compare --json --csv
 expect "an operand is refused" 2 "compare: unexpected operand 'softmax'" howmany compare softmax
 
+# ---- the table of --measured -----------------------------------------------------------------
+refused() { # NAME MESSAGE LINE…: a table of these lines is refused with the message
+  local name=$1 message=$2
+  shift 2
+  printf '%s\n' "$@" >wrong.csv
+  expect "$name" 2 "$message" howmany compare --dry-run --measured wrong.csv
+}
+head=task,platform,system,n,samples_per_s,seconds,batch
+refused "--measured: a missing column is named" "system" task,platform,n,seconds,batch softmax,bsp,3,1,1
+refused "--measured: a table without speeds is refused" "wrong.csv: it needs a column samples_per_s, or the columns seconds and batch" task,platform,system,n,seconds softmax,bsp,x,3,1
+refused "--measured: an unknown task is refused" "wrong.csv:2: task: 'svm' is not logistic, softmax, one-layer or two-layers" $head svm,bsp,x,3,1,,
+refused "--measured: an unknown platform is refused" "wrong.csv:3: platform: 'server' is not driver, bsp, ssp, async or allreduce" $head softmax,bsp,x,3,1,, softmax,server,x,3,1,,
+refused "--measured: an empty name is refused" "system: '' is not the name of a framework" $head softmax,bsp,,3,1,,
+refused "--measured: half a worker is refused" "n: '2.5' is not a whole number" $head softmax,bsp,x,2.5,1,,
+refused "--measured: a speed of 0 is refused" "samples_per_s: '0' is not a number above 0" $head softmax,bsp,x,3,0,,
+refused "--measured: seconds without a batch are refused" "batch: '' is not a number above 0" $head softmax,bsp,x,3,,0.5,
+refused "--measured: failed runs alone are refused" "it has no run that succeeded" $head,status softmax,bsp,x,3,1,,,timeout
+refused "--measured: ten repetitions are refused" "more than 9 runs of x, softmax, n = 3" $head $(yes softmax,bsp,x,3,1,, | head -n 10)
+expect "--measured: a missing file is reported" 2 "no.csv" howmany compare --dry-run --measured no.csv
+
 # ---- --dry-run -------------------------------------------------------------------------------
 check "the default is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
 check "the platform server means bsp, ssp and async" bash -c '[ "$(howmany compare --dry-run --platforms server --tasks softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
@@ -151,6 +171,18 @@ ahead() { # the driver is faster than all-reduce with all rows, and slower with 
   howmany compare --tasks softmax --rows 300 -b 100 -n 3 -i 5 --platforms driver,allreduce >text && grep -q '^  fastest .*allreduce on 3' text && tr -s '\n ' ' ' <text | grep -q 'and be the fastest'
 }
 check "a note says that few rows slow down the driver" ahead
+measured() { # the median of three runs, two of which have seconds and a batch; one failed; another task is not shown
+  printf '%s\n' $head,status "softmax,allreduce,PyTorch DDP,3,,0.5,150," "softmax,allreduce,PyTorch DDP,3,700,,,ok" "softmax,allreduce,PyTorch DDP,3,,0.1,50,ok" \
+    "softmax,allreduce,PyTorch DDP,3,9,,,exit 1" softmax,driver,Spark,2,40,,, logistic,bsp,TensorFlow,3,1,,, >m.csv
+  local command="howmany compare --tasks softmax --rows 300 -b 50 -i 5 -n 3 --platforms allreduce --measured m.csv"
+  $command --json >m.json && $command --csv >m.out && $command >text &&
+    is "$(jq -c '.tasks[0].measured[] | [.system, .platform, .n, .runs, .samples_per_s, .samples_per_s_per_worker * 3]' m.json | tr '\n' ' ')" \
+      '["PyTorch DDP","allreduce",3,3,500,500] ["Spark","driver",2,1,40,60] ' &&
+    jq -e "$near"'.tasks[0] | near(.measured[0].ratio * .runs[0].samples_per_s; 500; 1e-9) and .measured[1].ratio == null' m.json >/dev/null &&
+    grep -Eq '^  allreduce +3 +500 +167 .* PyTorch DDP, median of 3 runs$' text && grep -Eq '^  driver +2 +40 +20 +- +Spark$' text && ! grep -q TensorFlow text &&
+    is "$(awk -F, '{ print NF }' m.out | sort -u)" 21 && is "$(cut -d, -f1,3,5,8,21 m.out | tail -n 2 | tr '\n' ' ')" "softmax,allreduce,3,500,PyTorch DDP softmax,driver,2,40,Spark "
+}
+check "measured frameworks are shown beside the runs" measured
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "--json has usage over time" over_time
 limits() { # with a slow network the server's link limits, with a fast one computation
@@ -167,6 +199,7 @@ if [ "${HM_SQLITE:-1}" = 1 ]; then
 fi
 if command -v gnuplot >/dev/null; then
   check "--plot writes a picture" bash -c 'howmany compare --tasks softmax --rows 100 -b 20 -n 1,2 -i 4 --plot p.svg >/dev/null && grep -q "</svg>" p.svg && grep -q "allreduce" p.svg'
+  check "--plot draws measured frameworks" bash -c 'howmany compare --tasks softmax --rows 300 -b 50 -i 5 -n 3 --platforms allreduce --measured m.csv --plot m.svg >/dev/null && grep -q "measured frameworks" m.svg'
 fi
 if [ -d "$data/mnist" ] && [ "$HM_ZLIB" = 1 ]; then
   torture "runs on MNIST itself" bash -c "howmany compare -d '$data/mnist' --tasks softmax -n 1 --platforms bsp -i 2 | grep -q '60000 rows of 784 features (MNIST)'"

@@ -19,7 +19,7 @@ struct compare_state {
     struct cli_machine cluster_job; /* The catalog, and the assignments of --set. */
     struct hm_cluster *cluster;
     const char *sets[CLI_LIST_MAX];
-    const char *plot;
+    const char *plot, *measured;
     bool json, csv, dry_run;
 };
 
@@ -37,6 +37,7 @@ enum compare_option {
     DATA,
     SEED,
     SET,
+    MEASURED,
     RECORD,
     JSON,
     CSV,
@@ -70,6 +71,10 @@ static const struct cli_option options[OPTIONS] = {
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as fabric.latency=1ms",
              NULL},
+    [MEASURED] = {"measured", 0, "FILE",
+                  "runs of other frameworks to show beside these: CSV with task, platform, system, "
+                  "n, and samples_per_s or seconds and batch",
+                  "@file"},
     [RECORD] = {"record", 'r', "FILE",
                 "append the traces to this table, .csv or .jsonl, or to a store, .db or "
                 "postgresql://…",
@@ -172,6 +177,9 @@ static int compare_accept(void *state, int option, const char *value)
         return 0;
     case SET:
         return add_cluster_set(s, value);
+    case MEASURED:
+        s->measured = value;
+        return 0;
     case RECORD:
         s->request.record = value;
         return 0;
@@ -221,6 +229,8 @@ static int compare_prepare(struct compare_state *s)
     if (rc == 0 && s->json && s->csv)
         rc = cli_complain("compare: --json or --csv, not both");
     rc = rc ? rc : compare_check(&s->request);
+    if (rc == 0 && s->measured)
+        rc = compare_measured_read(s->measured, &s->result.measured);
     return rc ? rc : load_compare_cluster(s);
 }
 
@@ -293,7 +303,9 @@ const struct cli_command cli_compare = {
         "Shows samples per second, of all workers and of each; the share of the time in which "
         "workers compute; network and memory of workers and of servers or the driver; and why the "
         "fastest platform is fastest. Published figures are shown with the runs on 3 workers. "
-        "--json has the same over time.\n\n"
+        "--json has the same over time. With --measured, speeds of other frameworks on the same "
+        "tasks are shown below the runs, with their ratio to the run on the same platform and n; "
+        "tools/run-frameworks measures them.\n\n"
         "Without --data, images like MNIST's are generated. Fewer --rows make it faster. The "
         "samples per second of mini-batches do not depend on the rows; those of a driver do, and "
         "the speed with all rows is shown too.\n\n"

@@ -113,6 +113,17 @@ const struct compare_run *compare_extreme(const struct compare_result *r,
     return found;
 }
 
+const struct compare_run *compare_same_run(const struct compare_result *r,
+                                           const struct compare_measured *measured)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct compare_run *run = &r->runs[i];
+        if (run->task == measured->task && run->way == measured->way && run->n == measured->n)
+            return run;
+    }
+    return NULL;
+}
+
 void compare_add_sentence(struct hm_text *out, const struct compare_result *r,
                           const struct compare_task *task)
 {

@@ -29,6 +29,10 @@ const char *compare_limit_name(enum compare_limit limit);
  * no run. */
 const struct compare_run *compare_extreme(const struct compare_result *result,
                                           const struct compare_task *task, bool fastest);
+/* Returns the run with the task, platform and number of workers of a measurement; NULL if there is
+ * none. */
+const struct compare_run *compare_same_run(const struct compare_result *result,
+                                           const struct compare_measured *measured);
 /* Add a sentence that says which platform is fastest, and why. */
 void compare_add_sentence(struct hm_text *out, const struct compare_result *result,
                           const struct compare_task *task);

@@ -147,6 +147,32 @@ static const struct compare_run *first_run(const struct compare_result *r,
     return NULL;
 }
 
+/* Add the measurements of other frameworks: the columns up to samples per second are those of the
+ * runs; then the speed divided by that of the run on the same platform, and the framework. */
+static void add_measured_rows(const struct compare_result *r, const struct compare_task *task,
+                              struct hm_text *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->measured.count; i++) {
+        const struct compare_measured *m = &r->measured.rows[i];
+        const struct compare_run *run = compare_same_run(r, m);
+        char ratio[HM_SHOWN] = "-";
+        if (m->task != task)
+            continue;
+        if (!any)
+            hm__text_addf(out, "\n  %-9s %-5s %3s %10s %10s   %8s   %s\n", "measured", "", "n",
+                          "samples/s", "per worker", "of above", "framework");
+        any = true;
+        if (run)
+            snprintf(ratio, sizeof(ratio), "%.2gx", m->samples_per_s / run->samples_per_s);
+        hm__text_addf(out, "  %-9s %-5s %3.0f %10.0f %10.0f   %8s   %s", m->way->platform,
+                      m->way->consistency ? m->way->consistency : "", m->n, m->samples_per_s,
+                      m->samples_per_s / m->n, ratio, m->system);
+        hm__text_addf(out, m->runs > 1 ? ", median of %zu runs\n" : "\n", m->runs);
+    }
+}
+
 static void add_task_text(const struct compare_result *r, const struct compare_task *task,
                           const struct hm_style *style, struct hm_text *out)
 {
@@ -167,6 +193,7 @@ static void add_task_text(const struct compare_result *r, const struct compare_t
     for (size_t i = 0; i < r->count; i++)
         if (r->runs[i].task == task)
             add_run_row(r, &r->runs[i], out);
+    add_measured_rows(r, task, out);
     hm__text_add(out, "\n");
     compare_add_sentence(&line, r, task);
     hm__render_taken_line(out, style, "fastest", &line);
@@ -286,6 +313,30 @@ static void put_published(struct hm_json *json, const struct compare_task *task)
     hm__json_close(json);
 }
 
+static void put_measured(struct hm_json *json, const struct compare_result *r,
+                         const struct compare_task *task)
+{
+    hm__json_open(json, "measured", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < r->measured.count; i++) {
+        const struct compare_measured *m = &r->measured.rows[i];
+        const struct compare_run *run = compare_same_run(r, m);
+        if (m->task != task)
+            continue;
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "system", m->system);
+        hm__json_put_text(json, "platform", m->way->platform);
+        hm__json_put_text(json, "consistency", m->way->consistency ? m->way->consistency : "bsp");
+        hm__json_put_number(json, "n", m->n);
+        hm__json_put_number(json, "runs", (double)m->runs);
+        hm__json_put_number(json, "samples_per_s", m->samples_per_s);
+        hm__json_put_number(json, "samples_per_s_per_worker", m->samples_per_s / m->n);
+        hm__json_put_number(json, "ratio",
+                            run ? m->samples_per_s / run->samples_per_s : (double)NAN);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
 static void put_task(struct hm_json *json, const struct compare_result *r,
                      const struct compare_task *task)
 {
@@ -309,6 +360,7 @@ static void put_task(struct hm_json *json, const struct compare_result *r,
             put_run(json, r, &r->runs[i]);
     hm__json_close(json);
     put_published(json, task);
+    put_measured(json, r, task);
     hm__json_close(json);
 }
 
@@ -349,7 +401,7 @@ void compare_output_csv(const struct compare_result *r, struct hm_text *out)
                       "samples_per_s_per_worker,worker_compute,worker_cpu,worker_sent_bytes_per_s,"
                       "worker_received_bytes_per_s,worker_memory_bytes,server_compute,server_cpu,"
                       "server_sent_bytes_per_s,server_received_bytes_per_s,server_memory_bytes,"
-                      "limited_by\n");
+                      "limited_by,system\n");
     for (size_t i = 0; i < r->count; i++) {
         const struct compare_run *run = &r->runs[i];
         hm__text_addf(out, "%s,", run->task->name);
@@ -363,6 +415,20 @@ void compare_output_csv(const struct compare_result *r, struct hm_text *out)
         hm__csv_number(out, run->samples_per_s / run->n);
         csv_role(out, &run->worker);
         csv_role(out, &run->other);
-        hm__text_addf(out, ",%s\n", compare_limit_name(compare_limit_of(r, run)));
+        hm__text_addf(out, ",%s,howmany\n", compare_limit_name(compare_limit_of(r, run)));
+    }
+    for (size_t i = 0; i < r->measured.count; i++) {
+        const struct compare_measured *m = &r->measured.rows[i];
+        if (!task_has_runs(r, m->task))
+            continue;
+        hm__text_addf(out, "%s,,%s,%s", m->task->name, m->way->platform,
+                      m->way->consistency ? m->way->consistency : "bsp");
+        hm__csv_number(out, m->n);
+        hm__text_add(out, ",,");
+        hm__csv_number(out, m->samples_per_s);
+        hm__csv_number(out, m->samples_per_s / m->n);
+        hm__text_add(out, ",,,,,,,,,,,,");
+        hm__csv_text(out, m->system);
+        hm__text_add(out, "\n");
     }
 }

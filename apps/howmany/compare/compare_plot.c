@@ -48,8 +48,22 @@ static void add_intervals(struct hm_text *out, const struct compare_run *run, si
     hm__text_add(out, "EOD\n");
 }
 
+static bool is_measured(const struct compare_measured *m, size_t t, size_t w)
+{
+    return m->task == &compare_tasks[t] && m->way == &compare_ways[w];
+}
+
+static bool has_measured(const struct compare_result *r, size_t t, size_t w)
+{
+    for (size_t i = 0; i < r->measured.count; i++)
+        if (is_measured(&r->measured.rows[i], t, w))
+            return true;
+    return false;
+}
+
 /* Add the data blocks of a task: $sT_W has workers and samples per second of task T and platform W,
- * $pT_W has the published figures, and $rR has the intervals of run R. */
+ * $pT_W has the published figures, $mT_W measurements of other frameworks, and $rR has the
+ * intervals of run R. */
 static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
@@ -62,6 +76,11 @@ static void add_task_data(struct hm_text *out, const struct compare_result *r, s
             if (strcmp(p->task, compare_tasks[t].name) == 0 &&
                 strcmp(p->way, compare_ways[w].name) == 0)
                 hm__text_addf(out, "%d %.17g\n", COMPARE_PUBLISHED_N, p->samples_per_s);
+        hm__text_addf(out, "EOD\n$m%zu_%zu << EOD\n", t, w);
+        for (size_t i = 0; i < r->measured.count; i++)
+            if (is_measured(&r->measured.rows[i], t, w))
+                hm__text_addf(out, "%.17g %.17g\n", r->measured.rows[i].n,
+                              r->measured.rows[i].samples_per_s);
         hm__text_add(out, "EOD\n");
     }
     for (size_t i = 0; i < r->count; i++) {
@@ -111,6 +130,10 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
             hm__text_addf(out,
                           ", \\\n  $p%zu_%zu using 1:2 with points pt 2 ps 1 lw 1.5 lt %zu notitle",
                           t, w, way_type(w));
+        if (has_measured(r, t, w))
+            hm__text_addf(out,
+                          ", \\\n  $m%zu_%zu using 1:2 with points pt 6 ps 1 lw 1.5 lt %zu notitle",
+                          t, w, way_type(w));
     }
     hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
@@ -119,7 +142,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
 static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;
-    bool published = false;
+    bool published = false, measured = false;
 
     hm__text_add(out, "unset title\nset key inside left center vertical Left reverse samplen 3\n"
                       "unset border\nunset tics\nunset xlabel\nunset ylabel\nplot [0:1][0:1] ");
@@ -127,6 +150,7 @@ static void plot_key(struct hm_text *out, const struct compare_result *r, size_t
         if (!has_runs(r, t, w))
             continue;
         published = published || is_published(t, w);
+        measured = measured || has_measured(r, t, w);
         hm__text_addf(out, "%sNaN with linespoints ps 0.7 lt %zu title '%s'",
                       pieces++ ? ", \\\n  " : "", way_type(w), compare_ways[w].name);
     }
@@ -135,6 +159,9 @@ static void plot_key(struct hm_text *out, const struct compare_result *r, size_t
                       ", \\\n  NaN with points pt 2 lw 1.5 lc rgb '#444444' title "
                       "'published, %d workers'",
                       COMPARE_PUBLISHED_N);
+    if (measured)
+        hm__text_add(out, ", \\\n  NaN with points pt 6 lw 1.5 lc rgb '#444444' title "
+                          "'measured frameworks'");
     /* `set tics` would also turn on the ticks of the top and the right side. */
     hm__text_add(out, "\nset border 3\nset xtics nomirror out\nset ytics nomirror out\n"
                       "set nokey\n");
@@ -160,7 +187,7 @@ static void plot_over_time(struct hm_text *out, const struct compare_result *r, 
                       pieces++ ? ", \\\n  " : "", i, run->elapsed_s, column,
                       way_type((size_t)(run->way - compare_ways)));
     }
-    hm__text_add(out, pieces ? "\n" : "NaN notitle\n");
+    hm__text_add(out, pieces ? "\n" : "[0:1] NaN notitle\n");
     hm__text_add(out, "set autoscale y\n");
 }
 

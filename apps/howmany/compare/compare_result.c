@@ -15,6 +15,7 @@ void compare_result_release(struct compare_result *r)
         free(r->runs[i].intervals);
         hm_text_free(r->runs[i].command);
     }
+    compare_measured_release(&r->measured);
     free(r->runs);
     r->runs = NULL;
     r->count = 0;

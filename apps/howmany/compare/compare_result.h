@@ -3,7 +3,7 @@
 #ifndef HM_COMPARE_RESULT_H
 #define HM_COMPARE_RESULT_H
 
-#include "compare_plan.h"
+#include "compare_measured.h"
 #include "text.h"
 
 /* Means over the ranks of one role (workers or others). NAN: the value is not known. */
@@ -45,6 +45,7 @@ struct compare_result {
     /* Array of runs, ordered by task, platform and n; owned. */
     struct compare_run *runs;
     size_t count;
+    struct compare_measured_list measured; /* Runs of other frameworks; owned. */
 };
 
 void compare_result_release(struct compare_result *result);
