@@ -2,7 +2,7 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture coverage mutants bench dist deb static container install clean format
+.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture analyze coverage mutants bench dist deb static container install clean format
 
 help:
 	@echo "make demo      install few packages, build the program alone, and answer some first questions: two minutes"
@@ -16,6 +16,7 @@ help:
 	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
 	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
 	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers and ranks"
+	@echo "make analyze   look for mistakes with gcc -fanalyzer, clang-tidy and cppcheck"
 	@echo "make coverage  measure line and branch coverage, and write the table in docs/testing.md"
 	@echo "make mutants   change the code in 200 places, and count the changes that the tests notice"
 	@echo "make bench     measure against other programs and limits"
@@ -102,6 +103,10 @@ tsan:
 torture: build
 	@tools/setup test
 	@tools/run-torture
+
+analyze: build
+	@tools/setup analyze
+	@tools/run-analyze $(BUILD)
 
 coverage:
 	@tools/setup test

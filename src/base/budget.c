@@ -26,6 +26,7 @@ void hm__budget_enter(struct hm_budget *b)
     b->outer = current;
     b->used = 0;
     b->cause = HM_BUDGET_LEFT;
+    b->missed = false;
     b->field = b->last = NULL;
     b->end_s = now + b->seconds;
     b->ask_s = now;
@@ -49,10 +50,11 @@ static bool budget_spend(enum hm_budget_cause cause, const char *field)
 /* Whether the time limit is reached or the result is no longer wanted. */
 static bool budget_is_over(struct hm_budget *b, const char *field)
 {
-    double now = budget_now();
-
     if (b->checks > 0 && --b->checks == 0)
         return budget_spend(HM_BUDGET_CANCELLED, field);
+    if (b->seconds <= 0 && !b->cancelled)
+        return false;
+    double now = budget_now();
     if (b->seconds > 0 && now >= b->end_s)
         return budget_spend(HM_BUDGET_TIME, field);
     if (!b->cancelled || now < b->ask_s)
@@ -96,6 +98,8 @@ int hm__budget_check(const char *field, struct hm_err *err)
 
 int hm__budget_result(int rc, struct hm_err *err)
 {
+    if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc == 0)
+        return hm__fail_nomem(err);
     if (!current || current->cause == HM_BUDGET_LEFT)
         return rc;
     if (err)
@@ -113,6 +117,12 @@ bool hm__budget_admits(size_t bytes)
         (bytes > b->bytes || b->used > (long long)(b->bytes - bytes)))
         budget_spend(HM_BUDGET_MEMORY, b->last);
     return b->cause == HM_BUDGET_LEFT && !budget_is_over(b, b->last);
+}
+
+void hm__budget_miss(void)
+{
+    if (current)
+        current->missed = true;
 }
 
 void hm__budget_count(long long bytes)

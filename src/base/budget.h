@@ -41,6 +41,7 @@ struct hm_budget {
     double end_s, ask_s;
     long long used;             /* Bytes allocated by this thread since the budget was entered. */
     enum hm_budget_cause cause; /* Why the budget is spent. */
+    bool missed;                /* The machine had no memory for an allocation. */
     /*
      * Name of the input field that determined the length of the loop in which the budget was spent;
      * NULL if it is not known.
@@ -69,7 +70,8 @@ bool hm__budget_spent(const char *field);
 int hm__budget_check(const char *field, struct hm_err *err);
 /*
  * Returns rc, or the error that describes how the budget of this thread was spent. An error that
- * err already holds is replaced, since it is a consequence of the spent budget.
+ * err already holds is replaced, since it is a consequence of the spent budget. If an allocation
+ * failed and rc is 0, the result is HM_E_NOMEM, because a part of the answer may be missing.
  */
 int hm__budget_result(int rc, struct hm_err *err);
 
@@ -80,5 +82,7 @@ int hm__budget_result(int rc, struct hm_err *err);
  */
 bool hm__budget_admits(size_t bytes);
 void hm__budget_count(long long bytes);
+/* Note that the machine had no memory for an allocation. */
+void hm__budget_miss(void);
 
 #endif

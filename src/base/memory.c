@@ -21,20 +21,32 @@
  * that a test can let a single rank run out of memory.
  */
 static _Thread_local long fail_after = -1;
+static _Thread_local bool fail_once;
 
 void hm__alloc_fail_after(long after)
 {
     fail_after = after;
+    fail_once = false;
+}
+
+void hm__alloc_fail_once(long after)
+{
+    fail_after = after;
+    fail_once = true;
 }
 
 static bool alloc_must_fail(void)
 {
     if (fail_after < 0)
         return false;
-    if (fail_after == 0)
-        return true;
-    fail_after--;
-    return false;
+    if (fail_after > 0) {
+        fail_after--;
+        return false;
+    }
+    if (fail_once)
+        fail_after = -1;
+    hm__budget_miss();
+    return true;
 }
 
 /* Count a block that was allocated (sign 1) or is freed (sign -1) in the budget of the thread. */
@@ -52,6 +64,8 @@ void *hm__calloc(size_t count, size_t size)
         !hm__budget_admits(bytes))
         return NULL;
     void *pointer = calloc(count ? count : 1, size ? size : 1);
+    if (!pointer)
+        hm__budget_miss();
     count_block(pointer, 1);
     return pointer;
 }
@@ -68,6 +82,8 @@ void *hm__realloc(void *pointer, size_t count, size_t size)
     if (larger) {
         hm__budget_count(-before);
         count_block(larger, 1);
+    } else {
+        hm__budget_miss();
     }
     return larger;
 }

@@ -17,6 +17,8 @@ void hm__trim(void);
  * allocation fails.
  */
 void hm__alloc_fail_after(long after);
+/* For tests: like hm__alloc_fail_after, but only one allocation fails. */
+void hm__alloc_fail_once(long after);
 
 /* An arena: memory allocated from it stays valid until the arena is freed. */
 struct hm_arena;

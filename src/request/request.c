@@ -367,12 +367,9 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .bytes = c->limits.bytes,
                                .cancelled = c->cancelled,
                                .data = c->cancelled_data};
-    bool limited = budget.seconds > 0 || budget.bytes > 0 || budget.cancelled;
-    if (limited)
-        hm__budget_enter(&budget);
+    hm__budget_enter(&budget); /* Also without limits, to notice an allocation that failed. */
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
-    if (limited)
-        hm__budget_leave(&budget);
+    hm__budget_leave(&budget);
     if (rc)
         hm_reply_free(reply);
     else

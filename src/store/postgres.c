@@ -74,7 +74,11 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
         return HM_E_IO;
     }
     copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
-    return hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
+    hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
+    const char *state = result ? c->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    if (state && strcmp(state, "53100") == 0) /* The disk is full; a server answers 507. */
+        hm__err_field(err, "disk");
+    return HM_E_IO;
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */

@@ -55,8 +55,6 @@ static const char *error_reason(int code)
     case SQLITE_PERM:
     case SQLITE_AUTH:
         return "no permission to write";
-    case SQLITE_FULL:
-        return "the disk is full";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return "another program has kept it locked for 5 seconds";
@@ -76,6 +74,11 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
     if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
         return hm__budget_check("runs", err);
+    if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT) {
+        hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
+        hm__err_field(err, "disk"); /* A server answers 507. */
+        return HM_E_IO;
+    }
     if (known)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
     if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)

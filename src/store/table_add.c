@@ -1,4 +1,4 @@
-/* Adds tables of runs and traces to a store, a thousand rows at a time. */
+/* Adds tables of runs and traces to a store, some thousand rows in a transaction. */
 #include "table_add.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "stored.h"
 
-enum { BATCH_RUNS = 1000, KEY_BYTES = 201, KEY_GIVEN = 180 };
+enum { BATCH_RUNS = 16384, KEY_BYTES = 201, KEY_GIVEN = 180 };
 
 /* ---- sinks and results -------------------------------------------------------------------------
  */
@@ -224,7 +224,7 @@ static void batch_empty(struct row_batch *b)
     b->count = 0;
 }
 
-/* Makes room for a thousand rows, or for all rows of a smaller table. */
+/* Makes room for the rows of a transaction, or for all rows of a smaller table. */
 static int batch_init(struct row_batch *b, const struct hm_runs *table, const char *key,
                       struct hm_err *err)
 {

@@ -190,5 +190,32 @@ get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$
 rmdir "$work/gone.db"
 check "the server keeps running" test "$(get "$url/healthz")" = ok
 
+# ---- a full disk
+mkdir "$work/small"
+if mount -t tmpfs -o size=4m tmpfs "$work/small" 2>/dev/null; then
+  trap 'stop; umount "$work/small"; rm -rf "$work"' EXIT
+  head -c 2500000 /dev/zero >"$work/small/ballast"
+  start --record "$work/small/runs.db" --quiet
+  { echo n,seconds,machine; awk 'BEGIN {for (i = 1; i <= 300; i++) print i % 64 + 1 ",1." i ",m" i}'; } >"$work/many.csv"
+  kept=0 code=200
+  for k in $(seq 60); do
+    code=$(post "/v1/runs?key=k$k" text/csv "$work/many.csv" -o "$work/body" -w '%{http_code}')
+    [ "$code" = 200 ] || break
+    kept=$((kept + 300))
+  done
+  check "a full disk gets 507" test "$code" = 507
+  check "and is named" jq -e '.detail | contains("the disk is full")' "$work/body"
+  rm "$work/small/ballast"
+  again() { [ "$(post '/v1/runs?key=again' text/csv "$work/many.csv" -o /dev/null -w '%{http_code}')" = 200 ]; }
+  check "runs are added again when there is room" wait_for 20 again
+  stop
+  check "what was acknowledged is there" test "$(howmany runs list --record "$work/small/runs.db" --limit 10000 --json | jq ".runs | length")" = $((kept + 300))
+  expect "the store has no damage" 0 "no damage found" howmany runs check --record "$work/small/runs.db"
+  umount "$work/small"
+  trap 'stop; rm -rf "$work"' EXIT
+else
+  skip "a full disk" "needs the right to mount"
+fi
+
 kill_servers "$work/killed.db" sqlite "${HM_KILLS:-40}"
 finish

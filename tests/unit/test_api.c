@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "testing.h"
+#include "token_limit.h"
 
 static struct http_request post_request(const char *path, const char *query, const char *body)
 {
@@ -90,11 +91,64 @@ static void the_cache_distinguishes_requests(void **state)
     hm_catalog_free(catalog);
 }
 
+/* Returns the status of a POST with a token from an address; 0 if it is admitted. */
+static int status_of(struct api *api, const char *address, const char *authorization)
+{
+    struct http_request r = post_request("/v1/plan", "", "{}");
+    struct http_response response = {0};
+
+    r.authorization = authorization;
+    r.host = "localhost";
+    snprintf(r.address, sizeof(r.address), "%s", address);
+    bool admitted = api_admit(api, &r, &response);
+    release_response(&response);
+    return admitted ? 0 : response.status;
+}
+
+/* After too many wrong tokens of an address, its tokens are not looked at, not even right ones. */
+static void wrong_tokens_are_limited(void **state)
+{
+    char token[TOKEN_TEXT], hash[TOKEN_TEXT], line[2 * TOKEN_TEXT], right[2 * TOKEN_TEXT];
+    struct hm_catalog *catalog = NULL;
+    struct tokens *tokens = NULL;
+
+    (void)state;
+    assert_int_equal(tokens_make(token, hash, NULL), 0);
+    snprintf(line, sizeof(line), "%s read\n", hash);
+    snprintf(right, sizeof(right), "Bearer %s", token);
+    assert_int_equal(tokens_parse(line, strlen(line), "tokens", &tokens, NULL), 0);
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    struct api_settings settings = {.catalog = catalog, .tokens = tokens, .cache_bytes = 1 << 20};
+    struct api *api = api_new(&settings, NULL);
+    assert_non_null(api);
+    assert_int_equal(status_of(api, "192.0.2.1", right), 0);
+    for (int i = 0; i < TOKEN_LIMIT_WRONG; i++)
+        assert_int_equal(status_of(api, "192.0.2.1", "Bearer wrong"), 401);
+    assert_int_equal(status_of(api, "192.0.2.1", "Bearer wrong"), 429);
+    assert_int_equal(status_of(api, "192.0.2.1", right), 429);
+    assert_int_equal(status_of(api, "192.0.2.1", ""), 401);
+    assert_int_equal(status_of(api, "192.0.2.2", right), 0);
+    for (int i = 0; i < 2 * TOKEN_LIMIT_WRONG; i++)
+        assert_int_equal(status_of(api, "127.0.0.1", "Bearer wrong"), 401);
+    assert_int_equal(status_of(api, "127.0.0.1", right), 0);
+    api_free(api);
+    hm_catalog_free(catalog);
+    tokens_free(tokens);
+    struct token_limit *limit = token_limit_new();
+    assert_non_null(limit);
+    for (int i = 0; i < TOKEN_LIMIT_WRONG; i++)
+        token_limit_count(limit, "a", 100);
+    assert_true(token_limit_is_over(limit, "a", 100 + TOKEN_LIMIT_S - 0.1));
+    assert_false(token_limit_is_over(limit, "a", 100 + TOKEN_LIMIT_S + 0.1));
+    token_limit_free(limit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cached_responses_keep_their_type),
         cmocka_unit_test(the_cache_distinguishes_requests),
+        cmocka_unit_test(wrong_tokens_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

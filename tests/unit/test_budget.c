@@ -190,6 +190,33 @@ static void every_check_ends_the_request(void **state)
     }
 }
 
+/* If a single allocation fails, the request fails, even if the code that needed the memory goes on
+ * without it: an answer never lacks a part silently. */
+static void every_failed_allocation_ends_the_request(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+
+    (void)state;
+    for (size_t which = 0; which < SAMPLES; which++) {
+        int rc = HM_E_NOMEM;
+        for (long after = 0; rc == HM_E_NOMEM; after += 1 + after / 12) {
+            struct hm_request *request = sample_request(which);
+            struct hm_reply *reply = NULL;
+            struct hm_err err = {0};
+            hm__alloc_fail_once(after);
+            rc = hm_request_run(request, &context, &reply, &err);
+            hm__alloc_fail_after(-1);
+            if (rc != 0 && rc != HM_E_NOMEM)
+                fail_msg("request %zu, allocation %ld: %d %s", which, after, rc, err.message);
+            assert_true((rc == 0) == (reply != NULL));
+            hm_reply_free(reply);
+            hm_request_free(request);
+            if (rc == 0)
+                assert_true(after > 20);
+        }
+    }
+}
+
 /* A budget inside another one is ignored; after the outer one, no budget is in force. */
 static void budgets_do_not_nest(void **state)
 {
@@ -221,6 +248,7 @@ int main(void)
         cmocka_unit_test(unwanted_work_ends),
         cmocka_unit_test(fields_are_named),
         cmocka_unit_test(every_check_ends_the_request),
+        cmocka_unit_test(every_failed_allocation_ends_the_request),
         cmocka_unit_test(budgets_do_not_nest),
     };
 

@@ -99,6 +99,8 @@ static void test_parts(void **state)
     assert_int_equal(parsed.headers[2].value_length, 3);
     assert_false(parsed.close);
     static const char *const bad[] = {"GET /\r\n\r\n",
+                                      "\r\n",
+                                      "",
                                       "GET\r\n\r\n",
                                       " GET / HTTP/1.1\r\n\r\n",
                                       "GET  / HTTP/1.1\r\n\r\n",

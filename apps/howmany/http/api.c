@@ -12,7 +12,9 @@
 #include "api_problem.h"
 #include "api_progress.h"
 #include "err.h"
+#include "http_connections.h"
 #include "serve_page.h"
+#include "token_limit.h"
 #include "verbs.h"
 
 static const char json_type[] = "application/json", text_type[] = "text/plain; charset=utf-8",
@@ -122,6 +124,7 @@ struct api {
     struct api_settings settings;
     struct api_cache *cache;
     struct api_metrics *metrics;
+    struct token_limit *wrong_tokens;
     const struct http_server *_Atomic server;
     atomic_bool shutting_down;
     const char *paths[ROUTES];
@@ -160,7 +163,8 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
         a->paths[i] = routes[i].path;
     a->cache = api_cache_new(settings->cache_bytes);
     a->metrics = api_metrics_new(a->paths, ROUTES);
-    if (!a->cache || !a->metrics) {
+    a->wrong_tokens = token_limit_new();
+    if (!a->cache || !a->metrics || !a->wrong_tokens) {
         hm__fail_nomem(err);
         api_free(a);
         return NULL;
@@ -174,6 +178,7 @@ void api_free(struct api *a)
         return;
     api_cache_free(a->cache);
     api_metrics_free(a->metrics);
+    token_limit_free(a->wrong_tokens);
     free(a);
 }
 
@@ -306,6 +311,24 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
     return false;
 }
 
+/*
+ * Returns the scopes of the token of a request. Sets *ret_over if its address has sent too many
+ * wrong tokens, so that this one is not looked at. Clients on this machine are not limited: they
+ * may be a proxy, which sends the requests of all.
+ */
+static unsigned request_scopes(const struct api *a, const struct http_request *r, bool *ret_over)
+{
+    bool limited = r->authorization[0] && r->address[0] && !http_is_loopback(r->address);
+
+    *ret_over = limited && token_limit_is_over(a->wrong_tokens, r->address, http_now());
+    if (*ret_over)
+        return 0;
+    unsigned scopes = tokens_scopes(a->settings.tokens, r->authorization);
+    if (scopes == 0 && limited)
+        token_limit_count(a->wrong_tokens, r->address, http_now());
+    return scopes;
+}
+
 /* Check that the token of a request has the scope of the route; otherwise respond with 401 or 403
  * and return false. */
 static bool check_token(const struct api *a, const struct api_route *route,
@@ -317,10 +340,18 @@ static bool check_token(const struct api *a, const struct api_route *route,
         return false;
     if (!a->settings.tokens)
         return true;
-    unsigned scopes = tokens_scopes(a->settings.tokens, r->authorization);
+    bool over;
+    unsigned scopes = request_scopes(a, r, &over);
     if (scopes & route->scope)
         return true;
     out->refusal = HTTP_REFUSAL_TOKEN;
+    if (over) {
+        api_problem(out, 429, "token", "too many requests",
+                    "this address has sent too many wrong tokens", "Authorization",
+                    "wait for 10 seconds");
+        api_extra(out, "Retry-After", "10");
+        return false;
+    }
     if (scopes == 0) {
         api_problem(out, 401, "token", "unauthorized",
                     r->authorization[0] ? "the token is unknown" : "a token is needed",

@@ -156,6 +156,8 @@ struct http_verdict http_parse_head(char *text, size_t length, struct http_parse
                              count < HTTP_HEADERS_MAX ? &p->headers[count] : &unused);
         count += lines > 0;
     }
+    if (v.status == 0 && !p->head.target)
+        v = bad_head(HTTP_REFUSAL_HEADER, "the head has no request line");
     p->head.header_count = count;
     for (size_t i = 0; v.status == 0 && i < count && i < HTTP_HEADERS_MAX; i++)
         if (p->headers[i].name_length == 10 &&

@@ -2,7 +2,6 @@
 #include "http_write.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 static const char *status_text(int status)
@@ -80,6 +79,6 @@ size_t http_write_head(char *text, const struct http_response *r, const char *id
     for (size_t i = 0; i < r->extra_count; i++)
         used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "%.60s: %s\r\n",
                          r->extra[i].name, r->extra[i].value);
-    memcpy(text + used, "\r\n", 2);
-    return (size_t)used + 2;
+    used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "\r\n");
+    return (size_t)used;
 }
