@@ -29,7 +29,8 @@ struct hm_dataflow_loss {
  */
 struct hm_dataflow_loss hm__dataflow_loss(const struct hm_dataflow *dataflow, double n,
                                           double compute_s);
-/* Returns the share that the recovery of the job adds: the smaller one if the job names none. */
+/* Returns the share of the time that recovery adds in the way that the job names or, if it names
+ * none, in the way that adds less. */
 double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
                              const struct hm_dataflow_loss *loss);
 

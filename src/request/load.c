@@ -344,8 +344,9 @@ static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
     struct hm_cluster *server = NULL;
     int rc = hm__call_catalog(call, &catalog, err);
 
-    if (rc == 0 && !joined && is_plain_name(call, named))
-        hm__catalog_servers(catalog, *cluster, &servers);
+    if (rc == 0 && !joined && is_plain_name(call, named) && hm__cluster_is_alone(*cluster) &&
+        (*cluster)->node.accelerators <= 1)
+        hm__catalog_servers(catalog, named->name, &servers);
     const struct hm_document d = {.name = servers.owned ? servers.owned : servers.rented};
     if (rc || !d.name)
         return rc;

@@ -24,7 +24,7 @@ void hm__statement_release(struct hm_statement *s);
 
 /* How the database should find the runs that match a filter. */
 enum hm_where {
-    HM_WHERE_ANY,  /* The database chooses the way itself. */
+    HM_WHERE_ANY,  /* The database chooses the index. */
     HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */
     /*
      * Runs are found by other indexes. The statement has only conditions that such an index can

@@ -65,6 +65,8 @@ check "with a job that has a fabric it is not" bash -c "howmany plan '$job' --on
 check "a fabric makes it a cluster" bash -c "howmany plan '$job' --on h200.yaml --fabric 100gbe --json | jq -e '.best.n > 1'"
 mkdir -p "$HOME/.local/share/howmany/catalog"
 { echo "machines:"; echo "  our-card:"; sed 's/^/    /' h200.yaml; } >"$HOME/.local/share/howmany/catalog/own.yaml"
+json_n() { howmany plan resnet-50 --on our-card --json | jq -e '.machine == "our-card" and .best.n == 1'; }
+check "which stays the machine that was measured" json_n
 expect "it can be an entry of one's own catalog" 0 "measured         2026-11-16, within 4.3 %" howmany catalog show our-card
 rm -r "$HOME/.local"
 expect "an accelerator of the catalog by name" 0 'accelerator: "a100"' howmany calibrate --replay "$h200" --accelerator a100

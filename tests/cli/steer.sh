@@ -94,6 +94,7 @@ exit 3
 END
 chmod +x silent.sh
 expect "a program that always fails" 1 "no line can go on" howmany steer --command './silent.sh {n} {checkpoint} {resume}' --m 1 --reach 1 --folder silent.steer
+check "without a loss the result says so" grep -q "no loss was reported" "$work/out"
 
 pieces() { [ "$(ls "$1"/piece-*.jsonl 2>/dev/null | wc -l)" -ge "$2" ]; }
 killed_toy() {

@@ -84,6 +84,11 @@ static void tables_of_metrics(void **state)
 static void accounts_of_jobs(void **state)
 {
     (void)state;
+    /* The default columns of sacct have no times. */
+    READS("JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n1|a|gpu|x|32|COMPLETED|0:0\n",
+          {"format", .text = "slurm"}, {"runs", 0, NULL},
+          {"notes.0", .text = "no job has a time and a size, so there are no runs: sacct -P -o "
+                              "JobID,Elapsed,NNodes,AllocTRES,State prints them"});
     READS("JobID|Partition|AllocCPUS|State|ExitCode|Elapsed|NNodes|AllocTRES|MaxRSS\n"
           "1|gpu|8|COMPLETED|0:0|1-00:00:10|2|cpu=8,gres/gpu=4,gres/gpu:a100=4|\n"
           "1.batch||8|COMPLETED|0:0|00:10|1||2500K\n1.0||8|COMPLETED|0:0|00:10|1||3M\n"
@@ -295,6 +300,12 @@ static void configurations_of_accelerate(void **state)
           {"document", .text = "precision: fp16\nparallel: {tensor: 1, pipeline: 1, zero: 0}\n"
                                "cluster: {accelerators: 4, max_nodes: 1}\n"},
           {"notes.0", .text = "the file does not give num_machines: 1, the default of accelerate"});
+    READS("distributed_type: DEEPSPEED\nnum_processes: 4\nnum_machines: 1\n"
+          "deepspeed_config: {deepspeed_config_file: ds.json}\n",
+          {"document", .text = "parallel: {tensor: 1, pipeline: 1}\n"
+                               "cluster: {accelerators: 4, max_nodes: 1}\n"},
+          {"notes.0", .text = "the settings of DeepSpeed are in a file of their own "
+                              "(deepspeed_config_file)"});
     /* Seven processes are not the same number on each of two machines. */
     READS("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 7\nnum_machines: 2\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"},

@@ -140,8 +140,8 @@ int cli_put_text(struct hm_text *text);
 /* The same for a text that the caller keeps. Returns false and prints a message if writing fails.
  */
 bool cli_put_wrapped(const char *text);
-/* Progress on standard error, such as "metis: 12 of 31, 40 s left". It is shown after one second,
- * and only on a terminal. */
+/* Progress on standard error, such as "metis: 12 of 31, 40 s left", only on a terminal. Counts are
+ * shown after one second, texts at once. */
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;

@@ -88,13 +88,10 @@ static void add_work(struct hm_text *out, const struct first_job *job)
 /* Adds the machine. An accelerator without a fabric is replaced by a server that holds several. */
 static void add_machine(const struct hm_catalog *catalog, const char *name, struct hm_text *out)
 {
-    struct hm_cluster *cluster = NULL;
-    struct hm_servers servers = {0};
+    struct hm_servers servers;
     char comment[2 * FIRST_TEXT_MAX];
 
-    if (hm_catalog_machine(catalog, name, &cluster, NULL) == 0)
-        hm__catalog_servers(catalog, cluster, &servers);
-    hm_cluster_free(cluster);
+    hm__catalog_servers(catalog, name, &servers);
     const char *server = servers.owned ? servers.owned : servers.rented;
     snprintf(comment, sizeof(comment), "nodes of several %s", name);
     add_key(out, "  machine", server ? server : name,

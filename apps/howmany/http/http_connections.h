@@ -43,7 +43,8 @@ void http_connections_free(struct http_connections *connections);
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether there are as many connections as the limit allows; one should make room for the next. */
+/* Whether there are as many connections as the limit allows, so that the next one needs the place
+ * of another. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /* Whether there are more connections than the limit allows. */
 bool http_connections_is_full(struct http_connections *connections);

@@ -12,7 +12,8 @@
 enum {
     /* Largest number of bytes of a request line; the method and the version need a few. */
     HTTP_LINE_MAX = HTTP_TARGET_MAX + 64,
-    /* Largest number of bytes of a whole head. Every header has ": " and CR LF in addition. */
+    /* Largest number of bytes of a whole head. The last term is for the ": " and CR LF of headers.
+     */
     HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
     /* Largest number of bytes of the extensions of one chunk, and of all trailer fields. */
     HTTP_EXTENSION_MAX = 256,

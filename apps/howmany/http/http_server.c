@@ -57,7 +57,7 @@ struct exchange {
     char *body;
     size_t length, room;
     size_t held;            /* Number of bytes of this exchange that the server's count includes. */
-    bool answered;          /* The response was given to the loop. */
+    bool answered;          /* A worker has handed the response over to the event loop. */
     bool close;             /* The connection ends after this exchange. */
     bool unread;            /* The client may still be sending when the connection ends. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */

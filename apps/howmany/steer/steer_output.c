@@ -174,14 +174,18 @@ void steer_output_headline(const struct steer_state *state, struct hm_text *out)
         hm__text_add(out, ".");
         return;
     }
-    hm__text_addf(out, "Not reached: %s after %s; the loss is %s%s, not %s.",
+    hm__text_addf(out, "Not reached: %s after %s; ",
                   strcmp(stopped, "time") == 0     ? "the time is over"
                   : strcmp(stopped, "budget") == 0 ? "the budget is spent"
                   : strcmp(stopped, "frames") == 0 ? "there were too many frames"
                                                    : "no line can go on",
-                  hm__show_time(state->now_s, time),
-                  show_task_loss(state->task, least_loss(state), least), loss_words(state->task),
-                  show_task_loss(state->task, state->task->target, loss));
+                  hm__show_time(state->now_s, time));
+    if (isfinite(least_loss(state)))
+        hm__text_addf(
+            out, "the loss is %s%s, not %s.", show_task_loss(state->task, least_loss(state), least),
+            loss_words(state->task), show_task_loss(state->task, state->task->target, loss));
+    else
+        hm__text_add(out, "no loss was reported.");
 }
 
 static void text_frames(const struct steer_state *state, struct hm_text *out)

@@ -16,8 +16,8 @@ struct steer_sheet {
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* The same for training data by name, which are read once. Returns 0, or EXIT_USAGE with a
- * message. */
+/* Set the same seconds for the training data with the name `data`, which are read to count their
+ * values and columns. Returns 0, or EXIT_USAGE with a message. */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

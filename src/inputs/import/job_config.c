@@ -327,6 +327,9 @@ static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
     };
 
     put_job(im, &c);
+    if (hm__value_path(root, "deepspeed_config.deepspeed_config_file"))
+        hm__import_note(im, "the settings of DeepSpeed are in a file of their own "
+                            "(deepspeed_config_file)");
     if (precision && !known)
         hm__import_note(im, "mixed_precision '%.20s' is left to the plan", precision);
 }

@@ -216,6 +216,9 @@ static void put_rest(struct slurm *s, bool header)
     if (s->im->runs.rows > 0)
         hm__import_note(s->im, "n is the number of GPUs of a job, else of nodes, else of "
                                "processors; seconds are those of the whole job");
+    else if (s->ended > 0)
+        hm__import_note(s->im, "no job has a time and a size, so there are no runs: sacct -P -o "
+                               "JobID,Elapsed,NNodes,AllocTRES,State prints them");
 }
 
 static int slurm_rows(struct slurm *s, struct hm_err *err)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "readers.h"
+
 /* Whether two machines have the same accelerator, judging by its figures. Cards for PCIe differ
  * from modules of the same peak in the share of it that they reach. */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
@@ -19,13 +21,15 @@ bool hm__cluster_is_alone(const struct hm_cluster *c)
     return c->max_nodes == 1 && !(c->fabric.bandwidth_bytes_per_s > 0) && !c->fabric_name;
 }
 
-void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_cluster *cluster,
+void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerator,
                          struct hm_servers *ret_servers)
 {
     double owned_most = 0, rented_most = 0;
+    struct hm_cluster *card = NULL;
 
     *ret_servers = (struct hm_servers){0};
-    if (!hm__cluster_is_alone(cluster) || cluster->node.accelerators > 1)
+    if (hm__catalog_find(catalog, HM_CATALOG_MACHINE, accelerator) ||
+        hm_catalog_machine(catalog, accelerator, &card, NULL))
         return;
     for (size_t i = 0; i < hm_catalog_count(catalog, HM_CATALOG_MACHINE); i++) {
         const char *name = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
@@ -34,7 +38,7 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_clust
             continue;
         const bool rented = c->node.price_per_s >= 0;
         double *most = rented ? &rented_most : &owned_most;
-        if (c->node.accelerators > 1 && same_accelerator(&c->node, &cluster->node) &&
+        if (c->node.accelerators > 1 && same_accelerator(&c->node, &card->node) &&
             c->fabric.bandwidth_bytes_per_s > *most) {
             *most = c->fabric.bandwidth_bytes_per_s;
             if (rented)
@@ -44,6 +48,7 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_clust
         }
         hm_cluster_free(c);
     }
+    hm_cluster_free(card);
 }
 
 void hm__catalog_device_name(const char *name, char *text, size_t room)

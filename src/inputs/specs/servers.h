@@ -17,11 +17,11 @@ struct hm_servers {
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
 /*
- * Finds the machines of the catalog that have several of the accelerators of a machine that is one
- * accelerator without a fabric: of those with and of those without a price, the one with the
- * fastest fabric. Other machines have none.
+ * Finds the machines of the catalog that have several of an accelerator of the catalog: of those
+ * with and of those without a price, the one with the fastest fabric. There are none if the name is
+ * that of a machine.
  */
-void hm__catalog_servers(const struct hm_catalog *catalog, const struct hm_cluster *cluster,
+void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerator,
                          struct hm_servers *ret_servers);
 
 /*

@@ -1,4 +1,4 @@
-/* Reads tables of measured training steps of large networks; docs/reference/large.md describes the
+/* Reads tables of measured training steps of large networks; data/README.md describes the
  * columns.
  */
 #ifndef HM_READ_LARGE_H
