@@ -529,6 +529,7 @@ class LayoutMemory(Record):
     logits_bytes: logits
     buffers_bytes: buffers
     margin_bytes: fragmentation and fixed cost
+    host_bytes: offloaded states in the memory of the host
     """
     weights_bytes: float
     gradients_bytes: float
@@ -537,6 +538,7 @@ class LayoutMemory(Record):
     logits_bytes: float
     buffers_bytes: float
     margin_bytes: float
+    host_bytes: float
     _parts: ClassVar[Dict[str, str]] = {}
 
 
@@ -1523,6 +1525,7 @@ class CatalogEntry(Answer):
     kernel_overhead_s: seconds to start a kernel
     memory_bytes: memory of a worker
     accelerators: workers of a machine
+    host_memory_bytes: memory of the host of a machine
     link_bandwidth_bytes_per_s: bandwidth inside a machine
     link_latency_s: latency inside a machine
     bandwidth_bytes_per_s: bandwidth between machines
@@ -1552,6 +1555,7 @@ class CatalogEntry(Answer):
     kernel_overhead_s: Optional[float]
     memory_bytes: Optional[float]
     accelerators: Optional[float]
+    host_memory_bytes: Optional[float]
     link_bandwidth_bytes_per_s: Optional[float]
     link_latency_s: Optional[float]
     bandwidth_bytes_per_s: Optional[float]
