@@ -34,8 +34,9 @@ model = transformers.LlamaForCausalLM(config)
 random = torch.Generator().manual_seed(1)
 rows = torch.randint(0, config.vocab_size, (options.batch * options.steps, 64), generator=random)
 data = [{"input_ids": row, "labels": row} for row in rows]
+folder = tempfile.TemporaryDirectory()
 settings = transformers.TrainingArguments(
-    output_dir=tempfile.mkdtemp(), max_steps=options.steps, per_device_train_batch_size=options.batch // n, logging_steps=1,
+    output_dir=folder.name, max_steps=options.steps, per_device_train_batch_size=options.batch // n, logging_steps=1,
     report_to=[], save_strategy="no", use_cpu=True, ddp_backend="gloo" if n > 1 else None, disable_tqdm=True)
 recorder = [] if options.plain else [howmany.callbacks.HuggingFace(to=options.to)]
 trainer = transformers.Trainer(model=model, args=settings, train_dataset=data, callbacks=[*recorder, Limit()])

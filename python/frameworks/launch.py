@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,4 +60,5 @@ finally:
         if process.poll() is None:
             process.kill()
         process.wait()
+    shutil.rmtree(os.path.dirname(begin))
 sys.exit(code)

@@ -73,3 +73,5 @@ if not options.plain:
     howmany.callbacks.spark(log, to=options.to, last=options.iterations, batch=rows_used, job=options.model)
 if options.keep_log:
     shutil.move(log, options.keep_log)
+shutil.rmtree(logs)
+shutil.rmtree(folder)
