@@ -250,7 +250,7 @@ exec 4>&- 5>&- 6>&-
 check "the address is served again after the others have closed" wait_for 5 healthy
 start --connections 2 --per-address 100 --quiet
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
-sleep 0.3
+wait_for 5 healthy # Connections make room when they have waited for 0.1 s.
 check "connections that wait make room for others" sh -c "for i in 1 2 3 4 5; do [ \"\$(curl -s -m 20 $url/healthz)\" = ok ] || exit 1; done"
 exec 4>&- 5>&-
 # Two requests that take long, on the two connections.
