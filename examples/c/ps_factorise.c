@@ -1,5 +1,4 @@
-/* Matrix factorisation on parameter servers: A = L R^T from known entries, with stale reads of R.
- */
+/* Matrix factorisation on parameter servers: A = L R^T with stale reads of R. */
 #include <howmany_ps.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -7,30 +6,24 @@
 enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
 
-/* Most entries of A, which has rank 2, are known; the others are NaN. */
-static double entry(size_t i, size_t j)
-{
-    bool known = (i * i + 5 * i * j + 3 * j) % 7 != 0;
-
-    return known ? sin(0.3 * (double)i) * cos(0.5 * (double)j) + 0.1 * (double)(i % 7) : NAN;
-}
-
-/* Gradient step of row i of A: changes l, adds to `by`, and returns the sum of squared errors. */
+/*
+ * A gradient step with row i of A, whose entries of rank 2 are known but for every seventh: changes
+ * l, adds to `by`, and returns the sum of squared errors.
+ */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;
 
     for (size_t j = 0; j < COLUMNS; j++) {
-        double error = entry(i, j);
-        if (isnan(error))
-            continue;
+        double error = sin(0.3 * (double)i) * cos(0.5 * (double)j) + 0.1 * (double)(i % 7);
+        bool known = (i * i + 5 * i * j + 3 * j) % 7 != 0;
         for (size_t k = 0; k < RANK; k++)
             error -= l[k] * r[j][k];
-        for (size_t k = 0; k < RANK; k++) {
+        for (size_t k = 0; known && k < RANK; k++) {
             by[j][k] += 0.006 * error * l[k];
             l[k] += 0.006 * error * r[j][k];
         }
-        sum += error * error;
+        sum += known ? error * error : 0;
     }
     return sum;
 }
@@ -40,28 +33,25 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
     size_t me = (size_t)hm_ps_worker(ps), workers = (size_t)hm_ps_workers(ps), all[COLUMNS];
     double l[ROWS][RANK], r[COLUMNS][RANK], sum = 0;
-    int rc = 0;
+    int rc;
 
     (void)state;
     for (size_t i = 0; i < ROWS * RANK; i++) /* L and R start with small values. */
         l[i / RANK][i % RANK] = 0.3 * sin(7.7 * (double)(i + 1));
     for (size_t j = 0; j < COLUMNS; j++)
         all[j] = j;
-    if (me == 0)
-        rc = hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, l[ROWS - COLUMNS], err);
-    rc = rc ? rc : hm_ps_barrier(ps, err);
+    rc = me == 0 && hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, l[ROWS - COLUMNS], err);
+    rc = rc || hm_ps_barrier(ps, err);
     for (int clock = 0; rc == 0 && clock < CLOCKS; clock++) {
         double by[COLUMNS][RANK] = {{0}};
         rc = hm_ps_get_batch(ps, RIGHT, all, COLUMNS, r[0], err);
         sum = 0;
         for (size_t i = me; rc == 0 && i < ROWS; i += workers)
             sum += row_step(i, l[i], r, by);
-        rc = rc ? rc : hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, by[0], err);
-        rc = rc ? rc : hm_ps_clock(ps, err);
+        rc = rc || hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, by[0], err) || hm_ps_clock(ps, err);
     }
-    rc = rc ? rc : hm_ps_inc(ps, ERRORS, 0, &sum, err);
-    rc = rc ? rc : hm_ps_barrier(ps, err);
-    rc = rc ? rc : hm_ps_get(ps, ERRORS, 0, &sum, err);
+    rc = rc || hm_ps_inc(ps, ERRORS, 0, &sum, err) || hm_ps_barrier(ps, err);
+    rc = rc || hm_ps_get(ps, ERRORS, 0, &sum, err);
     if (rc == 0 && me == 0)
         printf("%zu workers, root-mean-square error %.3f\n", workers, sqrt(sum / 2105));
     return rc;

@@ -1,34 +1,24 @@
-/* Logistic regression on parameter servers: every worker reads w and adds its own gradients to it.
- */
+/* Logistic regression on parameter servers: every worker reads w and adds its own gradients. */
 #include <howmany_ps.h>
 #include <mpi.h>
 #include <stdio.h>
 
-enum { ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 };
-enum { W, LOSS }; /* Numbers of the tables. */
+enum { W, LOSS, ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 }; /* W, LOSS: tables. */
 
-/* Make up a row: features from -1 to 1, and a label that a linear function of them decides. */
-static double row_make(int row, double x[FEATURES])
+/* Makes up a row, returns its loss at w, and adds minus its gradient times `step` to by. */
+static double row_loss(int row, const double w[FEATURES], double step, double by[FEATURES])
 {
-    double sum = 0;
+    double x[FEATURES], sum = 0, margin = 0;
 
     for (int j = 0; j < FEATURES; j++) {
         x[j] = sin(12.9898 * (row + 1) * (j + 1));
         sum += (j % 2 ? 1 : -2) * x[j];
+        margin += w[j] * x[j];
     }
-    return sum > 0 ? 1 : -1;
-}
-
-/* Returns the loss of a row at w, and adds minus its gradient times `step` to by. */
-static double row_loss(int row, const double w[FEATURES], double step, double by[FEATURES])
-{
-    double x[FEATURES], y = row_make(row, x), margin = 0;
-
+    double label = sum > 0 ? 1 : -1;
     for (int j = 0; j < FEATURES; j++)
-        margin += y * w[j] * x[j];
-    for (int j = 0; j < FEATURES; j++)
-        by[j] += step * y * x[j] / (1 + exp(margin));
-    return log1p(exp(-margin));
+        by[j] += step * label * x[j] / (1 + exp(label * margin));
+    return log1p(exp(-label * margin));
 }
 
 /* The program of each worker. Its rows are every workers-th one, from its own number on. */
@@ -43,15 +33,13 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
         rc = hm_ps_get(ps, W, 0, w, err);
         for (int i = 0; rc == 0 && i < BATCH; i++, row = (row + workers) % ROWS)
             row_loss(row, w, 2.0 / (BATCH * workers), by);
-        rc = rc ? rc : hm_ps_inc(ps, W, 0, by, err);
-        rc = rc ? rc : hm_ps_clock(ps, err);
+        rc = rc || hm_ps_inc(ps, W, 0, by, err) || hm_ps_clock(ps, err);
     }
-    rc = rc ? rc : hm_ps_get(ps, W, 0, w, err);
+    rc = rc || hm_ps_get(ps, W, 0, w, err);
     for (row = me; rc == 0 && row < ROWS; row += workers)
         loss += row_loss(row, w, 0, (double[FEATURES]){0}) / ROWS;
-    rc = rc ? rc : hm_ps_inc(ps, LOSS, 0, &loss, err);
-    rc = rc ? rc : hm_ps_barrier(ps, err);
-    rc = rc ? rc : hm_ps_get(ps, LOSS, 0, &loss, err);
+    rc = rc || hm_ps_inc(ps, LOSS, 0, &loss, err) || hm_ps_barrier(ps, err);
+    rc = rc || hm_ps_get(ps, LOSS, 0, &loss, err);
     if (rc == 0 && me == 0)
         printf("%d workers, mean loss %.4f\n", workers, loss);
     return rc;
