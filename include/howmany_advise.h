@@ -371,6 +371,9 @@ struct hm_holdout_settings {
                           fitted; 0 means 50. */
     bool rows;         /* Also predict traces on some number of rows from those on fewer rows. */
     double leave_rows; /* Number of rows to predict; 0: each number with two smaller ones. */
+    /* Function that is called after each algorithm, to report progress; may be NULL. */
+    void (*progress)(void *data, const char *what, size_t done, size_t total);
+    void *progress_data;
 };
 
 /*

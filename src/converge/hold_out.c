@@ -454,8 +454,11 @@ static int holdout_of_workers(struct hm_holdout *h, const struct hm_traces *trac
     int rc = sized ? hm__sizes_init(&sizes, h->memory, traces, &settings->converge, err) : 0;
 
     own.converge.rows = 0;
-    for (size_t k = 0; rc == 0 && k < c->count; k++)
+    for (size_t k = 0; rc == 0 && k < c->count; k++) {
         rc = holdout_algorithm(h, sized ? &sizes.traces : traces, c, k, &own, err);
+        if (own.progress)
+            own.progress(own.progress_data, "algorithm", k + 1, c->count);
+    }
     return rc;
 }
 

@@ -85,7 +85,7 @@ static int read_leave_out(const char *field, const char *text, double most, doub
     return 0;
 }
 
-static int make_settings(const struct hm_converge_request *r,
+static int make_settings(const struct hm_converge_request *r, const struct hm_context *context,
                          const struct hm_converge_settings *converge, struct hm_holdout_settings *s,
                          struct hm_err *err)
 {
@@ -93,7 +93,9 @@ static int make_settings(const struct hm_converge_request *r,
 
     *s = (struct hm_holdout_settings){.converge = *converge,
                                       .window = isnan(r->window) ? 0 : r->window,
-                                      .only_ahead = !r->leave_out};
+                                      .only_ahead = !r->leave_out,
+                                      .progress = context->progress,
+                                      .progress_data = context->progress_data};
     if (!isnan(ahead->value) && ahead->has_unit && !hm__dim_equal(ahead->dim, HM_DIM_TIME))
         return hm__request_fail(err, "ahead", HM_E_UNIT,
                                 "it is neither iterations, such as 10, nor time, such as 5s");
@@ -119,8 +121,9 @@ static int check_left_out(const struct hm_converge_request *r, double m,
                             "no algorithm has traces on %g workers and on two other numbers", m);
 }
 
-static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_traces *loaded,
-                    struct hm_holdout **ret_held, struct hm_err *err)
+static int hold_out(const struct hm_converge_request *r, const struct hm_context *context,
+                    const struct hm_loaded_traces *loaded, struct hm_holdout **ret_held,
+                    struct hm_err *err)
 {
     const char *asked = r->leave_out             ? "leave_out"
                         : r->leave_rows          ? "leave_rows"
@@ -139,7 +142,7 @@ static int hold_out(const struct hm_converge_request *r, const struct hm_loaded_
         return hm__request_fail(err, "csv", HM_E_CONFLICT,
                                 "csv has the points of the fit; %s is shown as text or json",
                                 asked);
-    int rc = make_settings(r, &loaded->settings, &settings, err);
+    int rc = make_settings(r, context, &loaded->settings, &settings, err);
     if (rc == 0)
         rc = hm_convergence_hold_out(loaded->traces, &settings, ret_held, err);
     if (rc && r->leave_rows && !r->leave_out && err && !err->field[0])
@@ -268,7 +271,7 @@ static int converge_run(const void *values, struct hm_call *call, struct hm_err 
     if (rc == 0)
         rc = hm__load_convergence(call, &r->traces, &loaded, err);
     if (rc == 0)
-        rc = hold_out(r, &loaded, &held, err);
+        rc = hold_out(r, call->context, &loaded, &held, err);
     if (rc == 0)
         rc = show_convergence(r, loaded.convergence, held, call, err);
     hm_holdout_free(held);

@@ -61,11 +61,12 @@ toy() { howmany steer --command './toy.sh {n} {algorithm} {checkpoint} {resume}'
 run toy --folder toy.steer
 cp "$work/out" toy.out
 check "the program reaches the loss" test "$code" -eq 0
-check "with the faster algorithm" grep -qE '^Reached 1e-3 after .* with fast on' toy.out
+# The last iterations may be those of a trial of the other algorithm.
+check "the models choose the faster algorithm" jq -se 'map(select(.why == "model"))[0].algorithm == "fast"' toy.steer/decisions.jsonl
 log() {
   jq -se '(.[0] | .frame == 0 and .why == "trial" and .algorithm == "slow" and .n == 2 and .achieved_loss < 1) and
     (map(select(.frame > 0 and .why != "trial")) | length > 0 and all((.reason | length) > 0 and .expected_s > 0 and
-      .expected_loss < .from_loss and .achieved_loss < .from_loss and .ended_s > .at_s)) and .[-1].algorithm == "fast" and
+      .expected_loss < .from_loss and .achieved_loss < .from_loss and .ended_s > .at_s)) and
     (.[-1].achieved_loss <= 0.001)' toy.steer/decisions.jsonl || { cat toy.steer/decisions.jsonl; return 1; }
 }
 check "the log says why, what was expected and what was achieved" log

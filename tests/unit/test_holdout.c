@@ -154,9 +154,30 @@ static void points_far_apart(void **state)
     made_release(&made);
 }
 
+static void note_progress(void *data, const char *what, size_t done, size_t total)
+{
+    char *said = data;
+
+    snprintf(said + strlen(said), 64, "%s %zu of %zu;", what, done, total);
+}
+
+static void progress_is_reported_after_each_algorithm(void **state)
+{
+    char said[128] = "";
+    struct made made;
+
+    (void)state;
+    make(&made, 3);
+    hm_holdout_free(hold_out(
+        &made, (struct hm_holdout_settings){.progress = note_progress, .progress_data = said}));
+    assert_string_equal(said, "algorithm 1 of 1;");
+    made_release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress_is_reported_after_each_algorithm),
         cmocka_unit_test(an_exact_form_has_no_error),
         cmocka_unit_test(a_time_ahead_is_converted_to_iterations),
         cmocka_unit_test(one_m_alone_is_left_out),
