@@ -258,12 +258,6 @@ void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const 
             p->nodes * p->total_s / (c->points[a->knee].nodes * c->points[a->knee].total_s);
 }
 
-/* Whether every worker gets at least one sample. Memory is not considered here. */
-static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
-{
-    return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
-}
-
 /*
  * Names the limit that cannot be met: the deadline, the budget, or, if each alone can be met, both.
  */
@@ -288,7 +282,7 @@ static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
 
     a->status = HM_STATUS_UNREACHED;
     if (near == HM_NONE) {
-        a->nearest = curve_least_index(s, c, point_memory, point_is_sampled);
+        a->nearest = curve_least_index(s, c, point_memory, hm__point_sampled);
         a->missed = "memory";
         if (hm__search_memory(s) > 0)
             a->nearest_gap = c->points[a->nearest].memory_bytes / hm__search_memory(s);

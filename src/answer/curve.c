@@ -236,12 +236,30 @@ static void curve_set_n(struct hm_curve *curve, const struct hm_search *s, doubl
 /* Fails if the cluster has fewer workers than the smallest n of the question. */
 static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err *err)
 {
-    hm__fail(err, HM_E_RANGE, "n: %g workers are more than the largest number allowed, %g",
+    hm__fail(err, HM_E_RANGE, "%g workers are more than the largest number allowed, %g",
              s->question->n[0], max_n);
     hm__err_hint(err,
                  hm__strategy_inside(s->way.strategy) ? "%s uses one machine"
                                                       : "max_n and cluster.max_nodes limit n",
                  hm_strategy_title(s->way.strategy));
+    hm__err_field(err, "n");
+    return HM_E_RANGE;
+}
+
+bool hm__point_sampled(const struct hm_search *s, const struct hm_point *p)
+{
+    return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
+}
+
+/* Fails if the smallest n of the question is larger than the batch. */
+static int check_samples(const struct hm_search *s, const struct hm_point *least,
+                         struct hm_err *err)
+{
+    if (!s->job || hm__search_by_runs(s) || hm__point_sampled(s, least))
+        return 0;
+    hm__fail(err, HM_E_RANGE, "%g workers are more than the batch has samples, %g", least->n,
+             s->job->batch);
+    hm__err_hint(err, "each worker needs a sample: a larger batch, or fewer workers");
     hm__err_field(err, "n");
     return HM_E_RANGE;
 }
@@ -263,7 +281,9 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
         return hm__fail_nomem(err);
     curve_set_n(curve, s, per_node);
     curve->reference.n = s->reference;
-    rc = hm__search_eval(s, model, curve->points, count, err);
+    rc = check_samples(s, &curve->points[0], err);
+    if (rc == 0)
+        rc = hm__search_eval(s, model, curve->points, count, err);
     if (rc == 0)
         rc = hm__search_eval(s, model, &curve->reference, 1, err);
     if (rc == 0)

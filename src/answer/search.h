@@ -60,6 +60,8 @@ double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
  * what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
+/* Whether every worker gets at least one sample; memory is not considered. There must be a job. */
+bool hm__point_sampled(const struct hm_search *search, const struct hm_point *point);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);

@@ -100,7 +100,7 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     if (has_unfit(a))
         hm__text_addf(out,
                       ", $unfit using 1:2 with points pt 7 ps 0.6 lt %d "
-                      "title 'does not fit in memory'",
+                      "title 'does not fit'",
                       HM_PLOT_GREY);
     if (a->measured_count)
         hm__text_addf(out, ", $measured using 1:2 with points pt 2 ps 1.2 lt %d title 'measured'",

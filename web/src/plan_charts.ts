@@ -34,7 +34,7 @@ export function speedupSpec(plan: Plan): Spec {
   const lines: Line[] = [{ label: 'speedup', values: plan.curve.map((p) => (p.fits ? p.speedup : null)), colour: 1 }];
   const ideal = plan.curve.map((p) => (isLong(plan) || p.n / plan.reference <= 1.15 * top ? p.n / plan.reference : null));
   lines.push({ label: 'ideal', values: ideal, colour: 6, dashed: true });
-  if (plan.curve.some((p) => !p.fits)) lines.push({ label: 'does not fit in memory', values: plan.curve.map((p) => (p.fits ? null : p.speedup)), colour: 6, points: true });
+  if (plan.curve.some((p) => !p.fits)) lines.push({ label: 'does not fit', values: plan.curve.map((p) => (p.fits ? null : p.speedup)), colour: 6, points: true });
   const peak = plan.curve.find((p) => p.speedup === top);
   return byWorkers(plan, {
     title: 'Speedup',
@@ -91,7 +91,7 @@ export function costSpec(plan: Plan): Spec | null {
   });
 }
 
-/** Time against cost: all points that fit in memory, and the Pareto front. */
+/** Time against cost: all points that fit, and the Pareto front. */
 export function paretoSpec(plan: Plan): Spec | null {
   const fits = plan.curve.filter((p) => p.fits && p.cost !== null);
   const front = plan.pareto.filter((p) => p.cost !== null);
@@ -115,7 +115,7 @@ export function paretoSpec(plan: Plan): Spec | null {
     yText: money,
     yTick: moneyTick,
     lines: [
-      { label: 'all that fit in memory', values: values[0] as (number | null)[], colour: 6, points: true },
+      { label: 'all that fit', values: values[0] as (number | null)[], colour: 6, points: true },
       { label: 'Pareto front', values: values[1] as (number | null)[], colour: 1 },
     ],
     marks: marks(plan, (p) => p.cost, (p) => p.total_s / unit.size),
