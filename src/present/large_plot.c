@@ -69,8 +69,7 @@ static void add_lines(struct hm_text *out, const struct hm_large_answer *a, cons
         }
         if (unfit[k] > 0) {
             hm__text_addf(out, "%s$unfit%zu using 1:%d with points pt 7 ps 0.6 lt %d %s", between,
-                          k, column, HM_PLOT_GREY,
-                          titled ? "notitle" : "title 'does not fit'");
+                          k, column, HM_PLOT_GREY, titled ? "notitle" : "title 'does not fit'");
             titled = true;
             between = ", ";
         }
