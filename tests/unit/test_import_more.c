@@ -189,6 +189,7 @@ static void reports_of_seff_are_runs(void **state)
         "CPU Utilized: 1-03:22:10\nCPU Efficiency: 82.71% of 1-09:06:08 core-walltime\n"
         "Job Wall-clock time: 00:31:02\nMemory Utilized: 12.50 GB (estimated maximum)\n"
         "Memory Efficiency: 9.62% of 128.00 GB (2.00 GB/core)\n"
+        "Job ID: 4420\nState: COMPLETED (exit code 0)\nNodes: 1\nJob Wall-clock time: 00:00:00\n"
         "Job ID: 4422\nState: FAILED (exit code 1)\nCores: 1\nJob Wall-clock time: 00:00:03\n";
     struct taken t = take("seff", text, strlen(text), NULL);
 
