@@ -274,6 +274,7 @@ static void zero_results_are_refused(void **state)
     struct hm_g_prediction loss;
     struct hm_stale_cost cost;
     struct hm_fit *fitted = NULL;
+    struct hm_recommendation *recommended = NULL;
     struct hm_paces *paces = NULL;
     struct hm_convergence *made = NULL;
     struct hm_prediction prediction;
@@ -295,6 +296,8 @@ static void zero_results_are_refused(void **state)
     REFUSED(hm_convergence_new(&traces, NULL, &made, &err), HM_E_MISSING);
     REFUSED(hm_runs_check(&runs, &err), HM_E_MISSING);
     REFUSED(hm_fit_new(&runs, NULL, &fitted, &err), HM_E_MISSING);
+    REFUSED(hm_recommend(&runs, &(struct hm_recommend_question){0}, &recommended, &err),
+            HM_E_MISSING);
     assert_int_equal(hm_study_render(&study, &text, NULL), 0); /* A page without results. */
     hm_text_free(text);
     REFUSED(hm_stored_check(&stored, &err), HM_E_RANGE);
