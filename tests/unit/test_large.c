@@ -2,23 +2,9 @@
  * The model of large networks against an independent program (tools/oracle/large.py, through the
  * table tests/data/large.tsv), the published worked examples, digit by digit, and published counts.
  */
-#include "testing.h"
+#include "large_testing.h"
 
 #include <math.h>
-
-#include "large.h"
-
-static void device_named(const char *name, struct hm_large_device *device)
-{
-    struct hm_catalog *catalog;
-    struct hm_cluster *cluster;
-
-    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
-    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
-    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
-    hm_cluster_free(cluster);
-    hm_catalog_free(catalog);
-}
 
 enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
 

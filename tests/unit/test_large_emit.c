@@ -3,12 +3,11 @@
  * and flags of Megatron and files of DeepSpeed become jobs again whose plans have the same layout
  * and the same time. Layouts that a format cannot express are refused.
  */
-#include "testing.h"
+#include "large_testing.h"
 
 #include <math.h>
 
 #include "large_emit.h"
-#include "large_plan.h"
 
 enum { TEXT = 8192 };
 
@@ -25,14 +24,7 @@ struct planned {
 
 static struct planned plan_of(const char *start, const char *more, double n)
 {
-    const struct hm_large_question q = {.n = n,
-                                        .max_n = NAN,
-                                        .deadline_s = NAN,
-                                        .budget = NAN,
-                                        .certainty = NAN,
-                                        .slack = .05,
-                                        .loss = NAN,
-                                        .parameters = NAN};
+    const struct hm_large_question q = large_question(n);
     struct planned p = {0};
     struct hm_err err = {0};
     char text[TEXT];

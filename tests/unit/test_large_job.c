@@ -2,26 +2,13 @@
  * Jobs that train transformers: the parameter counts of the catalog, keys and their other names,
  * mistakes, and plans: the search, its speed and its choices among measured layouts.
  */
-#include "testing.h"
+#include "large_testing.h"
 
 #include <math.h>
 #include <time.h>
 
-#include "large_plan.h"
 #include "large_validate.h"
 #include "read_large.h"
-
-static void device_named(const char *name, struct hm_large_device *device)
-{
-    struct hm_catalog *catalog;
-    struct hm_cluster *cluster;
-
-    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
-    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
-    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
-    hm_cluster_free(cluster);
-    hm_catalog_free(catalog);
-}
 
 static const char START[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                             "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
@@ -142,14 +129,7 @@ static void mistakes_are_named(void **state)
 
 static struct hm_large_answer *plan_job(const char *start, const char *more, double n)
 {
-    const struct hm_large_question q = {.n = n,
-                                        .max_n = NAN,
-                                        .deadline_s = NAN,
-                                        .budget = NAN,
-                                        .certainty = NAN,
-                                        .slack = .05,
-                                        .loss = NAN,
-                                        .parameters = NAN};
+    const struct hm_large_question q = large_question(n);
     struct hm_job *job = large_job(start, more);
     struct hm_large_answer *answer = NULL;
     struct hm_err err = {0};
@@ -405,14 +385,7 @@ static void offload_needs_host_memory(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct hm_large_question q = {.n = 8,
-                                      .max_n = NAN,
-                                      .deadline_s = NAN,
-                                      .budget = NAN,
-                                      .certainty = NAN,
-                                      .slack = .05,
-                                      .loss = NAN,
-                                      .parameters = NAN};
+        struct hm_large_question q = large_question(8);
         struct hm_large_answer *a;
         char text[400];
         snprintf(text, sizeof(text),

@@ -2,13 +2,12 @@
  * Measured steps correct the model: on rows of data/large.csv, one row of a network and device
  * corrects the predictions of the other rows, which constants predict that never saw the source.
  */
-#include "testing.h"
+#include "large_testing.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "large_correct.h"
-#include "large_plan.h"
 #include "large_rows_eval.h"
 #include "read_large.h"
 
@@ -168,14 +167,7 @@ static void a_plan_follows_its_run(void **state)
     const char text[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                         "parallel: {tensor: 2, pipeline: 1, micro_batch: 1, zero: 1}\n"
                         "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
-    struct hm_large_question q = {.n = 64,
-                                  .max_n = NAN,
-                                  .deadline_s = NAN,
-                                  .budget = NAN,
-                                  .certainty = NAN,
-                                  .slack = .05,
-                                  .loss = NAN,
-                                  .parameters = NAN};
+    struct hm_large_question q = large_question(64);
     struct hm_large_measured run = {.n = 64,
                                     .batch = NAN,
                                     .sequence = NAN,

@@ -2,24 +2,14 @@
  * Scaling laws against published figures and a calculation in another language, and plans that
  * choose the number of parameters and tokens from a loss, a budget or a deadline.
  */
-#include "testing.h"
+#include "large_testing.h"
 
 #include <math.h>
 
-#include "large_plan.h"
 #include "scaling.h"
 
 static const char JOB[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                           "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
-
-static const struct hm_large_question NOTHING = {.n = NAN,
-                                                 .max_n = NAN,
-                                                 .deadline_s = NAN,
-                                                 .budget = NAN,
-                                                 .certainty = NAN,
-                                                 .slack = .05,
-                                                 .loss = NAN,
-                                                 .parameters = NAN};
 
 /* Values of a calculation in Python, from the constants in the papers. */
 static void laws_are_those_of_the_papers(void **state)
@@ -86,7 +76,7 @@ static void plan_fails(const char *more, const struct hm_large_question *q, cons
 
 static void a_loss_gives_the_tokens(void **state)
 {
-    struct hm_large_question q = NOTHING;
+    struct hm_large_question q = large_question(NAN);
     struct hm_large_answer *a;
 
     (void)state;
@@ -124,7 +114,7 @@ static void a_loss_gives_the_tokens(void **state)
 /* A budget is spent on the size with the least loss: no other size that was tried is better. */
 static void a_budget_gives_parameters_and_tokens(void **state)
 {
-    struct hm_large_question q = NOTHING;
+    struct hm_large_question q = large_question(NAN);
     struct hm_large_answer *a;
     double least = INFINITY, chosen = NAN;
 
@@ -164,7 +154,7 @@ static void a_budget_gives_parameters_and_tokens(void **state)
 
 static void a_loss_gives_the_cheapest_size(void **state)
 {
-    struct hm_large_question q = NOTHING;
+    struct hm_large_question q = large_question(NAN);
     struct hm_large_answer *a;
 
     (void)state;
@@ -185,7 +175,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
     assert_true(a->parameters > 3e9 && a->parameters < 40e9);
     hm__large_answer_free(a);
     /* A given size is met within a few per cent, in the proportions of the network. */
-    q = NOTHING;
+    q = large_question(NAN);
     for (double size = 1e9; size < 1e12; size *= 7) {
         q.parameters = size;
         a = plan_of("tokens: 1T\n", &q);
@@ -199,7 +189,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
 /* Failures take part of the deadline and of the budget of a run on many nodes. */
 static void failures_count_in_limits(void **state)
 {
-    struct hm_large_question q = NOTHING;
+    struct hm_large_question q = large_question(NAN);
     struct hm_large_answer *a;
 
     (void)state;
@@ -222,7 +212,7 @@ static void failures_count_in_limits(void **state)
 /* The room of a layout is exact: one step more does not fit. The changes are plans of their own. */
 static void growth_is_what_other_plans_say(void **state)
 {
-    struct hm_large_question q = NOTHING;
+    struct hm_large_question q = large_question(NAN);
     struct hm_large_answer *a, *other;
     char text[200];
 
@@ -252,7 +242,7 @@ static void growth_is_what_other_plans_say(void **state)
         }
     hm__large_answer_free(a);
     /* With a fixed batch, scaling breaks at some number of workers. */
-    q = NOTHING;
+    q = large_question(NAN);
     q.max_n = 1024;
     a = plan_of("overlap: {data: no, gather: no}\n", &q);
     if (a->breaks < a->point_count) {

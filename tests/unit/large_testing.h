@@ -1,0 +1,35 @@
+/* Devices and questions for tests of transformers. */
+#ifndef LARGE_TESTING_H
+#define LARGE_TESTING_H
+
+#include <math.h>
+
+#include "large_plan.h"
+#include "testing.h"
+
+static inline void device_named(const char *name, struct hm_large_device *device)
+{
+    struct hm_catalog *catalog;
+    struct hm_cluster *cluster;
+
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    assert_int_equal(hm_catalog_machine(catalog, name, &cluster, NULL), 0);
+    assert_int_equal(hm__large_device_set(cluster, device, NULL), 0);
+    hm_cluster_free(cluster);
+    hm_catalog_free(catalog);
+}
+
+/* The question for n workers (NaN: any number) without limits. */
+static inline struct hm_large_question large_question(double n)
+{
+    return (struct hm_large_question){.n = n,
+                                      .max_n = NAN,
+                                      .deadline_s = NAN,
+                                      .budget = NAN,
+                                      .certainty = NAN,
+                                      .slack = .05,
+                                      .loss = NAN,
+                                      .parameters = NAN};
+}
+
+#endif
