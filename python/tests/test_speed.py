@@ -15,9 +15,9 @@ except ImportError:
     pandas = None
 
 
-# On a machine without other work, the json module of Python 3.11 reads the answer of the plan below
-# in 0.125 ms or less, so that this many readings last 1 ms at most.
-MILLISECOND = 8
+# The json module of Python 3.11 reads the answer of the plan below in 0.14 to 0.19 ms, so that this many readings last
+# 1.0 to 1.3 ms.
+READINGS = 7
 
 
 def seconds(work, count):
@@ -38,7 +38,7 @@ class Speed(Case):
         text = howmany.plan(example("fig2-spark-ann.yaml")).json
         rounds = [(seconds(plan, 25), seconds(lambda: json.loads(text), 25)) for _ in range(20)]
         print(f"a plan takes {1e3 * min(plan for plan, _ in rounds):.3f} ms")
-        self.assertLess(statistics.median(plan / peer for plan, peer in rounds), MILLISECOND)
+        self.assertLess(statistics.median(plan / peer for plan, peer in rounds), READINGS)
 
     def test_ten_thousand_plans_take_under_ten_seconds(self):
         count = 10000
@@ -53,7 +53,7 @@ class Speed(Case):
         peer = (peer + seconds(lambda: json.loads(text), 500)) / 2
         print(f"{count} plans take {spent:.1f} s")
         self.assertEqual((len(best), best[0]), (count, 9))
-        self.assertLess(spent / peer, count * MILLISECOND)
+        self.assertLess(spent / peer, count * READINGS)
 
     def test_threads_get_the_same_answers(self):
         names = ["fig1.yaml", "fig2-spark-ann.yaml", "gpt2.yaml", "alexnet.yaml"] * 25
