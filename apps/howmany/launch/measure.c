@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "framework_lines.h"
+#include "spark_log.h"
 #include "text.h"
 #include "value.h"
 
@@ -223,6 +224,21 @@ void launch_measurement_subtract(struct launch_measurement *m, double long_count
     }
 }
 
+/* Take the iterations from the log of a Spark program that printed none. */
+static void read_spark_log(struct report *a, const struct launch_spark_log *log)
+{
+    double *seconds = NULL;
+    size_t count = 0;
+
+    if (a->count == 0 && !a->settings->iteration)
+        count = launch_spark_log_read(log, &seconds);
+    for (size_t i = 0; i < count; i++)
+        note_iteration(a, seconds[i]);
+    if (count > 0)
+        a->framework = "Spark (its event log)";
+    free(seconds);
+}
+
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *m)
 {
@@ -232,12 +248,17 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
                                  .line = read_line,
                                  .context = &report,
                                  .show = settings->show};
+    struct launch_spark_log log;
     struct hm_err err = {0};
 
     *m = (struct launch_measurement){.seconds = NAN, .startup_s = NAN};
     if (!settings->iteration && !(report.frameworks = launch_frameworks_new()))
         return cli_complain("out of memory");
+    launch_spark_log_begin(&log, argv);
     int rc = launch_child_run(&child, &err);
+    if (rc == 0)
+        read_spark_log(&report, &log);
+    launch_spark_log_end(&log);
     if (rc == 0) {
         measurement_set_status(&child, m);
         m->total_s = child.seconds;
