@@ -8,8 +8,9 @@
 struct hm_order {
     const struct hm_store_column *column;
     bool descending;
-    bool after; /* The page begins after a given run, which `known`, `value` and `id` describe. */
-    bool known; /* The given run has a value in the sort column, which is `value`. */
+    bool after; /* True if the page begins after a given run, which `known`, `value` and `id`
+                   describe. */
+    bool known; /* True if that run has a value in the sort column; it is `value`. */
     struct hm_sql_value value;
     int64_t id;
 };
