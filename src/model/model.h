@@ -47,7 +47,8 @@ int hm__model_parts(const struct hm_model *model, const double *n, size_t count,
 
 /* How the model's computing and communicating overlap; never HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
-/* The work factor of the variant that the model was made with. */
+/* Work factor of the variant that the model was made with: the factor on the samples of an
+ * iteration. */
 double hm__model_work(const struct hm_model *model);
 
 /*
