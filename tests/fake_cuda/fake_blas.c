@@ -1,7 +1,7 @@
 /*
- * A pretended cuBLAS (libcublas.so.12): products take 1 us and their operations at 250 Tflop/s with
- * 16 bits, 125 in TF32, 16 in fp32 and 18 in fp64. The variable FAKE_BLAS=none makes it fail to
- * start.
+ * A pretended cuBLAS (libcublas.so.12): a product takes 1 us plus the time of its operations, at
+ * 250 Tflop/s with 16 bits, 125 in TF32, 16 in fp32 and 18 in fp64. The variable FAKE_BLAS=none
+ * makes it fail to start.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -36,7 +36,8 @@ enum { REQUEST_MAX = 1 << 19, SENDERS = 8 };
 struct request {
     char data[REQUEST_MAX];
     size_t length;
-    bool ended; /* The request is complete; closing our side ends the connection. */
+    bool ended; /* True if the request is complete; the client then closes its side to end the
+                   connection. */
 };
 
 static void add_n(struct request *r, const char *piece, size_t length)

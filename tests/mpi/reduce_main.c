@@ -74,7 +74,7 @@ static bool options_read(int argc, char **argv, struct reduce_options *options)
            read_number(argv[3], &options->flop) && read_number(argv[4], &options->repeats);
 }
 
-/* Values of many magnitudes, so that every order of addition gives other bits. */
+/* Values of many magnitudes, so that different orders of addition give different bits. */
 static double start_value(int rank, size_t i, double repeat)
 {
     return ldexp(1 + 0.37 * (double)(((size_t)rank * 31 + i * 7) % 101) + repeat,

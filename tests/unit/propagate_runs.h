@@ -20,7 +20,7 @@ static inline void check_failed(const char *what, int line)
 
 enum { VERTICES = 100, EDGES = 200, STATES = 4 };
 
-/* A whole field with its arrays. */
+/* A whole Markov random field with its arrays. */
 struct model {
     struct hm_markov m;
     uint32_t states[VERTICES], ends[2 * EDGES];
@@ -72,7 +72,7 @@ struct propagate_run {
     const double *start; /* Messages to continue from, or NULL. */
     double *beliefs, *messages;
     uint32_t *states;
-    size_t total; /* Number of values of all messages. */
+    size_t total; /* Number of values of all messages together. */
     double log_z, score, change;
     double bytes, flop;               /* Totals of rank 0. */
     double reduce_bytes, reduce_flop; /* Totals of one call of hm__comm_max_few. */
@@ -91,7 +91,8 @@ static inline struct hm_mrf *part_of(const struct propagate_run *run, int rank, 
     return mrf;
 }
 
-/* Offset of this rank's messages in those of the whole field, and their total number of values. */
+/* Finds the position of this rank's messages among those of the whole field, and the number of
+ * values of all messages. */
 static inline void locate_messages(const struct hm_propagate *p, struct hm_comm *comm,
                                    size_t *ret_first, size_t *ret_total)
 {

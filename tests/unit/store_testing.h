@@ -44,7 +44,7 @@ static inline const struct hm_sql *store_sql(void)
                      refused_err.message);                                                         \
     } while (0)
 
-/* Runs statements on the database directly. */
+/* Runs statements on the database directly, without the library. */
 static inline void store_behind(const char *where, const char *sql)
 {
     void *connection;

@@ -41,7 +41,7 @@ struct exact {
 static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
                                                  {"power", power, power_pace}};
 
-/* Traces of all algorithms and the convergence fitted to them. P* is 1. */
+/* Traces of all algorithms, and the convergence fitted to them. The optimal loss P* is 1. */
 struct advise_world {
     struct made made;
     struct hm_convergence *convergence;
@@ -199,7 +199,8 @@ static void a_loss_can_be_given_with_or_without_p_star(void **state)
     free_world(&w);
 }
 
-/* For m without runs, f comes from its terms and the loss from g. */
+/* For numbers of workers m without runs, the seconds f come from fitted terms and the loss from the
+ * curve g. */
 static void unmeasured_m_are_predicted(void **state)
 {
     const double ms[] = {3, 6, 12, 24, 48, 100};

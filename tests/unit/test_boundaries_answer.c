@@ -30,7 +30,7 @@ static void a_deadline_is_met_at_its_last_second(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 3 + 3); /* Exactly the time of n = 3. */
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* The deadline is exactly the time of n = 3. */
     a = ask(job, &q);
     assert_near(a->points[a->best].n, 3, 0);
     assert_int_equal(a->best, a->in_deadline);
@@ -70,7 +70,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 8 + 8); /* The least time, that of n = 8. */
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* The deadline is the least time, that of n = 8. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_OK);
     assert_near(a->points[a->best].n, 8, 0);
@@ -101,7 +101,8 @@ static void fewer_workers_win_a_tie(void **state)
     hm_answer_free(a);
     q.deadline_s = 17;
     a = ask(job, &q);
-    assert_near(a->points[a->best].n, 1 + 4, 0); /* The fewest node-seconds within 17 s. */
+    /* n = 5 has the fewest node-seconds within 17 s. */
+    assert_near(a->points[a->best].n, 1 + 4, 0);
     hm_answer_free(a);
     hm_job_free(job);
 }
@@ -114,18 +115,19 @@ static void the_plateau_ends_at_five_per_cent(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
-    assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
+    assert_near(a->plateau_from, 6, 0); /* n = 6 takes 16 s, and n = 5 takes 17 s. */
+    assert_near(a->plateau_to, 10, 0);  /* n = 10 takes 16 s, and n = 11 takes 16.45 s. */
     /* The knee maximises s^2/n, so it minimises t^2 n: 19^2 * 4 at n = 4. */
     assert_near(a->points[a->knee].n, 4, 0);
-    assert_int_equal(a->pareto_count, 8); /* From n = 1 to 8, each is faster and costs more. */
+    /* From n = 1 to 8, each further worker makes the job faster and more expensive. */
+    assert_int_equal(a->pareto_count, 8);
     assert_near(a->points[a->pareto[0]].n, 8, 0);
     assert_near(a->points[a->pareto[7]].n, 1, 0);
     hm_answer_free(a);
     hm_job_free(job);
 }
 
-/* A machine without a price is faster, but must not win where money counts. */
+/* A machine without a price is faster, but must not be chosen if there is a budget. */
 static void an_unpriced_machine_never_wins_under_a_budget(void **state)
 {
     static const char job_text[] = "batch: 4096\nnetwork: 1000-1000-10\niterations: 1000\n"
@@ -163,7 +165,7 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
     assert_string_equal(a->machine, "priced");
     hm_answer_free(a);
-    /* Even a budget that the priced machine misses does not make the other one win. */
+    /* This holds even if the machine with a price exceeds the budget. */
     q = question();
     q.budget = 1e-9;
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
@@ -194,7 +196,7 @@ static void one_worker_only(void **state)
     hm_job_free(job);
 }
 
-/* The scenario "faster": exactly at the limit counts. */
+/* The question "faster" accepts a speedup that equals the wanted one exactly. */
 static void faster_is_met_exactly(void **state)
 {
     struct hm_job *job = parse_job(parabola);
@@ -244,7 +246,8 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     struct hm_recommendation *r = recommend_from(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[r->best].n, 2, 0); /* The cheapest one within the deadline. */
+    /* n = 2 is the cheapest that meets the deadline. */
+    assert_near(r->candidates[r->best].n, 2, 0);
     assert_true(r->candidates[r->best].feasible);
     hm_recommendation_free(r);
     q.deadline_s = nextafter(60, 0);
@@ -281,7 +284,7 @@ static void equal_times_prefer_fewer_workers(void **state)
     assert_true(isnan(r->sure));
     hm_recommendation_free(r);
     r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n",
-                       &q); /* The median of an even number of runs. */
+                       &q); /* The time is the median of an even number of runs. */
     assert_near(r->candidates[0].time_s, 53.5, 1e-14);
     hm_recommendation_free(r);
 }
@@ -308,7 +311,7 @@ static void equal_costs_prefer_less_time(void **state)
     hm_job_free(job);
 }
 
-/* If more workers never help, two workers are the nearest point, at 3/2 of the time of one. */
+/* If more workers never help, the nearest point is n = 2, with 3/2 of the time of n = 1. */
 static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"

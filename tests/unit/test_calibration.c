@@ -83,7 +83,7 @@ static void figures_of_a_gpu_are_found_again(void **state)
     free(rows);
 }
 
-/* A measured machine is used by the model: its products, its memory and its kernels. */
+/* The model uses the measured figures of a machine: its products, its memory and its kernels. */
 static void the_model_uses_what_was_measured(void **state)
 {
     struct hm_node node = card();
@@ -159,7 +159,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_int_equal(hm__calibrate(&t, NULL, &m, NULL), 0);
     assert_near(m.node.flops_32, 400e9, 1e-12);
     assert_near(m.node.flops_64, 150e9, 1e-12);
-    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12); /* Median of 1/4, 3/4, 1 and 1. */
+    /* The efficiency is the median of 1/4, 3/4, 1 and 1. */
+    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12);
     assert_near(m.node.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
     assert_near(m.node.kernel_overhead_s, 2e-7, 1e-12);
     assert_false(m.node.processors > 0);
@@ -240,7 +241,8 @@ static void too_little_is_an_error(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE); /* No time is given. */
+    /* Without any times, the calibration fails. */
+    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE);
     assert_non_null(strstr(err.message, "operation 1, send, has no time"));
     one.seconds = 1e-6;
     err = (struct hm_err){0};

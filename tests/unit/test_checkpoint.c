@@ -19,14 +19,14 @@ static int make_folder(void **state)
 {
     (void)state;
     snprintf(folder, sizeof(folder), "/tmp/hm-checkpoint-XXXXXX");
-    alarm(120); /* A deadlock is a failure. */
+    alarm(120); /* A deadlock ends the test by this alarm. */
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder); /* No file may be left. */
+    return rmdir(folder); /* This fails if a file is left in the folder. */
 }
 
 static const char *in_folder(char path[PATH], const char *name)
@@ -199,7 +199,7 @@ static void checkpoints_are_saved_at_the_given_interval(void **state)
 
 /* ---- files that are refused ----------------------------------------------------------------- */
 
-/* Loading this file on `ranks` ranks must fail, without any iteration. */
+/* Checks that loading this file on `ranks` ranks fails before any iteration. */
 static void check_refused(const char *path, int ranks, int code)
 {
     static struct training t;
@@ -337,7 +337,8 @@ static void offsets_out_of_range_are_refused(void **state)
         t.plan.checkpoint = in_folder(path, "places");
         train_on(&t, 1);
         size_t length = read_bytes(path, bytes) - 8;
-        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* The values follow w. */
+        /* The values are stored after w. */
+        size_t place = length - (t.state_count - i / 5) * sizeof(double);
         memcpy(bytes + place, &wrong[i % 5], sizeof(double));
         write_all(path, bytes, seal(bytes, length));
         t = training_of("lbfgs", &problems[0], 1, 50);

@@ -184,8 +184,9 @@ static void time_and_memory_are_counted(void **state)
 
     (void)state;
     assert_true(child.cpu_s > 0);
-    assert_true(child.cpu_s <=
-                child.seconds + 0.1); /* It has one thread; the tolerance covers coarse clocks. */
+    /* The command has one thread, so its processor time cannot exceed the real time; the tolerance
+     * covers coarse clocks. */
+    assert_true(child.cpu_s <= child.seconds + 0.1);
     assert_true(child.peak_bytes > 100e3);
     child = run_sh("sleep 0.2", 0, NULL);
     assert_true(child.seconds >= 0.2);
@@ -238,7 +239,8 @@ static void long_lines_are_truncated(void **state)
     assert_string_equal(heard.last, "short");
     heard = (struct heard){0};
     run_sh("head -c 65536 /dev/zero", 0,
-           &heard); /* NUL bytes, exactly as long as a line may be, without a newline. */
+           /* The output has NUL bytes, is exactly as long as a line may be, and has no newline. */
+           &heard);
     assert_int_equal(heard.lines, 1);
     assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
 }
@@ -347,7 +349,8 @@ static void the_child_leads_its_own_group(void **state)
     run_sh("echo $$; cut -d' ' -f5 /proc/$$/stat", 0, &heard);
     assert_string_equal(heard.first, heard.last);
     heard = (struct heard){0};
-    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard); /* It leads its own session. */
+    /* The command is the leader of its own session. */
+    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard);
     assert_string_equal(heard.first, heard.last);
     snprintf(own, sizeof(own), "%ld", (long)getpgrp());
     assert_string_not_equal(heard.first, own);
@@ -619,7 +622,7 @@ static void signal_handlers_are_restored(void **state)
     signal(SIGTERM, SIG_IGN);
     launch_interrupt_begin();
     launch_interrupt_begin(); /* A second call changes nothing. */
-    raise(SIGTERM);           /* It was ignored before and must stay ignored. */
+    raise(SIGTERM);           /* The signal was ignored before and must stay ignored. */
     assert_false(launch_interrupted());
     launch_interrupt_end();
     launch_interrupt_end();
@@ -635,7 +638,8 @@ static void signal_handlers_are_restored(void **state)
 
 /* ---- failures of this process ---------------------------------------------------------------- */
 
-/* Run a command when only `more` further files can be opened; whether it failed because of that. */
+/* Runs a command when only `more` further files can be opened; returns true if it failed for this
+ * reason. */
 static bool refused_with_room(rlim_t more)
 {
     char *const argv[] = {(char[]){"true"}, NULL};

@@ -44,7 +44,7 @@ static double whole(int rank, size_t i)
     return (double)(rank + 1) * (double)(i % 97 + 1);
 }
 
-/* Values of many magnitudes, so that every order of addition gives other bits. */
+/* Values of many magnitudes, so that different orders of addition give different bits. */
 static double rough(int rank, size_t i)
 {
     return ldexp(1.0 + 0.37 * (double)((rank * 31 + (int)i * 7) % 101), (rank * 13 + (int)i) % 40);
@@ -165,7 +165,7 @@ static void test_bytes_and_flop_are_counted(void **state)
     for_all(whole, check_counts);
 }
 
-/* Bytes of single ranks: equal on a ring, unequal with a master. */
+/* Bytes that single ranks send: equal on a ring, unequal with a master. */
 static void test_bytes_of_a_rank(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));
@@ -276,7 +276,7 @@ static void few_body(struct hm_comm *comm, void *context)
     struct shared *s = context;
     double *mine = s->results[comm->rank];
 
-    comm->scheme = HM_REDUCE_MASTER; /* The scheme must not matter. */
+    comm->scheme = HM_REDUCE_MASTER; /* The result must not depend on the scheme. */
     for (size_t i = 0; i < HM_COMM_FEW; i++) {
         mine[i] = whole(comm->rank, i);
         mine[HM_COMM_FEW + i] = rough(comm->rank, i);

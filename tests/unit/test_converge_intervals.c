@@ -1,8 +1,8 @@
 /*
  * No interval of a convergence has the width 0, whatever made the data exact: equal traces on every
  * number of workers, traces that follow the fitted form exactly, one trace, a narrow bound of P*,
- * equal costs of staleness. Where there is nothing to estimate, there is no interval. The widths
- * are compared with closed forms.
+ * equal costs of staleness. If there is nothing to estimate, there is no interval. The widths are
+ * compared with closed forms.
  */
 #include <regex.h>
 

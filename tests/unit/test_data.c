@@ -317,7 +317,7 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     }
     unlink(path);
     write_bytes(path, ".csv", "y,b\n7,2\n",
-                8); /* Without a column `label`, the first column is the label. */
+                8); /* Without a column named `label`, the first column contains the labels. */
     spec = parse_data(path, false);
     struct hm_rows rows = read_rows(&spec, false, 0, 1);
     assert_near(rows.labels[0], 7, 0);

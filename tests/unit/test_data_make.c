@@ -132,9 +132,9 @@ static double learn(const char *recipe, const char *test, size_t classes, double
     struct hm_rows train = read_rows(&specs[0], true, (size_t)specs[0].features, 100);
     struct hm_rows held = read_rows(&specs[1], true, (size_t)specs[1].features, 100);
     size_t length = classes * (train.features + 1), right = 0, seen = 0;
-    double *w = calloc(2 * length, sizeof(*w)),
-           *late =
-               w + length; /* Sum of steps, each times its number, for the mean of all iterates. */
+    /* `late` is the sum of the steps, each multiplied by its number; it gives the mean of all
+     * iterates. */
+    double *w = calloc(2 * length, sizeof(*w)), *late = w + length;
 
     for (int epoch = 0; epoch < epochs; epoch++)
         for (size_t i = 0; i < train.count; i++, seen++) {
@@ -211,7 +211,7 @@ static void sparse_rows_are_like_texts(void **state)
     double once = log(1 + 1 / 5.0) / log(1 + 1000 / 5.0),
            rows_with = 1 - pow(1 - 0.01 * once, 1000);
     assert_true(fabs(often[0] - 10000 * rows_with) < 5 * sqrt(10000 * rows_with * (1 - rows_with)));
-    assert_true(often[99] > 100 && often[99] < often[9]);  /* The tail is long. */
+    assert_true(often[99] > 100 && often[99] < often[9]);  /* The distribution has a long tail. */
     assert_true(often[900] > 5 && often[900] < often[99]); /* The frequency is about 1 / (k + 5). */
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);

@@ -92,7 +92,7 @@ static void precisions_fall_back_to_what_a_card_has(void **state)
     assert_true(isnan(hm__node_rate(&(struct hm_node){.flops_64 = 1}, HM_MATH_AUTO, 32, &math)));
 }
 
-/* Without a format, mixed precision is used where there are matrix units for it. */
+/* If the job names no format, mixed precision is used on machines that have matrix units for it. */
 static void the_default_is_mixed_precision(void **state)
 {
     static const struct {

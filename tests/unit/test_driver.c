@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* False: all-reduce. */
+    bool driver; /* True for a driver; false for an all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -98,10 +98,8 @@ static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool
     return r;
 }
 
-/*
- * The groups and the order in a group are the same, so that up to a square number of workers the
- * sums have the same bits.
- */
+/* Groups and the order of addition inside a group are the same, so for square numbers of workers
+ * and below, the sums have the same bits. */
 static void test_is_allreduce(void **state)
 {
     static const char *const algorithms[] = {"gd", "lbfgs"};

@@ -150,7 +150,7 @@ static void a_sheet_has_at_most_12_steps(void **state)
     }
 }
 
-/* Runs of a graph as long as its model says leave the sheet unchanged. */
+/* If the runs of a graph take as long as the model says, the sheet is unchanged. */
 static void sheets_of_graphs(void **state)
 {
     struct hm_job *job =

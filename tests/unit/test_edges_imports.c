@@ -1,7 +1,4 @@
-/*
- * Boundaries of requests that read files of other tools: what the verb import writes as text, JSON,
- * tables and documents, what it refuses, and logs that take the place of runs, traces and jobs.
- */
+/* Checks that the answer has exactly this text; frees the request. */
 #include "request_testing.h"
 
 #include <sys/stat.h>

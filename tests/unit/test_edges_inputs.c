@@ -14,7 +14,7 @@
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The table is refused with this message and hint. */
+/* Checks that the table is refused with this message and hint. */
 static void runs_fail(const char *text, const char *message, const char *hint)
 {
     struct hm_runs *runs = NULL;
@@ -133,7 +133,7 @@ static void long_chains_are_read(void **state)
 
 /* ---- specifications -------------------------------------------------------------------------- */
 
-/* The job is refused with this field, message and hint. */
+/* Checks that the job is refused with this field, message and hint. */
 static void job_fails(const char *text, const char *field, const char *message, const char *hint)
 {
     struct hm_job *job = NULL;
@@ -216,7 +216,8 @@ static struct hm_graph *load_graph(const char *text, bool degrees_only)
     return graph;
 }
 
-/* Loops do not count, and repeats count only if the edges are not kept. */
+/* Self-loops are not counted, and repeated edges are counted only if the edges themselves are not
+ * kept. */
 static void degrees_are_counted(void **state)
 {
     (void)state;

@@ -200,7 +200,7 @@ static void factors_solve_their_matrix(void **state)
 
 enum { CANDIDATES = 7, TERMS = 3 };
 
-/* The change of the criterion with one share. */
+/* Derivative of the criterion with respect to one share. */
 static double criterion_slope(const struct hm_programme *p, const double *shares, size_t j)
 {
     const double step = 1e-5;
@@ -343,7 +343,8 @@ static void diagonal_designs_have_closed_forms(void **state)
 static void one_term_is_a_knapsack(void **state)
 {
     static const double features[4] = {1, 2, 3, 1}, cost[4] = {1, 1, 3, 4};
-    static const double wanted[4] = {0, 1, 0.5, 0}; /* 4, 9/3, 1 and 1/4 for a unit of cost. */
+    /* The information for a unit of cost is 4, 9/3, 1 and 1/4. */
+    static const double wanted[4] = {0, 1, 0.5, 0};
     double shares[4], value, gap;
     struct hm_programme p = {.terms = 1,
                              .count = 4,

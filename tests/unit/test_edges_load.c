@@ -232,7 +232,7 @@ static void machines_are_limited(void **state)
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* What the request gives itself is not assumed. */
+/* The fields that the request itself gives are not filled in with usual values. */
 static void networks_have_usual_jobs(void **state)
 {
     static const struct {

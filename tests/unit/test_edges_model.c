@@ -140,7 +140,8 @@ static double reference_order(const struct hm_slowness *s, int n, int late)
     return 1e-3 + sum * step / 3;
 }
 
-/* The same without spread: the probability is constant between the times of all workers. */
+/* The same expected time without spread: the probability is constant between the times of all
+ * workers. */
 static double reference_steps(const struct hm_slowness *s, int n, int late)
 {
     double times[256], sum = 0, before = 0;

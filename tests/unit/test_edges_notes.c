@@ -110,8 +110,8 @@ static void sets_have_their_left_out_errors(void **state)
 }
 
 /*
- * Repeats 0.1 % apart rule out sets that miss them by more than 2 %: without a term that grows,
- * 20/n + 1 + 2 ln(n) cannot be described.
+ * Repeats that differ by 0.1 % rule out sets of terms whose errors exceed 2 %: without a term that
+ * grows, 20/n + 1 + 2 ln(n) cannot be described.
  */
 static void repeats_rule_out_sets(void **state)
 {
@@ -132,7 +132,7 @@ static void repeats_rule_out_sets(void **state)
     hm_fit_free(fit);
 }
 
-/* Terms that fall with n are the shared work. */
+/* Terms that decrease with n describe the work that is shared among workers. */
 static void terms_that_fall(void **state)
 {
     static const char *const terms[] = {"1", "1/n", "ln(n)", "size/n"};
@@ -305,7 +305,8 @@ static void designs_name_what_is_wrong(void **state)
     hm_runs_free(have);
 }
 
-/* Each run costs 1. A budget of 2 buys the ends; with `fill`, what is left is spent too. */
+/* Each run costs 1. A budget of 2 pays for the smallest and the largest n; with `fill`, the rest of
+ * the budget is spent too. */
 static void budgets_are_spent(void **state)
 {
     static const char *const terms[] = {"1/n", "1"};

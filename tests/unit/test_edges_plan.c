@@ -57,7 +57,7 @@ static void plans_answer_their_question(void **state)
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
 }
 
-/* Above the ceiling the formula has no value; the answer below it stays. */
+/* Above the largest n, the formula has no value; the answer below it is not affected. */
 static void plans_end_at_their_ceiling(void **state)
 {
     struct hm_request *request = with_document("plan", "job",
@@ -178,7 +178,7 @@ static void plans_rank_schemes(void **state)
     "cluster: {max_nodes: 8, flops: 1 Tflop/s, fabric: {bandwidth: 8 Mbit/s, latency: " latency    \
     "}}\n"
 
-/* A plan that recommends the best n itself. */
+/* Returns a plan that recommends the best n itself, without slack. */
 static struct hm_request *exact_plan(const char *job)
 {
     struct hm_request *request = with_document("plan", "job", job);
@@ -187,7 +187,7 @@ static struct hm_request *exact_plan(const char *job)
     return request;
 }
 
-/* The larger part of the step limits it; at equal parts that is computing. */
+/* The larger part of the step is its limit; if both parts are equal, the limit is computing. */
 static void limits_are_the_larger_part(void **state)
 {
     (void)state;
@@ -486,7 +486,7 @@ static void fits_predict_where_they_are_asked(void **state)
     gives(request, NULL, {"run_count", 3, NULL});
 }
 
-/* A fit of these runs, with terms or NULL, fails with this field and message. */
+/* Checks that a fit of these runs, with terms or with NULL, fails with this field and message. */
 static void fit_fails(const char *runs, const char *terms, const char *field, const char *message)
 {
     struct hm_request *request = fit_of(runs);

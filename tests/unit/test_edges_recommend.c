@@ -156,7 +156,7 @@ static void weights_are_noted(void **state)
     hm_recommendation_free(r);
 }
 
-/* One candidate with a cost is enough to know prices. */
+/* If one candidate has a cost, prices are known. */
 static void one_cost_is_a_price(void **state)
 {
     const struct hm_recommend_question q = {.goal = HM_GOAL_BALANCE};
@@ -277,7 +277,8 @@ static void the_model_is_checked_next(void **state)
     hm_job_free(job);
 }
 
-/* The model at other values of its quantities equals the model of a job with these values. */
+/* If a model is used in place of runs at other values of its quantities, it equals the model of a
+ * job with these values. */
 static void models_take_their_place(void **state)
 {
     static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"

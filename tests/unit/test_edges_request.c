@@ -10,7 +10,7 @@
 /* ---- values as the verbs see them --------------------------------------------------------------
  */
 
-/* The values of a verb outside a request, so that a test can look at its members. */
+/* The values of a verb's fields outside a request, so that a test can read the members. */
 struct values {
     struct hm_arena *arena;
     const struct hm_verb *verb;
@@ -327,7 +327,8 @@ static void ranges_of_numbers(void **state)
     list_is("0.1..0.3:0.1", false, 3, (const double[]){0.1, 0.2, 0.3});
     list_is("1..4:3", false, 2, (const double[]){1, 4});
     list_is("1..4:3", true, 3, (const double[]){1, 2.5, 4});
-    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4}); /* Without a count, the step is 1. */
+    /* Without a number of values, the step of a range is 1. */
+    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4});
     list_is("3..3:1", true, 1, (const double[]){3});
     list_is("3/4", false, 1, (const double[]){0.75});
     list_is("1/4..3/4:0.5", false, 2, (const double[]){0.25, 0.75});
@@ -376,7 +377,8 @@ static void trees_fill_lists(void **state)
     assert_int_equal(vary->count, 4);
     assert_string_equal(vary->items[3], "d=2");
     assert_int_equal(put_json(&v, "vary", "{\"a\": null}", &err), HM_E_TYPE);
-    assert_int_equal(put_json(&v, "n", "null", &err), 0); /* Null means: not given. */
+    /* The value null means that the field is not given. */
+    assert_int_equal(put_json(&v, "n", "null", &err), 0);
     assert_int_equal(n->count, 5);
     hm__arena_free(v.arena);
 }
@@ -540,7 +542,7 @@ static void field_schema_is(const char *verb, const char *field, const struct wa
     if (hm__json_parse(arena, text.data, text.length, "schema.json", &root, &err))
         fail_msg("%s: %s", field, err.message);
     for (size_t i = 0; i < count; i++) {
-        if (isinf(wanted[i].number)) { /* The schema does not have it. */
+        if (isinf(wanted[i].number)) { /* The schema does not contain this key. */
             if (value_at(root, wanted[i].path))
                 fail_msg("%s.%s has %s", verb, field, wanted[i].path);
         } else {

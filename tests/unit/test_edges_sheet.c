@@ -62,7 +62,8 @@ static void sheets_follow_the_columns(void **state)
     hm_job_free(job);
 }
 
-/* With weak scaling, the batch of a run is that of all workers, and that of the job of one. */
+/* With weak scaling, the batch of a run is that of all workers, and the batch of the job is that of
+ * one worker. */
 static void weak_sheets_count_one_worker(void **state)
 {
     struct hm_job *job = parse_job(
@@ -156,7 +157,8 @@ static void equal_values_are_the_default(void **state)
     struct hm_prediction p;
     struct hm_err err = {0};
     double n = 8;
-    assert_true(hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err) < 0); /* No single batch. */
+    /* There is no single batch that could be the default. */
+    assert_true(hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err) < 0);
     hm_fit_free(fit);
     static const char *const growing[] = {"1", "ln(n)", "batch/n"};
     const struct hm_fit_settings weak = {
@@ -185,7 +187,8 @@ static void sizes_have_a_default(void **state)
     assert_near(predict_at(fit, &one, 1, 8), 1 + 10. / 8, 1e-9);
     hm_fit_free(fit);
     fit = fit_with("n,size,seconds\n1,0.25,3.5\n2,0.25,2.25\n1,0.5,6\n2,0.5,3.5\n", &settings);
-    assert_near(predict_at(fit, NULL, 0, 8), 1 + 10. / 8, 1e-9); /* At least the whole problem. */
+    /* The default is at least the whole problem. */
+    assert_near(predict_at(fit, NULL, 0, 8), 1 + 10. / 8, 1e-9);
     hm_fit_free(fit);
     static const char *const growing[] = {"1", "ln(n)", "size/n"};
     const struct hm_fit_settings weak = {
@@ -242,7 +245,7 @@ static void terms_that_are_alike_are_noted(void **state)
     fit = fit_with(table, &apart);
     assert_false(fit_notes(fit, "distinguish"));
     hm_fit_free(fit);
-    /* Times of 100 s and 101 s workers: 1 and 1/n differ by little between n = 100 and 101. */
+    /* 1 and 1/n differ only little between n = 100 and n = 102. */
     fit = fit_with("n,seconds\n100,11\n101,10.9\n102,11.1\n", &apart);
     assert_true(
         fit_notes(fit, "these runs can hardly distinguish 1 from 1/n: add a run at n >= ") ||
@@ -293,7 +296,7 @@ static void flat_times_ask_for_the_scaling(void **state)
     }
 }
 
-/* Seconds of whole runs are counted. */
+/* Runs whose seconds include the start-up are counted, and a note names their number. */
 static void runs_with_their_startup_are_counted(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};

@@ -77,7 +77,7 @@ static void recommendations_weigh_time_and_cost(void **state)
     gives(recommend_with("budget", "$0.5"), NULL, {"missed", .text = "budget"});
     set(request, "budget", "$1");
     gives(request, NULL, {"missed", .text = "deadline and budget"});
-    /* Without weights: seconds / 4 + dollars / 1. */
+    /* Without weights, the value is seconds / 4 + dollars / 1. */
     gives(recommend_with("goal", "balance"), NULL, {"best.n", 2, NULL}, {"best.value", 2.5, NULL},
           {"candidates.1.value", 3, NULL}, {"candidates.2.value", 3.5, NULL});
     gives(recommend_with("alpha", "1"), NULL, {"best.n", 4, NULL}, {"best.value", 6, NULL});
@@ -86,7 +86,7 @@ static void recommendations_weigh_time_and_cost(void **state)
     set(request, "budget", "$1");
     run_fails(request, NULL, HM_E_MISSING, "budget", "needs a price");
     request = with_document("recommend", "runs", "n,seconds\n1,10\n2,6\n4,4\n");
-    set(request, "goal", "cost"); /* 10, 12 and 16 worker-seconds. */
+    set(request, "goal", "cost"); /* The costs are 10, 12 and 16 worker-seconds. */
     gives(request, NULL, {"best.n", 1, NULL}, {"best.value", 10, NULL});
 }
 
@@ -105,7 +105,7 @@ static void recommendations_check_their_place(void **state)
     memset(name, 'a', 64);
     snprintf(name + 64, sizeof(name) - 64, "=1");
     run_fails(recommend_with("at", name), NULL, HM_E_SYNTAX, "at", "not NAME=VALUE");
-    request = recommend_with(NULL, NULL); /* The batch is one more quantity. */
+    request = recommend_with(NULL, NULL); /* The batch is one more quantity of the runs. */
     for (int i = 0; i < 32; i++) {
         snprintf(name, sizeof(name), "q%d=1", i);
         set(request, "at", name);
@@ -228,7 +228,8 @@ static void fits_are_saved(void **state)
     assert_null(reply->files[0].program);
     assert_string_equal(reply->files[1].program, "gnuplot");
     assert_non_null(strstr(reply->files[1].text, "\n1 ")); /* Curves begin at iteration 1. */
-    assert_non_null(strstr(reply->files[1].text, "\n8 ")); /* They end where the traces do. */
+    /* The curves end at the last iteration of the traces. */
+    assert_non_null(strstr(reply->files[1].text, "\n8 "));
     assert_null(strstr(reply->files[1].text, "\n0 "));
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
@@ -366,7 +367,7 @@ static void graphs_are_made(void **state)
     struct hm_request *request = graph_with("grid", "vertices", "4");
 
     (void)state;
-    /* Without `parts`: 2 to 32 workers, but not more than vertices. */
+    /* Without `parts`, the numbers of parts are 2 to 32, but at most the number of vertices. */
     gives(request, NULL, {"splits", 1, NULL}, {"splits.0.split", .text = "dealt"},
           {"splits.0.parts", 3, NULL}, {"splits.0.parts.2.n", 4, NULL}, {"edges", 4, NULL});
     gives(graph_with("grid", "vertices", "2"), NULL, {"splits.0.parts", 1, NULL});
@@ -397,7 +398,7 @@ static void graphs_are_made(void **state)
     run_fails(request, NULL, HM_E_CONFLICT, "max_degree", "this needs generate");
 }
 
-/* The entry of a list that has this name; NULL: there is none. */
+/* Returns the entry of a list that has this name; NULL if there is none. */
 static const struct hm_value *entry_named(const struct hm_value *list, const char *name)
 {
     for (size_t i = 0; list && i < list->count; i++)

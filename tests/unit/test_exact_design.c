@@ -137,7 +137,8 @@ static void shares_become_whole_runs(void **state)
                         assert_int_equal(r->made, i < d->made_count);
                         spent += r->made ? 1 : 0;
                         least = r->made ? fmin(least, r->share) : least;
-                        /* A share above `keep` is left out only if the budget is used up. */
+                        /* A run whose share is above `keep` is left out only if the budget is used
+                         * up. */
                         if (!r->made && r->share > keep + 1e-9)
                             assert_true(spent + 1 > budget || fill == 0);
                         if (!r->made) {
@@ -150,7 +151,8 @@ static void shares_become_whole_runs(void **state)
                     assert_true(d->spent <= budget || d->made_count == 2);
                     assert_int_equal(design_notes(d, "does not pay for enough whole runs"),
                                      d->spent > budget);
-                    if (fill) /* Every run informs, so nothing that could be paid is left. */
+                    if (fill) /* Every run adds information, so no run that the budget could still
+                                 pay for is left. */
                         assert_true(d->spent + 1 > budget || d->made_count == 8);
                     check_order(d, scale, (struct matrix){0}, s.criterion);
                     assert_true(d->spent > budget || d->objective <= d->rounded + 1e-9);
@@ -269,7 +271,7 @@ static void runs_of_a_job_cost_node_seconds(void **state)
     for (size_t i = 0; i < 4; i++) {
         const struct hm_chosen *r = &d->chosen[i];
         double time = 120 / r->n + (r->n > 1 ? r->n : 1);
-        assert_true(fabs(r->time_s - time) <= 1 + 1e-9); /* Nothing is sent by one worker. */
+        assert_true(fabs(r->time_s - time) <= 1 + 1e-9); /* A single worker sends nothing. */
         assert_near(r->cost, r->time_s * ceil(r->n / 2), 1e-12);
         seconds += r->cost;
     }

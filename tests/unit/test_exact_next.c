@@ -16,7 +16,7 @@ struct world {
     struct hm_recommending w;
 };
 
-/* Candidates with the given n, without times. */
+/* Makes candidates with the given n and without times. */
 static void world_init(struct world *x, enum hm_recommend_way way, const double *n, size_t count)
 {
     *x = (struct world){
@@ -113,7 +113,7 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     world_set_time(&x, 2, 12.5, 0);
     world_set_draws(&x, 1, 1, 9, 10); /* 10 s is not better than 10 s. */
     world_set_draws(&x, 2, 1, 9, 11);
-    check_next(&x, 0, NULL); /* 1 draw of 20 is not enough; the probability must be larger. */
+    check_next(&x, 0, NULL); /* A probability of 1 in 20 is not enough; it must be larger. */
     world_set_draws(&x, 1, 2, 9, 11);
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
     world_set_draws(&x, 2, 2, 9, 11); /* Both are equally likely; the first remains. */
@@ -210,7 +210,8 @@ static void fits_propose_the_largest_gain(void **state)
     check_next(&x, 2, second);
     world_set_draws(&x, 2, 10, 7, 33); /* (10 - 8.5) / 10 = 0.15 */
     check_next(&x, 4, second);
-    world_set_draws(&x, 2, 10, 9, 21); /* 0.05, as for the second candidate, which remains. */
+    /* The gain is 0.05, as for the second candidate, which remains the proposal. */
+    world_set_draws(&x, 2, 10, 9, 21);
     check_next(&x, 2, second);
     x.c[1].draws = NULL;
     check_next(&x, 4, second);
@@ -235,7 +236,7 @@ static void sure_fits_propose_only_what_is_worth_it(void **state)
     world_set_time(&x, 1, 12, 0);
     world_set_draws(&x, 0, 0, 0, 10);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        x.out.sure = rows[i].sure; /* The gain is (10 - low) / 2 / 10. */
+        x.out.sure = rows[i].sure; /* The gain of a run is (10 - low) / 2 / 10. */
         world_set_draws(&x, 1, 10, rows[i].low, 14);
         check_next(&x, rows[i].proposed ? 2 : 0,
                    "it would show whether it is better than 1 worker");
@@ -271,7 +272,7 @@ static void nothing_proposes_the_fastest_or_twice_n(void **state)
     check_next(&x, 2, "it was the fastest so far");
     x.c[1].r.failed = true;
     check_next(&x, 0, NULL);
-    x.w.count = 1; /* An n that is no candidate is not known to fail. */
+    x.w.count = 1; /* If an n is no candidate, it is not known that it fails. */
     check_next(&x, 4, "it was the fastest so far");
     for (size_t i = 0; i < MANY; i++)
         x.n[i] = 3;
@@ -469,7 +470,7 @@ static void limits_come_before_values(void **state)
     check_order(&x, by_deadline, 5);
     assert_true(x.out.candidates[0].feasible && !x.out.candidates[3].feasible);
     x.q.deadline_s = 0;
-    x.q.budget = 9.5; /* The least cost is 10. */
+    x.q.budget = 9.5; /* The least cost is 10, so no candidate is within this budget. */
     judge(&x);
     check_order(&x, none, 5);
     assert_int_equal(x.out.best, HM_NONE);

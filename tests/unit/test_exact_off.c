@@ -43,7 +43,7 @@ static void errors_are_those_of_fits_without_a_configuration(void **state)
     static const char *const terms[] = {"1", "size/n"};
     const struct hm_fit_settings settings = {
         .terms = terms, .term_count = 2, .errors = HM_ERRORS_EQUAL};
-    /* Rank of the quantile among 6 sorted errors: ceil(level * 7), at most 6. */
+    /* Rank of the quantile among 6 sorted errors, which is ceil(level * 7) but at most 6. */
     static const struct {
         double level;
         size_t rank;

@@ -9,8 +9,9 @@
 #include "layer_ops.h"
 #include "step_time.h"
 
-/* Constants with which every stream reaches the bandwidth, and each operation of the host takes a
- * different number of microseconds: 1 forward, 100 backward and 10,000 for half a conversion. */
+/* Constants with which every stream reaches the bandwidth, and the host needs different times for
+ * different operations: 1 us forward, 100 us backward and 10,000 us for half a conversion, so that
+ * the sum shows the number of each. */
 static const struct hm_constants plain = {.stream = 1,
                                           .layer_norm = 1,
                                           .bias_add = 1e-9,
@@ -89,9 +90,11 @@ static void element_wise_layers_move_their_values(void **state)
         const char *name;
         enum hm_layer_kind kind;
         bool image;
-        double read_forward, read_backward; /* Values that are moved in the narrow format. */
-        double wide_forward, wide_backward; /* Values that are moved in 4 bytes. */
-        double bytes;                       /* Other bytes for each value, forward only. */
+        /* Number of moves of each value in the narrow format. */
+        double read_forward, read_backward;
+        double wide_forward, wide_backward; /* Number of moves of each value in 4 bytes. */
+        /* Further bytes moved for each value, only in the forward pass. */
+        double bytes;
         double kept, wide_kept, kept_bytes;
         double forward_ops, backward_ops, casts;
     } rows[] = {
@@ -190,7 +193,8 @@ static double product(double m, double n, double k, double bytes)
     return (m * k + k * n + m * n) * bytes;
 }
 
-/* A dense layer of an image sees all its values at once, that of a sequence each place. */
+/* A dense layer reads all values of an image at once, but each position of a sequence
+ * separately. */
 static void dense_layers_are_three_products(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_DENSE, .units = 11};
@@ -219,7 +223,7 @@ static void dense_layers_are_three_products(void **state)
         struct wanted_step w = {
             product(rows, out, in, a) + cast, back, rows * out * a, 2, 2.5, places ? 5 : 4};
         check_step("dense", &d, &l, &place, &w);
-        w.kept = 0; /* An addition does not need the output again. */
+        w.kept = 0; /* The addition that follows does not need the output again. */
         check_step("dense before add", &d, &l, &before_add, &w);
     }
 }
@@ -263,7 +267,8 @@ static void attention_projects_and_copies(void **state)
                       product(10, 10, rows, 4) + product(rows, 10, 10, 4) + copies;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){forward, backward, 5 * 420 * 4, 22, 20, 16});
-    layer.bias = HM_BIAS_SHARED; /* The gradients of 30 and 10 sums over all rows. */
+    /* Biases add the gradients of 30 and 10 values, which are sums over all rows. */
+    layer.bias = HM_BIAS_SHARED;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){forward, backward + rows * 40 * 4, 5 * 420 * 4, 22, 20, 16});
 }

@@ -293,7 +293,7 @@ static void test_sheet_ends(void **state)
                 p.high_s > 1.5 * p.low_s); /* Without runs the interval is wide. */
     hm__random_init(&random, 1, 1);
     for (int i = 0; i < 4000;
-         i++) { /* the truth: 30/n + 2 log2 n, three and four times the sheet */
+         i++) { /* The true time is 30/n + 2 log2 n, three and four times the parts of the sheet. */
         double at = 1 + i % 16;
         double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm__random_normal(&random));
         used += (size_t)snprintf(text + used, 100, "%g,%.9g\n", at, seconds);

@@ -1,7 +1,5 @@
-/*
- * The coverage of intervals by simulation: of many made sets of runs with a known truth, the part
- * whose 90 % interval contains it.
- */
+/* Coverage of intervals by simulation: the share of many generated sets of runs whose 90 % interval
+ * contains the known truth. */
 #include "fit_testing.h"
 #include "random.h"
 #include "testing.h"
@@ -9,7 +7,7 @@
 struct fit_truth {
     const char *terms; /* Terms of the fit; NULL: the fit selects them. */
     double theta[4];   /* 1, size/n, ln(n), n */
-    double noise;      /* Standard deviation, relative or in seconds. */
+    double noise;      /* Standard deviation of the noise, relative or in seconds. */
     bool relative, repeats;
     double n_target;
     size_t runs; /* Number of runs at one size; 0: sixteen runs at two sizes. */
@@ -105,7 +103,7 @@ static void test_coverage_given(void **state)
     check_cover(&four, 870, 930);
 }
 
-/* Intervals keep their coverage for coefficients that the runs hardly determine. */
+/* Intervals have their coverage even for coefficients that the runs hardly determine. */
 static void test_coverage_weak_terms(void **state)
 {
     const struct fit_truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};

@@ -186,7 +186,9 @@ static void definitions_are_shared_not_copied(void **state)
 
     (void)state;
     for (int i = 0; i < 60;
-         i++) { /* d0 = n, d1 = d0 + d0, …: 2^59 nodes if definitions were copied. */
+         /* d0 = n, d1 = d0 + d0, and so on: there would be 2^59 nodes if definitions were
+          * copied. */
+         i++) {
         snprintf(names[i], sizeof(names[i]), "d%d", i);
         snprintf(texts[i], sizeof(texts[i]), i ? "d%d + d%d" : "n", i - 1, i - 1);
         where[i] = (struct hm_definition){names[i], texts[i], i};

@@ -148,7 +148,8 @@ static void workers_queue_at_a_server(void **state)
     assert_near(hm__framework_queue_time(7, 0, 2), 14, 1e-12);
     assert_near(hm__framework_queue_time(7, 2, 0), 2, 1e-12);
     assert_near(hm__framework_queue_time(3, 0, 0), 0, 1e-12);
-    /* Far from saturation a worker waits little; far beyond it, the server sets the pace. */
+    /* Far below saturation a worker waits little; far above it, the server determines the time of
+     * an iteration. */
     assert_near(hm__framework_queue_time(2, 1000, 1), 1001 + 1.0 / 1001, 1e-9);
     assert_near(hm__framework_queue_time(1000, 1, 1), 1000.001, 1e-8);
 }

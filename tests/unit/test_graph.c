@@ -59,7 +59,8 @@ static void edge_lists_are_read(void **state)
     assert_near(g->edges, 3, 0);
     assert_near(g->self_loops, 1, 0);
     assert_near(g->repeated, 2, 0);
-    assert_near(count_of(g, 2), 3, 0); /* Vertices 5, 7 and 9e9 form a triangle. */
+    /* Vertices 5, 7 and 9e9 form a triangle, so three vertices have degree 2. */
+    assert_near(count_of(g, 2), 3, 0);
     assert_near(count_of(g, 0), 1, 0); /* Vertex 3 has no neighbour. */
     assert_non_null(g->ends);
     hm_graph_free(g);
@@ -362,7 +363,8 @@ static void vertex_cuts_replicate_less_with_hdrf(void **state)
     hm_graph_free(g);
 }
 
-/* Expected copies for edges dealt at random: sum over v of n (1 - (1-1/n)^d) / V. */
+/* Expected number of copies if edges are assigned at random: sum over v of n (1 - (1-1/n)^d) /
+ * V. */
 static void random_cuts_have_the_expected_copies(void **state)
 {
     struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 20000, 100000, 900);

@@ -152,7 +152,7 @@ static void three_alternatives(void **state)
         if (a->points[i].fits)
             assert_true(a->points[i].total_s / time_s + a->points[i].cost / cost >=
                         (b->total_s / time_s + b->cost / cost) * (1 - 1e-12));
-    /* The recommendation is a fraction of the optimum's machine-hours. */
+    /* The recommendation needs only a fraction of the machine-hours of the optimum. */
     const struct hm_point *p = &a->points[a->recommended], *best = &a->points[a->best];
     assert_true(p->n < best->n && p->cost < best->cost && p->total_s <= 1.05 * best->total_s);
     hm_answer_free(a);
@@ -280,7 +280,8 @@ static void memory_of_mixed_precision(void **state)
     const struct hm_point *p = &a->points[7];
     assert_true(p->fits && p->memory_bytes <= a->memory_bytes);
     assert_true(p->micro_batch >= 8 && p->micro_batch < 64);
-    /* 600,000 iterations took about four days there; the model is within a factor of two. */
+    /* The authors report about four days for 600,000 iterations; the model is within a factor of
+     * two. */
     double days = 600000 * p->time_s / 86400;
     assert_true(days > 2 && days < 8);
     hm_answer_free(a);

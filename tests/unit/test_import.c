@@ -167,7 +167,7 @@ static void exported_networks_are_counted(void **state)
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
-/* Formats in which the end of the file is known from what is before it. */
+/* Whether the end of a file in this format can be recognised from the bytes before it. */
 static bool knows_its_end(const char *path, const char *format)
 {
     static const char *const names[] = {"onnx",      "hf-config",     "safetensors", "weight-index",
@@ -209,7 +209,7 @@ static bool only_blanks(const char *text, size_t length)
     return strspn(text, " \t\r\n") >= length;
 }
 
-/* Cuts the file at `at` and imports it with the format of the whole file. */
+/* Truncates the file to its first `at` bytes and imports it with the format of the whole file. */
 static void import_cut(const char *path, const char *bytes, size_t length, size_t at,
                        const struct hm_importer *as, const char *columns)
 {

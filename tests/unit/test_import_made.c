@@ -40,7 +40,7 @@ static struct hm_source *memory(const char *text, size_t length)
     return source;
 }
 
-/* The tokens of a text, one letter for each. */
+/* Checks the kinds of the tokens of a text; each kind is one letter. */
 static void assert_tokens(const char *text, const char *wanted)
 {
     static const char letters[] = "{}[]ktntf0.<!";

@@ -52,7 +52,8 @@ static void assert_note(const struct taken *t, const char *piece)
 
 static double seconds_now(void)
 {
-    return (double)clock() / CLOCKS_PER_SEC; /* Of the processor, whatever else runs. */
+    /* Processor time of this process, which does not depend on other processes. */
+    return (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* ---- command lines and configurations ---------------------------------------------------------
@@ -97,7 +98,7 @@ static void command_lines_of_megatron_are_jobs(void **state)
     assert_int_equal(t.im->document.length, 0);
     hm__import_free(t.im);
     t = take("megatron-args", short_line, strlen(short_line), "vocabulary=1000");
-    /* Gated layers have 4 * 64 * 2/3 = 170.7 rounded down to a multiple of 64. */
+    /* The width of gated layers is 4 * 64 * 2/3 = 170.7, rounded down to a multiple of 64. */
     assert_document(&t, "ffn: 128\n");
     assert_document(&t, "vocabulary: 1000\n");
     assert_string_equal(t.im->usual[0].key, "batch");
@@ -322,7 +323,8 @@ static void summaries_are_networks(void **state)
     /* Each of the 250 weights of the convolution is used at 24 x 24 points; the linear layer has
      * 5760 weights and 10 biases. */
     assert_fact(&t, "forward_macs", 2 * (250 * 24 * 24 + 5760));
-    assert_document(&t, "parameters: 5760\n  forward: 299520 flop\n"); /* Half of the batch of 2. */
+    /* The values are half of those of the batch of 2. */
+    assert_document(&t, "parameters: 5760\n  forward: 299520 flop\n");
     hm__import_free(t.im);
     static const char units[] = "Layer (type)  Output Shape  Param #\nBlock-1 [-1, 4, 8, 8] 112\n"
                                 "Total params: 112\nTotal mult-adds (Units.GIGABYTES): 1.5\n";
@@ -552,7 +554,7 @@ static void cut_seed(const char *path)
 
     for (size_t at = 0; at < length - 1; at += step) {
         for (int k = 0; k < 2; k++) {
-            /* A copy of its own lets sanitizers see accesses after the end. */
+            /* A separate copy of the exact size lets sanitizers detect accesses after the end. */
             char *copy = malloc(at + 1);
             struct hm_imported *im = NULL;
             struct hm_err err = {0};

@@ -4,7 +4,8 @@
  */
 #include "request_testing.h"
 
-/* Imports the text and compares the answer; paths begin below files.0. */
+/* Imports the text and compares the answer; the paths of expected values are relative to
+ * files.0. */
 static void reads(const char *text, const struct wanted *wanted, size_t count)
 {
     struct hm_request *request = with_document("import", "files", text);

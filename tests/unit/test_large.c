@@ -37,7 +37,7 @@ static void set_example(struct example *x, const double *v)
                                          .link_bytes_per_s = v[20],
                                          .per_node = v[21],
                                          .network_bytes_per_s = v[22]};
-    /* The oracle numbers the kinds of software in this order. */
+    /* The oracle's order of the kinds of software. */
     static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
                                              HM_SOFTWARE_COMPILED};
     enum hm_software software = order[(size_t)v[27]];
@@ -147,7 +147,8 @@ static void test_oracle(void **state)
 /* The worked examples of the literature review, with the digits that it prints. */
 static const struct {
     const char *name;
-    const char *figures[RESULTS]; /* Figures in the order of the table; NULL: not printed. */
+    const char *figures[RESULTS]; /* Printed figures in the order of the table; NULL if a figure is
+                                     not printed. */
 } published[] = {
     {"A",
      {"30.067", "23.511", ".4725", "3.0201", NULL, NULL, ".6450", ".2974", ".6727", ".0731",
@@ -312,7 +313,7 @@ static void test_torus(void **state)
                 2 * (7. / 8 * bytes / (rate / 2) + start + 4e-6), 1e-12);
 }
 
-/* States that the host keeps need no memory on the device, and cost time on the host. */
+/* States that the host keeps need no memory on the device, but they need time on the host. */
 static void test_offload(void **state)
 {
     struct hm_transformer net = {.layers = 32,

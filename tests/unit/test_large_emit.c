@@ -165,7 +165,7 @@ static void megatron_round_trip(void **state)
     }
 }
 
-/* The keys of a file for DeepSpeed are keys of `parallel`, so the file itself is given back. */
+/* A file for DeepSpeed has the same keys as `parallel`, so the file itself is used as that map. */
 static void deepspeed_round_trip(void **state)
 {
     static const char *const cases[] = {
@@ -187,7 +187,7 @@ static void deepspeed_round_trip(void **state)
         int length = (int)(end ? end - zero - 1 : (char *)strrchr(zero, '}') - zero);
         char *partition = strstr(zero, ",\"zero_hpz_partition_size\":8");
         assert_true((partition != NULL) == l->shard_in_node);
-        if (partition) /* The job calls it shard_within. */
+        if (partition) /* In the job, this key is called shard_within. */
             memset(partition, ' ', strlen(",\"zero_hpz_partition_size\":8"));
         snprintf(more, sizeof(more),
                  "parallel: {%.*s %.*s, \"tensor\": %.0f, \"pipeline\": 1, \"recompute\": %s, "

@@ -137,7 +137,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
     if (hm__large_plan(job, NULL, 0, &q, &answer, &err))
         fail_msg("%s: %s", more, err.message);
     hm_job_free(job);
-    answer->network = NULL; /* The name belonged to the job. */
+    answer->network = NULL; /* The name is owned by the job. */
     return answer;
 }
 
@@ -310,7 +310,7 @@ static void errors_stay_below_the_bars(void **state)
                          100 * scores[i].mean);
             if (strcmp(bars[k].source, "nanotron_h100_8b") == 0)
                 assert_true(scores[i].outcomes_right >= .92 && scores[i].memory_median <= .08);
-            /* Micro-batches that were chosen to fill the device: they fit. */
+            /* Micro-batches of this source were chosen to fill the device, so they must fit. */
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
             /* The interval of a source comes from the other sources. Of sources with enough rows
@@ -373,7 +373,8 @@ static void intervals_are_quantiles(void **state)
     hm__large_rows_free(rows);
 }
 
-/* Offloaded states must fit in the memory of the host; an unknown memory is said to be unknown. */
+/* Offloaded states must fit in the memory of the host; if that memory is unknown, the answer says
+ * so. */
 static void offload_needs_host_memory(void **state)
 {
     static const struct {

@@ -52,7 +52,7 @@ static struct hm_large_answer *plan_of(const char *more, const struct hm_large_q
     if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err) ||
         hm__large_plan(job, NULL, 0, q, &answer, &err))
         fail_msg("%s: %s", err.field, err.message);
-    answer->job = answer->network = NULL; /* They belong to the job. */
+    answer->job = answer->network = NULL; /* These texts are owned by the job. */
     hm_job_free(job);
     return answer;
 }
@@ -88,7 +88,7 @@ static void a_loss_gives_the_tokens(void **state)
     assert_near(a->outlook.loss, 2.1, 1e-9);
     const struct hm_large_choice *c = &a->points[a->recommended];
     assert_near(c->total_s, a->tokens / c->tokens_per_s, 1e-12);
-    /* The laws differ five-fold, which the interval of the job shows. */
+    /* The laws differ by a factor of five, which the interval of the job shows. */
     assert_true(c->high_total > 5 && c->high_s / c->step.time_s < 3);
     assert_non_null(strstr(a->notes[0], "critical batch"));
     hm__large_answer_free(a);
@@ -130,7 +130,8 @@ static void a_budget_gives_parameters_and_tokens(void **state)
             chosen = a->sizes[i].loss;
     }
     assert_true(chosen == least);
-    /* The optimum is flat: the second law puts it at 20 tokens per parameter. */
+    /* The loss hardly changes near the optimum; the second law puts the optimum at 20 tokens per
+     * parameter. */
     assert_in_range((uintmax_t)(a->tokens / a->parameters), 8, 60);
     const struct hm_large_choice *c = &a->points[a->recommended];
     assert_true(c->meets >= .9 && c->cost < 1e6 && c->cost > .5e6);
@@ -209,7 +210,8 @@ static void failures_count_in_limits(void **state)
     hm__large_answer_free(a);
 }
 
-/* The room of a layout is exact: one step more does not fit. The changes are plans of their own. */
+/* The memory that a layout leaves free is used exactly: one step more does not fit. The changes
+ * agree with plans of their own. */
 static void growth_is_what_other_plans_say(void **state)
 {
     struct hm_large_question q = large_question(NAN);

@@ -8,7 +8,7 @@
 
 enum { ROWS = 160, FOLDS = 8 };
 
-/* Rows as they are; nothing here uses the sums that are tested. */
+/* Rows as they were generated; nothing here uses the sums that are tested. */
 struct rows {
     size_t count, terms, folds;
     double x[ROWS][HM_LASSO_MAX], y[ROWS], weight[ROWS];
@@ -578,10 +578,11 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
 /* ---- choice of a penalty, computed by hand --------------------------------------------------- */
 
 /*
- * Rows (-1, -a) and (1, a) in each fold: what the others say of a is their mean less the penalty,
- * and the error is the square of what is missing. With a = 2, 3, 4, 3 and penalties 3, 3/2, 3/4,
- * 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576, standard error 0.65578. At
- * 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889, which is not.
+ * Each fold has the rows (-1, -a) and (1, a). The coefficient fitted to the other folds is the mean
+ * of their a minus the penalty, and the error is the squared difference from a. With a = 2, 3, 4, 3
+ * and penalties 3, 3/2, 3/4, 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576,
+ * standard error 0.65578. At 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889,
+ * which is not.
  */
 static void fold_by_hand(struct hm_gram *gram, double a)
 {
@@ -612,7 +613,8 @@ static void the_largest_penalty_within_one_standard_error(void **state)
     assert_int_equal(choice.chosen, 2);
 }
 
-/* The same with folds that are never held out: they count in the means, but not in the errors. */
+/* The same with folds that are never held out: they are included in the means, but not in the
+ * errors. */
 static void folds_that_stay_in(void **state)
 {
     static const double as[] = {2, 3, 4, 3};
@@ -626,7 +628,7 @@ static void folds_that_stay_in(void **state)
         fold_by_hand(&folds[f], as[f]);
     assert_int_equal(hm__lasso_choose(folds, held, 4, 2, 0.5, 1e-13, &choice, errors, NULL), 0);
     assert_true(isnan(errors[2]) && isnan(errors[3]) && isnan(errors[6]) && isnan(errors[7]));
-    assert_near(errors[0], 25.0 / 9, 1e-12); /* 10/3 less 3, of 2 */
+    assert_near(errors[0], 25.0 / 9, 1e-12); /* The coefficient is 10/3 - 3, and a is 2. */
     assert_near(errors[1], 1.0 / 36, 1e-12);
     assert_near(errors[4], 16, 1e-12);
     assert_near(errors[5], 289.0 / 36, 1e-12);

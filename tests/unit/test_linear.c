@@ -178,7 +178,7 @@ static void lists_are_rows_one_by_one(void **state)
             uint32_t list[9];
             for (size_t k = 0; k < o.unknowns; k++)
                 g[k] = one_by_one[k] = (double)k;
-            for (size_t k = 0; k < count; k++) { /* One row appears twice. */
+            for (size_t k = 0; k < count; k++) { /* One row appears twice in the list. */
                 list[k] = (uint32_t)((7 * k + 3) % (o.rows.count - 1));
                 sum += o.ops->eval(&o, w, list + k, 1, one_by_one, &flop);
                 flops += flop;
@@ -230,7 +230,8 @@ static void rows_predicted_right_are_counted(void **state)
         point_of(p, w, o.unknowns);
         for (uint32_t i = 0; i < p->rows; i++) {
             double value = o.ops->eval(&o, w, &i, 1, NULL, &flop), z = hm__row_dot(&o.rows, i, w);
-            if (loss == SOFTMAX) { /* Correct: no other label has a smaller loss. */
+            if (loss == SOFTMAX) { /* If the row is classified correctly, no other label has a
+                                      smaller loss. */
                 double label = o.rows.labels[i], best = 1;
                 for (size_t c = 0; c < p->classes; c++) {
                     o.rows.labels[i] = (double)c;

@@ -180,7 +180,7 @@ static void extreme_values_stay_finite(void **state)
                 double value = losses[l]->value(z, y);
                 assert_near(value, wrong * (fabs(z) + (l == 0)), 1e-15);
                 assert_near(losses[l]->slope(z, y), -y * wrong, 0);
-                /* The quadratic term is too weak to matter. */
+                /* The quadratic term is too weak to have an effect. */
                 for (double q = 0; q < fmin(1e6, fabs(z) / 2); q = 10 * q + 1)
                     assert_near(y * losses[l]->ascend(z, y, 0.5 * y, q), wrong, 1e-15);
                 assert_near(losses[l]->dual(y * wrong, y), l == 0 ? wrong : 0, 0);

@@ -85,7 +85,8 @@ static const char small[] = "batch: 64\nprecision: 32\n"
                             "false}]}\n"
                             "communicate: [{what: gradients, scheme: ring}]\n";
 
-/* Forward pass, backward pass and gradient of each product, at the worker's rate. */
+/* Computing has three products: the forward pass, the gradient of the input and the gradient of the
+ * weights. */
 static void compute_is_three_passes(void **state)
 {
     char text[600];

@@ -228,8 +228,8 @@ static int traces_way(struct hm_err *err)
     return rc;
 }
 
-/* Traces enough for P*, terms, forms and times; several notes; small, as every allocation is tried.
- */
+/* Traces that are sufficient for P*, terms, forms and times, with several notes. They are small,
+ * because every allocation is tried. */
 static struct hm_traces *made_traces(void)
 {
     enum { MS = 4, POINTS = 9 };
@@ -325,8 +325,8 @@ static int advise_way(struct hm_err *err)
     return rc;
 }
 
-/* The function succeeds, and reports an error when its Nth allocation fails, for N in steps of
- * more than `least` calls must fail. */
+/* Checks that the function succeeds, and that it reports an error when its Nth allocation fails,
+ * for N = 1, 1 + step and so on. More than `least` calls must fail. */
 static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 {
     enum { ENOUGH = 8 };

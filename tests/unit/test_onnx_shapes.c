@@ -172,9 +172,9 @@ static const struct onnx_case operators[] = {
     {"Add", "=1,2 =10,20", "", "2=11,22", 0},
     {"Sub", "=5,7 =.2", "", "2=3,5", 0},
     {"Mul", "=.3 =4,5", "", "2=12,15", 0},
-    {"Div", "=7,-7 =.2", "", "2=3,-3", 0}, /* Rounded towards zero. */
+    {"Div", "=7,-7 =.2", "", "2=3,-3", 0}, /* The quotient is rounded towards zero. */
     {"Div", "=7 =0", "", "1=nan", 0},
-    {"Mod", "=7,-7 =.3", "", "2=1,2", 0}, /* The sign of the divisor. */
+    {"Mod", "=7,-7 =.3", "", "2=1,2", 0}, /* The result has the sign of the divisor. */
     {"Equal", "=1,2 =1,3", "", "2=1,0", 0},
     {"Less", "=1,2 =1,3", "", "2=", 0},
     {"Add", "=1,2,3 3", "", "3=", 0},

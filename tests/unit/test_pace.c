@@ -1,7 +1,5 @@
-/*
- * f(m): from the times of traces, from a fit of runs, from the curve of a plan; at m that were
- * measured, between them and beyond.
- */
+/* The seconds f(m) of an iteration, from the times of traces, from a fit of runs and from the curve
+ * of a plan; at m that were measured, between them and beyond. */
 #include "made_traces.h"
 
 #include "converge.h"

@@ -376,7 +376,7 @@ static void test_sparse_is_dense(void **state)
         net_make(&net[i], i, 4);
         eval(&net[i], NULL, 60, gradient[i]);
     }
-    /* A repetition gives the same bits. */
+    /* Repeating the evaluation gives the same bits. */
     assert_memory_equal(gradient[0], gradient[1], sizeof(gradient[0]));
     for (int i = 0; i < 2; i++)
         net_release(&net[i]);
@@ -429,7 +429,7 @@ static void oracle_check(struct net *net, double scale, FILE *file, const char *
         assert_true(next_line(file, line, sizeof(line)));
         assert_memory_equal(line, what[i], strlen(what[i]));
         wanted[i] = strtod(line + strlen(what[i]), NULL);
-        /* "along" is compared relative to the norm. */
+        /* The derivative along the direction is compared relative to the norm of the gradient. */
         double size = i == 2 ? wanted[1] : wanted[i];
         double allowed = i == 3 ? 0 : 3e-6 * fmax(1, scale) * size;
         if (fabs(got[i] - wanted[i]) > allowed)

@@ -58,7 +58,8 @@ static void test_all_placements(void **state)
     assert_true(infeasible > 5 && infeasible < TRIALS / 3);
 }
 
-/* Each micro-batch passes the stages and links in order, and each of these has one at a time. */
+/* Each micro-batch passes the stages and links in order; a stage or link handles one micro-batch at
+ * a time. */
 static double simulate(const double *lengths, size_t count, double micro_batches)
 {
     double free_at[2 * HM_STAGES_MAX] = {0};
@@ -126,7 +127,7 @@ static double dense_time(double n, double flops, double bandwidth, double latenc
     return least;
 }
 
-/* On up to 3 workers there is one pipeline, or all layers on each worker. */
+/* On up to 3 workers there is one pipeline, or every worker has all layers. */
 static void test_plan(void **state)
 {
     static const struct hm_way pipeline = {.platform = HM_PLATFORM_PIPELINE};

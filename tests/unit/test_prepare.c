@@ -72,12 +72,12 @@ static void rows_are_divided_and_made_units(void **state)
 }
 
 struct scaling {
-    const struct problem *problem; /* NULL: constant columns */
+    const struct problem *problem; /* Training problem; NULL for constant columns. */
     bool sparse;
     int starving; /* The rank whose allocations fail after `after` successful ones; -1: none. */
     long after;
     double mean[UNKNOWNS], deviation[UNKNOWNS];
-    double sums[UNKNOWNS], squares[UNKNOWNS]; /* Of the scaled columns, over all ranks. */
+    double sums[UNKNOWNS], squares[UNKNOWNS]; /* Sums over the scaled columns of all ranks. */
     int rc[RANKS];
 };
 
@@ -248,7 +248,7 @@ static void any_change_changes_the_fingerprint(void **state)
     for (int sparse = 0; sparse < 2; sparse++) {
         struct hm_rows rows = problem_rows(&problems[1], 0, sparse, 0, 1);
         double print = print_of(&rows);
-        /* Change the last digit, the sign, or to 0. */
+        /* Change the last digit or the sign of a value, or set it to 0. */
         for (size_t e = 0; e < hm__rows_entries(&rows); e++) {
             double kept = rows.values[e];
             const double changed[] = {nextafter(kept, 9), kept == 0 ? 1 : -kept, kept == 0 ? 1 : 0};
@@ -268,7 +268,7 @@ static void any_change_changes_the_fingerprint(void **state)
             assert_true(print_of(&rows) != print);
             rows.columns[e]--;
         }
-        uint32_t place[53]; /* Two rows exchanged. */
+        uint32_t place[53]; /* Exchange two rows. */
         for (uint32_t i = 0; i < 53; i++)
             place[i] = i == 7 ? 9 : i == 9 ? 7 : i;
         assert_near(print_of(&rows), print, 0);
@@ -331,7 +331,7 @@ static void beginning_without_memory_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* A deadlock is a failure. */
+    alarm(120); /* A deadlock ends the test by this alarm. */
     return 0;
 }
 

@@ -261,7 +261,7 @@ static void test_shortest(void **state)
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
         check_shortest(some[i]);
     for (int i = 0; i < 300000;
-         i++) { /* Random mantissas with common exponents, and numbers of few digits. */
+         i++) { /* The numbers have random mantissas with common exponents, or few digits. */
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;

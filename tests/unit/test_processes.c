@@ -71,7 +71,7 @@ static void test_choices(void **state)
     hm_answer_free(chosen);
 }
 
-/* Where the cores do not matter, auto changes nothing and a note says so. */
+/* If the number of cores has no effect, `auto` changes nothing and a note says so. */
 static void test_formulas(void **state)
 {
     struct hm_answer *answer =

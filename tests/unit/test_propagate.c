@@ -525,7 +525,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     }
     hm__mrf_free(mrf);
     recipe.vertices = 1000, recipe.edges = 20000;
-    double square = 0; /* Degrees: mean 40, variance 40 (1 - 40/999). */
+    double square = 0; /* The degrees have the mean 40 and the variance 40 (1 - 40/999). */
     for (int rank = 0; rank < 4; rank++) {
         size_t degrees[250] = {0};
         assert_int_equal(hm__mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
@@ -536,7 +536,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
             square += ((double)degrees[v] - 40) * ((double)degrees[v] - 40);
         hm__mrf_free(mrf);
     }
-    assert_true(fabs(square / 1000 - 38.4) < 7); /* Four standard errors. */
+    assert_true(fabs(square / 1000 - 38.4) < 7); /* The tolerance is four standard errors. */
 }
 
 static void impossible_recipes_are_refused(void **state)

@@ -191,7 +191,7 @@ static void formulas_are_evaluated(void **state)
     assert_int_equal(hm_formula_new("1 s", "s", names, 2, &formula, NULL), 0);
     struct hm_job *job = NULL;
     assert_int_equal(hm_job_new(&job, NULL), 0);
-    job->compute = formula; /* Its variables are not those of a job. */
+    job->compute = formula; /* The formula's variables are not those of a job. */
     assert_int_equal(hm_job_check(job, NULL), HM_E_FORMULA);
     assert_int_equal(hm_job_set_compute(job, "1/n", NULL), 0);
     assert_int_equal(hm_formula_eval(job->compute, values, 1, &value, NULL), HM_E_FORMULA);

@@ -16,7 +16,7 @@
 
 /* ---- NULL where a pointer is required -------------------------------------------------------- */
 
-/* The call fails with the code, and the error says what is wrong. */
+/* Checks that the call fails with the code, and that the error says what is wrong. */
 #define REFUSED(call, wanted)                                                                      \
     do {                                                                                           \
         struct hm_err err = {0};                                                                   \
@@ -353,7 +353,7 @@ static void empty_results_are_rendered(void **state)
 
 /* ---- errors of earlier versions -------------------------------------------------------------- */
 
-/* Each of these once gave "out of memory", no communication at all, or a crash. */
+/* Each of these inputs once gave "out of memory", no communication at all, or a crash. */
 static void old_traps_are_errors(void **state)
 {
     const struct hm_question question = HM_QUESTION_INIT;
@@ -389,7 +389,8 @@ static void old_traps_are_errors(void **state)
 /* ---- values out of range --------------------------------------------------------------------- */
 
 static const double WRONG[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
-static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300}; /* NaN means unknown. */
+/* Invalid values of a field in which NaN means unknown. */
+static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300};
 
 /* Set one field of a job to each wrong value; the check must name it. */
 static void check_field(struct hm_job *job, double *field, const double *values, size_t count,
@@ -420,7 +421,7 @@ static void jobs_name_wrong_numbers(void **state)
     const struct {
         const char *name;
         double *field;
-        bool unknown; /* NaN is allowed. */
+        bool unknown; /* True if NaN is allowed. */
     } fields[] = {
         {"reference", &job->reference, false},
         {"precision", &job->precision, false},

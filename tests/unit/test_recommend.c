@@ -122,7 +122,7 @@ static void test_rows_left_out(void **state)
     hm_runs_free(runs);
 }
 
-/* The best measured n of a place, and the number of n measured there. */
+/* Finds the best measured n for a batch and a latency, and the number of measured n. */
 static size_t measured(const struct hm_runs *runs, size_t row, double *times)
 {
     size_t count = 0;
@@ -149,7 +149,8 @@ static void test_places_left_out(void **state)
     for (size_t i = 0; i < runs->count; i++) {
         double times[5], least = INFINITY;
         size_t count = measured(runs, i, times);
-        for (size_t k = 0; k < i; k++) /* Each place once, at its first row. */
+        /* Each pair of batch and latency is used once, at its first row. */
+        for (size_t k = 0; k < i; k++)
             if (cell(runs, "batch", k) == cell(runs, "batch", i) &&
                 cell(runs, "latency", k) == cell(runs, "latency", i))
                 count = 0;
@@ -263,7 +264,8 @@ static void test_own_fit(void **state)
         }
         double low = (time_s - r->candidates[c].low_s) / time_s;
         double high = (r->candidates[c].high_s - time_s) / time_s;
-        assert_near(fmax(low, high), reach, 1e-6); /* 12 rows: nine in ten are all of them */
+        /* With 12 rows, nine tenths of them are all rows. */
+        assert_near(fmax(low, high), reach, 1e-6);
     }
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -489,7 +491,8 @@ static void test_missed(void **state)
     (void)state;
     struct hm_recommendation *r = recommend(runs, &q);
     assert_string_equal(r->missed, "deadline");
-    assert_near(r->candidates[0].n, 4, 0); /* The nearest miss. */
+    /* The candidate that exceeds the limit least comes first. */
+    assert_near(r->candidates[0].n, 4, 0);
     hm_recommendation_free(r);
     q = (struct hm_recommend_question){.budget = 5, .price_per_s = 1};
     r = recommend(runs, &q);
@@ -601,7 +604,7 @@ static void test_size_goes_without(void **state)
     struct hm_recommendation *r = recommend(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[0].n, 2, 0); /* Only runs of the whole size count. */
+    assert_near(r->candidates[0].n, 2, 0); /* Only runs of the whole problem size are used. */
     assert_int_equal(r->row_count, 2);
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -635,7 +638,7 @@ static void test_model(void **state)
     assert_near(r->candidates[0].cost, 8 * 2.2, 1e-12);
     assert_int_equal(r->candidate_count, 3);
     hm_recommendation_free(r);
-    r = recommend(runs, &q); /* 8 is known to fail */
+    r = recommend(runs, &q); /* A run on 8 workers is known to fail. */
     assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
     assert_near(r->candidates[0].n, 3, 0);
     assert_true(r->candidates[2].failed && r->candidates[2].n == 8);

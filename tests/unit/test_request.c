@@ -66,7 +66,7 @@ static const char traces_text[] =
     "4,0.07776\ngd,4,7,0.4,0.046656\ngd,4,8,0.4,0.0279936\ngd,4,9,0.4,0.0167962\ngd,4,10,0.4,0."
     "0100777\ngd,4,11,0.4,0.00604662\ngd,4,12,0.4,0.00362797\n";
 
-/* Setting the field fails with this code and names the field. */
+/* Checks that setting the field fails with this code and names the field. */
 static void refuses(const char *verb, const char *field, const char *text, int code)
 {
     struct hm_request *request = new_request(verb);
@@ -80,7 +80,7 @@ static void refuses(const char *verb, const char *field, const char *text, int c
     hm_request_free(request);
 }
 
-/* The body is refused with this code and field. */
+/* Checks that the body is refused with this code and field. */
 static void refuses_body(const char *verb, const char *body, int code, const char *field)
 {
     struct hm_request *request = new_request(verb);
@@ -335,9 +335,9 @@ static struct hm_request *whole_request(const struct hm_verb *verb)
 
 static const char sentinel[] = "n,seconds\n1,4242.5\n2,4243.5\n4,4244.5\n";
 
-/* Whether setting the field, whose result is rc, and running the request open no file and show
- * nothing of the sentinel. A request that was refused is not run, because nothing of the name is in
- * it. */
+/* Checks that setting the field, whose result is rc, and running the request open no file, and that
+ * the answer contains nothing of the sentinel file. A request that was refused is not run, because
+ * nothing of the name is in it. */
 static void stays_inside(struct hm_request *request, int rc, const char *verb, const char *field)
 {
     const struct hm_context context = {.limits = {.max_n = 64, .values = 1000}};
@@ -354,7 +354,7 @@ static void stays_inside(struct hm_request *request, int rc, const char *verb, c
     hm_request_free(request);
 }
 
-/* The name of the file as the text of the field. */
+/* Sets the name of the file as the text of the field. */
 static void try_text(const struct hm_verb *verb, const char *field, const char *path)
 {
     struct hm_request *request = whole_request(verb);
@@ -364,7 +364,7 @@ static void try_text(const struct hm_verb *verb, const char *field, const char *
     stays_inside(request, rc, verb->name, field);
 }
 
-/* The name of the file in bodies and documents. */
+/* Uses the name of the file in bodies and documents. */
 static void try_bodies(const struct hm_verb *verb, const char *field, const char *path)
 {
     struct hm_request *request;
@@ -417,7 +417,7 @@ static void no_field_opens_a_file(void **state)
             try_text(hm__verbs[v], hm__verbs[v]->fields[i].name, "-");
 }
 
-/* The same with files: the test above can fail. */
+/* The same requests open files if files are allowed; this shows that the test above can fail. */
 static void files_open_where_they_are_allowed(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -438,7 +438,7 @@ static void files_open_where_they_are_allowed(void **state)
     unlink(path);
 }
 
-/* Running fails with this code and field. */
+/* Checks that running the request fails with this code and field. */
 static void run_refuses(struct hm_request *request, const struct hm_context *context, int code,
                         const char *field)
 {
@@ -687,7 +687,7 @@ static void wrong_answers_are_found(void **state)
     hm__arena_free(arena);
 }
 
-/* Every allocation on the way may fail. */
+/* Any allocation during a request may fail. */
 static void allocations_may_fail(void **state)
 {
     long after = 0;

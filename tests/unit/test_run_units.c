@@ -113,7 +113,7 @@ static void notations_agree(void **state)
     assert_true(first > 0.13 && first < 0.2);
 }
 
-/* Without the batch, the time of a sample is that of an iteration over its samples. */
+/* Without the batch, the time of a sample is the time of an iteration divided by its samples. */
 static void weak_samples_agree_with_iterations(void **state)
 {
     double step =
@@ -226,7 +226,7 @@ static void unknown_scaling_is_asked_for(void **state)
 
 /*
  * With a job, the rate of samples is converted with the job's batch. The prediction is a mean of
- * draws, whose direction depends on rounding where two parts of the sheet are proportional.
+ * draws, which depend on rounding if two parts of the sheet are proportional.
  */
 static void rates_meet_a_job(void **state)
 {

@@ -65,7 +65,7 @@ static double best_switch(const double *m, size_t count, double loss, double swi
     return best;
 }
 
-/* The same with unlimited free changes: the fastest m at every loss. */
+/* The least time with unlimited free changes: the fastest m at every loss. */
 static double lower_bound(const double *m, size_t count, double loss)
 {
     double sum = 0;

@@ -394,7 +394,7 @@ static void test_dropped(void **state)
     for (size_t age = 0; age < HM_STALENESS_BINS; age++)
         reads += r->stats.staleness[age];
     assert_true(r->stats.used == 600 && r->stats.staleness[0] == reads);
-    /* Every read is used, dropped, or not finished at the end. */
+    /* Every read is used, dropped, or unfinished at the end. */
     assert_true(r->stats.dropped > 60 && reads - 600 - r->stats.dropped >= 0 &&
                 reads - 600 - r->stats.dropped <= 4);
     assert_true(r->totals.elapsed_s < 0.8 * bsp->totals.elapsed_s);
@@ -514,7 +514,7 @@ static void add_to_w(struct hm_comm *world, void *context)
     hm__client_resume(client, 3, -1, false);
     while (!hm__client_get(client, &w)) {
         double clock = hm__client_clock_now(client);
-        /* All increments of earlier clocks, and no others. */
+        /* The values include all increments of earlier clocks, and no others. */
         CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5));
         const double one = 1, last = world->rank == 0 ? 4 : 12;
         hm__client_add(client, 0, 1, &one);

@@ -46,7 +46,7 @@ struct distributed {
     enum hm_order order;
     uint64_t seed;
     int starving; /* The rank whose allocations fail after `after` successful ones. */
-    long after;   /* -1: none fails. */
+    long after;   /* Number of allocations that succeed before; -1 if none fails. */
     struct hm_rows rows[RANKS];
     int rc[RANKS];
     struct hm_err err[RANKS];

@@ -109,8 +109,9 @@ static struct hm_prediction predict_from_one(const struct hm_job *job, double n,
     return p;
 }
 
-/* A step that takes 1.6 times as long as predicted makes the others take as much longer; the
- * interval is narrower than without a run, and widens with n and across nodes. */
+/* If a step takes 1.6 times as long as predicted, the predictions for other numbers of workers
+ * become longer by the same factor; the interval is narrower than without a run, and widens with n
+ * and across nodes. */
 static void one_step_corrects_the_rest(void **state)
 {
     struct hm_job *job = make_job("network: resnet-50\nbatch: 64\nscaling: weak\n"

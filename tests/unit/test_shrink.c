@@ -186,7 +186,8 @@ static void curves_that_turn_stay_possible(void **state)
     assert_true(inside >= 16);
 }
 
-/* The turn of the other scaling, a range below a factor of two, and given terms change nothing. */
+/* The shrinkage for the other kind of scaling, a range below a factor of two, and given terms
+ * change nothing. */
 static void other_fits_are_left_alone(void **state)
 {
     static const double narrow[] = {9, 10, 12, 14, 16};

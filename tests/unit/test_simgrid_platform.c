@@ -95,7 +95,8 @@ static void test_speed_of_the_precision(void **state)
 
     (void)state;
     assert_near(single.platform.flops, 100e9, 1e-15);
-    assert_near(half.platform.flops, 100e9, 1e-15); /* The speed at 32 bits, as in plan. */
+    /* The speed is the one at 32 bits, as in a plan. */
+    assert_near(half.platform.flops, 100e9, 1e-15);
     done(&single);
     done(&half);
 }

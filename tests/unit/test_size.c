@@ -16,12 +16,12 @@ static double whole(double i, double m)
     return 0.5 * pow(1 - 0.2 / sqrt(m), i);
 }
 
-/* Dependence of generated traces on the rows. */
+/* How generated traces depend on the number of rows. */
 struct law {
     double power, scale;
 };
 
-/* Least loss of a number of rows. */
+/* Least loss for a number of rows. */
 static double least(double r)
 {
     return 0.1 - 5 / r;
@@ -89,8 +89,8 @@ static void assert_predicts(const struct law *law)
 }
 
 /* Intervals of more rows have the typical error of such predictions, 0.3 in log10 for five times
- * the rows, also if the samples agree perfectly or do not show an error; its variance counts twice
- * as much as the own one. */
+ * the rows, also if the samples agree perfectly or do not show an error; its variance has twice the
+ * weight of the variance of the algorithm's own errors. */
 static void intervals_have_the_error_of_rows(void **state)
 {
     static const double unit = 0.3 * 2.302585092994046;
@@ -142,7 +142,8 @@ static void seconds_follow_the_rows(void **state)
     made_release(&made);
 }
 
-/* Traces on all rows are used unchanged; samples only fill in what is missing. */
+/* Traces on all rows are used unchanged; samples are used only for numbers of workers without such
+ * traces. */
 static void whole_traces_stay(void **state)
 {
     static struct made made;
@@ -244,7 +245,7 @@ static void wrong_rows_are_refused(void **state)
     made_release(&made);
 }
 
-/* A loss itself cannot be asked for if P* of all rows is unknown. */
+/* If P* of all rows is unknown, a question cannot give a loss, only a distance from P*. */
 static void only_a_distance_can_be_asked_for(void **state)
 {
     static struct made made;

@@ -214,7 +214,7 @@ static void layers_have_ranges(void **state)
     CHECK(limits, try_job);
 }
 
-/* Windows and borders by the shape of the output on an image of 8 x 8. */
+/* Windows and borders are checked by the shape of the output on an image of 8 x 8. */
 static void windows_have_two_directions(void **state)
 {
     static const struct {

@@ -147,7 +147,8 @@ static void make_kinds(struct made *made)
     }
 }
 
-/* Times of stale runs are the iterations with their cost, times the seconds of their own runs. */
+/* The time of a stale run is the number of iterations, including the cost of staleness, times the
+ * seconds of an iteration in stale runs. */
 static void stale_runs_are_candidates(void **state)
 {
     static struct made made;
@@ -187,7 +188,7 @@ static void stale_runs_need_times(void **state)
             made_time(&made.list[k], NAN);
     q.loss = 0.05;
     struct hm_advice *a = advise(&made, &q);
-    assert_int_equal(a->candidate_count, 4); /* On 1 to 8 workers. */
+    assert_int_equal(a->candidate_count, 4); /* The candidates have 1 to 8 workers. */
     assert_int_equal(a->note_count, 1);
     assert_string_equal(a->notes[0],
                         "stale runs of sgd are not candidates: their times are not known");

@@ -168,7 +168,7 @@ static void async_has_a_cost_of_its_own(void **state)
     made_release(&made);
 }
 
-/* Except for P*, g and f equal those without the stale traces. */
+/* Except for P*, the results g and f equal those of a fit without the stale traces. */
 static void stale_traces_do_not_change_the_fit(void **state)
 {
     static struct made all, fresh;

@@ -290,7 +290,7 @@ static int whole_way(const char *where, struct hm_err *err)
     for (size_t i = 0; i < 3; i++) {
         runs[i].key = i == 0   ? "a"
                       : i == 1 ? "b"
-                               : "c"; /* An earlier attempt may have stored it. */
+                               : "c"; /* An earlier attempt may already have stored the run. */
         runs[i].machine = "m";
         runs[i].more = "{\"rate\": 0.5}";
     }

@@ -140,7 +140,7 @@ static void a_minimal_study_is_rendered(void **state)
     s.advice.advice.feasible = false;
     s.advice.advice.next.algorithm = NULL;
     s.convergence.all_paces.count = 0;
-    s.convergence.convergence.best = 5; /* No point is above it. */
+    s.convergence.convergence.best = 5; /* No point is above this loss. */
     html = render(&s.study);
     check_tags(html);
     assert_has(html, "Nothing reaches 1e-");

@@ -112,7 +112,8 @@ static void every_algorithm_is_tested(void **state)
     assert_null(hm__algorithm_find("newton"));
 }
 
-/* Downhill alone would end at a kink, 0.0003, 0.0034 and 0.0032 above the optimum. */
+/* Steps that always go downhill would end at a kink, 0.0003, 0.0034 and 0.0032 above the
+ * optimum. */
 static void gradient_descent_gets_past_kinks(void **state)
 {
     static const double wanted[] = {1e-4, 4e-4, 1e-5, 6e-4};
@@ -131,7 +132,8 @@ static void gradient_descent_gets_past_kinks(void **state)
 }
 
 /*
- * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, no pair is lost and no line search is made.
+ * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS keeps its pairs and makes no line
+ * search.
  */
 static void lbfgs_rests_at_an_exact_optimum(void **state)
 {
@@ -325,7 +327,7 @@ static void the_time_limit_ends_a_run(void **state)
     static struct training t;
 
     (void)state;
-    /* In the last round, no evaluation before the end. */
+    /* With the largest `every`, there is no evaluation before the end. */
     for (double every = 1; every < 1e9; every *= 40) {
         t = plain_run("sgd", 1);
         t.plan.limits.iterations = 10;
@@ -345,7 +347,7 @@ static void the_time_limit_ends_a_run(void **state)
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_near(t.iteration, 3, 0);
-    t.plan.limits.within_s = 1e-9; /* At least one iteration. */
+    t.plan.limits.within_s = 1e-9; /* At least one iteration is made. */
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_WITHIN);
     assert_near(t.iteration, 1, 0);
@@ -426,7 +428,7 @@ static void bytes_are_those_of_the_scheme(void **state)
 {
     static const struct {
         const char *algorithm;
-        double more; /* Doubles besides those of w. */
+        double more; /* Number of doubles sent in addition to those of w. */
     } sums[] = {{"cocoa", 0}, {"cocoa+", 0},   {"local-sgd", 0}, {"splash", 0}, {"sgd", 1},
                 {"adam", 1},  {"momentum", 1}, {"mini-sdca", 1}, {"fedavg", 1}};
     static struct training t;

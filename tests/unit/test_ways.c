@@ -196,7 +196,7 @@ static void queues_are_those_of_the_oracle(void **state)
     /* One worker never waits; a link that is not used takes no time. */
     assert_near(hm__queue_time(1, 3, 0.5, 0.25), 4, 0);
     assert_near(hm__queue_time(100, 3, 0.5, 0), 4, 0);
-    /* Many workers: the links alone. */
+    /* With many workers, the time is that of the links alone. */
     assert_near(hm__queue_time(1e6, 3, 0.5, 0.25), 0.25e6, 1e-4);
 }
 
@@ -210,7 +210,8 @@ static void enough_servers_are_found(void **state)
         s++;
     assert_near(x->servers_enough, s, 0);
     n = y->points[y->recommended].n;
-    /* With that number of servers, stale workers hardly queue; with one fewer they do. */
+    /* With the chosen number of servers, stale workers hardly queue; with one server fewer they
+     * do. */
     struct hm_way some = async;
     double times[2], fewest = y->servers_enough;
     for (int k = 0; k < 2; k++) {
@@ -280,7 +281,9 @@ static void servers_are_chosen(void **state)
         const struct hm_rank *r = &x->ranking[i];
         bool free = r->way.consistency == HM_CONSISTENCY_ASYNC;
         if (r->way.platform == HM_PLATFORM_SERVER)
-            assert_near(r->way.servers, free ? 6 : 32, 0); /* 32 Mb/s = 0.67; or one for each */
+            /* Asynchronous workers get 6 servers (32 Mb/s = 0.67), synchronous ones one for each.
+             */
+            assert_near(r->way.servers, free ? 6 : 32, 0);
         if (i > 0)
             assert_true(r->total_s >= x->ranking[i - 1].total_s);
     }

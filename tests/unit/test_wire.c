@@ -25,7 +25,8 @@ static uint64_t random_bits(void)
 
 /* ---- reading with our reader ----------------------------------------------------------------- */
 
-/* What our reader finds in a message Every; the depth of the messages inside is the length of p. */
+/* Values that our reader finds in a message of type Every; the depth of nested messages is the
+ * length of p. */
 struct seen {
     uint64_t a, b, c, d, e, f, g, h, i, j, m, last;
     double k, l;
@@ -34,9 +35,9 @@ struct seen {
     uint64_t q[LIST], r[LIST];
     size_t q_count, r_count, s_count;
     char s[LIST][16];
-    bool inner; /* The message has a message inside, whose d is inner_d. */
+    bool inner; /* True if the message has a nested message, whose d is inner_d. */
     uint64_t inner_d;
-    bool mismatch; /* A known field has another type, which protobuf-c refuses. */
+    bool mismatch; /* True if a known field has a wrong type, which protobuf-c refuses. */
 };
 
 static uint64_t from_zigzag(uint64_t value)
@@ -124,8 +125,8 @@ static void read_every(struct hm_wire *w, struct seen *seen)
     }
 }
 
-/* Reads a message of `length` bytes, of which the first `ready` are there. Returns 0, -1 if it is
- * damaged, or 1 if it is cut. */
+/* Reads a message of `length` bytes, of which the first `ready` are available. Returns 0, -1 if it
+ * is damaged, or 1 if it is cut. */
 static int see_every(const uint8_t *data, size_t ready, uint64_t length, struct seen *seen)
 {
     struct hm_source *source = NULL;
