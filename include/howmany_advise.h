@@ -163,8 +163,8 @@ enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
 
 /* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
 struct hm_converge_settings {
-    bool best_given; /* The least loss P* is given in `best`; otherwise it is taken from the traces
-                        or estimated. */
+    bool best_given; /* True if the least loss P* is given in `best`; otherwise it is taken from the
+                        traces or estimated. */
     double best;
     double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;              /* Seed of the random draws that give the intervals. */
@@ -205,7 +205,7 @@ struct hm_g_error {
     size_t points;      /* Number of points that were predicted. */
     double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
     double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
-    bool inside;        /* The fit used traces of fewer and of more than m workers. */
+    bool inside;        /* True if the fit used traces of fewer and of more than m workers. */
 };
 
 /* One form of the loss curve that was considered. */
@@ -259,7 +259,7 @@ struct hm_g_stale {
 struct hm_g_size {
     size_t count;       /* Number of different numbers of rows; 0: all traces have the same. */
     double least, most; /* Smallest and largest number of rows of a trace. */
-    bool known;         /* Power and scale could be found; otherwise they are 0. */
+    bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
@@ -309,8 +309,8 @@ struct hm_convergence {
     bool best_estimated;
     double rows; /* Number of rows of the training data that g is for; NaN: the traces do not say
                     it, or all have the same. */
-    bool best_sampled; /* P* is that of the largest sample, because there is no trace on `rows`
-                          rows. Only the excess loss P - P* is predicted. */
+    bool best_sampled; /* True if P* is that of the largest sample, because there is no trace on
+                          `rows` rows. Only the excess loss P - P* is then predicted. */
     double level;      /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
     size_t count;
@@ -370,7 +370,8 @@ struct hm_holdout_settings {
     double window;     /* Number of the last known iterations to which each prediction ahead is
                           fitted; 0 means 50. */
     bool rows;         /* Also predict traces on some number of rows from those on fewer rows. */
-    double leave_rows; /* Number of rows to predict; 0: each number with two smaller ones. */
+    double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
+                          smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
@@ -497,7 +498,7 @@ struct hm_candidate {
     double m;
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */
-    bool measured;    /* There are traces of this algorithm on m workers. */
+    bool measured;    /* True if there are traces of this algorithm on m workers. */
     double iterations, iterations_low, iterations_high;    /* Number of iterations until the
                                                               target loss is reached, or until
                                                               the time limit. */
@@ -565,11 +566,11 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with the probability `certainty`,
-                      or, without limits, with a probability of at least 0.5. */
-    double right;  /* Probability that the first candidate is the best. Like the next two
-                      probabilities, it is at most 0.99. */
-    double near;   /* Probability that the first candidate is within 10 % of the best. */
+    bool feasible;          /* True if the first candidate reaches the target with the probability
+                               `certainty`, or, without limits, with a probability of at least 0.5. */
+    double right;           /* Probability that the first candidate is the best. Like the next two
+                               probabilities, it is at most 0.99. */
+    double near;            /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one, and is stale or has backup workers in the same way. */
     double certainty;       /* Probability with which limits had to be met; NaN: the question has no

@@ -46,10 +46,13 @@ struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
-    bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
-    bool weak;          /* The column `scaling` says that each worker keeps its batch as n grows. */
-    const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
-                           iteration. Rates become seconds of an iteration if the batch is known. */
+    /* True if only speedups were given; seconds are then in units of the reference time. */
+    bool relative;
+    /* True if the column `scaling` says that each worker keeps its batch as n grows. */
+    bool weak;
+    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration.
+     * Rates become seconds of an iteration if the batch is known. */
+    const char *unit;
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -165,8 +168,8 @@ struct hm_term {
     double value;     /* Coefficient of the term, >= 0. For a part of the model, 1 leaves the part
                          unchanged. */
     double low, high; /* Interval of the value; NaN: unknown. */
-    bool part;        /* The term is a part of the model of the job. */
-    bool falls;       /* The term decreases with n, because workers share this work. */
+    bool part;        /* True if the term is a part of the model of the job. */
+    bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
 
 /* How well the fit describes one run. */
@@ -179,10 +182,12 @@ struct hm_residual {
                           runs. */
     double leverage;   /* Influence of the run on its own fitted value, 0 to 1. */
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
-    bool outlier;      /* The residual is an outlier: it is larger than chance explains, at the 5
-                          % level over all runs. */
-    bool elsewhere;    /* The size, batch or another quantity of the run differs from the default
-                          values of predictions. */
+    /* True if the residual is an outlier: larger than chance explains, at the 5 % level over all
+     * runs. */
+    bool outlier;
+    /* True if the size, the batch or another quantity of the run differs from the default values of
+     * predictions. */
+    bool elsewhere;
 };
 
 /* One set of terms that was considered. */
@@ -196,15 +201,16 @@ struct hm_alternative {
 struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
-    const char *source;    /* Name of the runs; NULL without runs. */
-    const char *unit;      /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
-                              iteration. */
-    bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
-    bool chosen;           /* The library chose the terms. */
-    bool intervals;        /* There are enough runs for intervals. */
-    bool weak;             /* The work grows with n, as in weak scaling. */
-    bool relative;         /* Only speedups are known, so seconds are in units of the reference
-                              time. */
+    const char *source; /* Name of the runs; NULL without runs. */
+    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration. */
+    const char *unit;
+    /* True if a job was given, so that the fit corrects the model of the job. */
+    bool from_sheet;
+    bool chosen;    /* True if the library chose the terms. */
+    bool intervals; /* True if there are enough runs for intervals. */
+    bool weak;      /* True if the work grows with n, as in weak scaling. */
+    /* True if only speedups are known, so that seconds are in units of the reference time. */
+    bool relative;
     enum hm_errors errors; /* The error model that was used; never HM_ERRORS_AUTO. */
     double level;          /* Coverage probability of the intervals. */
     size_t run_count;      /* Number of runs that were used. */
@@ -219,9 +225,10 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    double one_node; /* All runs are inside one node of this many workers; NaN: they are not, or the
-                        runs do not say. */
-    struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
+    /* Number of workers of one node, if all runs are inside one node; NaN: they are not, or the
+     * runs do not say. */
+    double one_node;
+    struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */
     size_t alternative_count;
@@ -413,9 +420,9 @@ struct hm_recommended {
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
-    bool feasible;                /* The candidate meets the budget and the deadline. */
-    bool failed;     /* A run with this number of workers failed, so the number is never
-                        recommended. */
+    bool feasible;                /* True if the candidate meets the budget and the deadline. */
+    /* True if a run with this number of workers failed; the number is then never recommended. */
+    bool failed;
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
     double meets;    /* Probability of meeting the budget and the deadline; NaN: neither is given,

@@ -60,9 +60,10 @@ struct hm_ps_table {
 };
 
 struct hm_ps_settings {
-    const struct hm_ps_table *tables; /* Borrowed while hm_ps_run runs; length table_count. */
-    size_t table_count;               /* Number of tables, 1 to HM_PS_MAX_TABLES. */
-    int servers; /* Number of servers, at least 1 and less than the number of ranks. */
+    /* Tables to store; borrowed while hm_ps_run runs. The length is table_count. */
+    const struct hm_ps_table *tables;
+    size_t table_count; /* Number of tables, 1 to HM_PS_MAX_TABLES. */
+    int servers;        /* Number of servers, at least 1 and less than the number of ranks. */
 };
 
 /* The connection of one worker to the servers; valid until worker() returns. */
