@@ -12,7 +12,8 @@
 #include "budget.h"
 #include "err.h"
 
-/* The cost of a kind of runs; NULL if the fit has none. */
+/* Returns the cost of staleness for the kind of runs that a pace belongs to; NULL if the fit has no
+ * such cost. */
 static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct hm_pace *pace)
 {
     const struct hm_g_stale *cost = pace->backups > 0        ? &g->backup

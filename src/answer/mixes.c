@@ -22,7 +22,7 @@
 
 enum { MIXES_MAX = 1024 };
 
-/* Number of levels of a kind if no kind has more than `most`. */
+/* Number of levels (numbers of machines to try) of a kind if no kind has more than `most`. */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);

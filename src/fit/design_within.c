@@ -1,4 +1,5 @@
-/* Intervals from draws of the coefficients that the runs of a design will leave. */
+/* Computes intervals from draws of the coefficients, with the uncertainty that remains after the
+ * runs of a design. */
 #include "design_within.h"
 
 #include <math.h>
