@@ -6,8 +6,8 @@
 
 /* A deadline and a budget, and the probabilities with which they are met and must be met. */
 struct hm_limits_met {
-    double deadline_s; /* NaN or 0: no deadline. */
-    double budget;     /* NaN: no budget. */
+    double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
+    double budget;     /* Budget; NaN: no budget. */
     double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
     /* Probability with which the question requires that deadline and budget are met. */
     double certainty;

@@ -16,15 +16,15 @@
 
 /* What a configuration says about a job. Unknown numbers are NaN, unknown texts NULL. */
 struct job_config {
-    double batch, micro;           /* Samples of an iteration, and of one forward pass. */
-    double zero;                   /* Stage of ZeRO, 0 to 3. */
-    double tensor, pipeline;       /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;              /* Shards are inside a node, copies between nodes. */
-    const char *offload;           /* What is on the host: "optimizer" or "all". */
-    const char *recompute;         /* Which activations are recomputed. */
-    const char *precision;         /* Such as "bf16". */
-    const char *optimizer;         /* Name as in PyTorch. */
-    double accelerators, machines; /* Workers of a machine, and machines. */
+    double batch, micro;     /* Samples of an iteration, and of one forward pass. */
+    double zero;             /* Stage of ZeRO, 0 to 3. */
+    double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
+    bool within_node;        /* True if shards are inside a node and copies are between nodes. */
+    const char *offload;     /* States that the host keeps: "optimizer" or "all". */
+    const char *recompute;   /* Kind of recomputation of activations. */
+    const char *precision;   /* Number format, such as "bf16". */
+    const char *optimizer;   /* Name of the optimizer, as in PyTorch. */
+    double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 
 static bool is_count(double value)

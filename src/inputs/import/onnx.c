@@ -521,7 +521,8 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    bool graph = false, opset = false; /* Every model has both. */
+    /* Whether a graph and an operator set were found; every model has both. */
+    bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");
     o.inputs = hm__arena_alloc(im->arena, ONNX_ENDS, sizeof(*o.inputs));

@@ -35,9 +35,9 @@ enum { COLUMNS = 10 };
 struct row {
     char name[40];     /* Class of the module. */
     double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
-    double parameters; /* NaN: the cell has no number. */
+    double parameters; /* Number of parameters; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape; an unknown size counts as 1. */
-    int rank;          /* 0: the row has no shape. */
+    int rank;          /* Number of dimensions of the output shape; 0 if the row has no shape. */
     double width;      /* Last size of the input shape; NaN: the table has no such column. */
 };
 
