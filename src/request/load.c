@@ -331,8 +331,8 @@ static int note_servers(struct hm_call *call, const char *named, const struct hm
 /*
  * Replaces an accelerator that is named without a fabric by the server of the catalog that holds
  * several of them: the one without a price, which is the design of the vendor, otherwise the one
- * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so do
- * assignments that make a node of several.
+ * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so does a request
+ * whose assignments put several accelerators into one node.
  */
 static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
                             const struct hm_document *named, const struct hm_job *job,
