@@ -48,7 +48,8 @@ struct calibrate_effort {
     size_t samples;   /* Number of samples of an operation in a round. */
     double sample_s;  /* Least seconds of one sample. */
     double longest_s; /* Operations that take longer than these seconds are left out. */
-    /* Use the fastest round instead of the median, because other programs can only add time. */
+    /* True to use the fastest round instead of the median, because other programs can only add
+     * time. */
     bool fastest;
     /* Function that reports progress; may be NULL. */
     void (*step)(void *context, size_t done, size_t total);

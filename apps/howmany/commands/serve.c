@@ -26,11 +26,13 @@ struct serve_state {
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
         buffer_limit;
     bool quiet;
-    /* The store is on another machine, so the server must be allowed to connect to it. */
+    /* True if the store is on another machine, so that the server must be allowed to connect to
+     * it. */
     bool connects;
     char host[HTTP_ADDRESS];
     int port;
-    char store_path[CLI_STORE_ROOM], board_path[PATH_MAX]; /* Empty if there is none. */
+    /* Paths of the store and of the board; empty if there is none. */
+    char store_path[CLI_STORE_ROOM], board_path[PATH_MAX];
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */

@@ -35,10 +35,10 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* The thread runs. */
+    bool started;    /* True if the thread runs. */
     int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
     atomic_bool ending;
-    atomic_bool evict;     /* Another loop asks for the end of a connection. */
+    atomic_bool evict;     /* True if another loop asks for the end of a connection. */
     atomic_size_t waiting; /* Number of connections that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
@@ -137,7 +137,7 @@ static void free_dead(struct http_loop *l)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Send what is left. Returns true if nothing is left. */
+/* Sends the rest of the response. Returns true if everything was sent. */
 static bool peer_flush(struct http_peer *p)
 {
     while (p->out[0].iov_len + p->out[1].iov_len > 0) {

@@ -43,9 +43,9 @@ enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, s
 
 /* A head whose parts are separate texts. */
 struct http_parsed {
-    struct http_head head; /* Its texts are in the buffer that was parsed. */
+    struct http_head head; /* Parts of the head; the texts are in the buffer that was parsed. */
     struct http_header headers[HTTP_HEADERS_MAX];
-    bool close; /* The header Connection contains "close". */
+    bool close; /* True if the header Connection contains "close". */
 };
 
 /* Parse a complete head, text[length], that http_scan_head has found, beginning with the request

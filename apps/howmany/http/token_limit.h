@@ -13,7 +13,7 @@ enum { TOKEN_LIMIT_WRONG = 100, TOKEN_LIMIT_S = 10 };
 
 struct token_limit;
 
-/* Returns NULL if there is no memory. */
+/* Makes an empty table of counts. Returns NULL if there is no memory. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
 /* Whether tokens of this address must not be looked at now; now_s is a time in seconds. */

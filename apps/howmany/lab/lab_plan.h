@@ -39,7 +39,7 @@ struct lab_spec {
 /* One command of a plan. */
 struct lab_step {
     struct launch_command command;
-    bool background;      /* The command keeps running in the background. */
+    bool background;      /* True if the command keeps running in the background. */
     char ready[LAB_TEXT]; /* Name of a file that exists when a background command is ready. */
 };
 

@@ -54,7 +54,7 @@ struct child_run {
     sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
     struct sigaction before_chld;
     size_t length; /* Number of bytes of the current line so far. */
-    bool partial;  /* A line has begun and its newline has not arrived. */
+    bool partial;  /* True if a line has begun and its newline has not arrived. */
     char line[LAUNCH_CHILD_LINE + 1];
     char chunk[64 * 1024]; /* Buffer with the capacity of a pipe. */
 };

@@ -14,7 +14,7 @@ struct launch_measure_settings {
      * seconds or with a unit. NULL: iterations are lines of the form
      * {"iteration":…,"seconds":…,"loss":…}, or, if there are none, lines of a known framework. */
     const regex_t *iteration;
-    bool show; /* Copy the command's output to standard error. */
+    bool show; /* True to copy the command's output to standard error. */
 };
 
 /* How the seconds of an iteration were found; the values of the column `timing` of a record. */

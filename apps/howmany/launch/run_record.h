@@ -14,8 +14,8 @@ struct launch_record {
     size_t axes;                     /* Number of quantities that vary. */
     struct hm_text csv;              /* The whole table as CSV, with its header. */
     int file;                        /* Descriptor of the file; -1: no file. */
-    bool json_lines;                 /* The file holds JSON lines; otherwise CSV. */
-    bool earlier;                    /* The file has the columns of an earlier version. */
+    bool json_lines;                 /* True if the file holds JSON lines; false if it is CSV. */
+    bool earlier;                    /* True if the file has the columns of an earlier version. */
     size_t rows;                     /* Number of runs in csv. */
     struct hm_store *store;          /* Store that is used instead of a file; NULL: no store. */
 };

@@ -148,7 +148,7 @@ struct piece_run {
     double shift;
     size_t points;
     const char *ended;   /* Why the run ended; NULL: the program did not say. */
-    bool times_reported; /* The program reports the seconds of its iterations. */
+    bool times_reported; /* True if the program reports the seconds of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
 
