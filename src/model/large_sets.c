@@ -1,6 +1,6 @@
 /*
  * Made by tools/fit_large.c from data/large.csv; do not edit. Constants fitted to all sources and
- * without each source, and the ends of 90 % intervals of ln(measured/predicted), where each row is
+ * without each source, and the ends of 90 % intervals of ln(measured/predicted), each row
  * predicted by constants that were fitted without its source.
  */
 #include "large.h"

@@ -324,7 +324,7 @@ static int find_files(struct serve_state *s)
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
-        s->board_path[0] = '\0'; /* There is no home folder. */
+        s->board_path[0] = '\0'; /* No board was found, so there is none. */
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);

@@ -113,7 +113,8 @@ void http_peer_close(struct http_peer *p)
     list_remove(&l->phases[p->phase], p);
     http_connections_remove(l->shared->connections, p->address);
     close(p->socket);
-    if (!p->ready) { /* Otherwise the ready list frees it. */
+    /* A connection in the ready list is freed when the loop takes it from that list. */
+    if (!p->ready) {
         p->queued = l->dead;
         l->dead = p;
     }
@@ -509,7 +510,7 @@ static void handle_event(struct http_loop *l, const struct epoll_event *event)
             atomic_store_explicit(&p->gone, true, memory_order_relaxed);
         if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             p->readable = true;
-        if (!p->ready) /* Otherwise the connection has its turn with the ready ones. */
+        if (!p->ready) /* A connection in the ready list has its turn later. */
             peer_turn(p);
     }
 }
