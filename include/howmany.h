@@ -88,7 +88,7 @@ HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_clust
 /* ---- dataflow platforms ------------------------------------------------------------------------
  */
 
-/* How a dataflow platform such as Spark recovers from a lost worker. */
+/* The ways in which a dataflow platform such as Spark recovers from a lost worker. */
 enum hm_recovery {
     HM_RECOVERY_AUTO,       /* The library chooses the cheaper of the two methods below. */
     HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
@@ -131,7 +131,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* How workers exchange gradients; see docs/reference/platforms.md. */
+/* The ways in which workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
@@ -227,7 +227,7 @@ struct hm_question {
                           reference. */
     double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
                     time. */
-    bool weak;   /* Assume weak scaling, even if the job says strong scaling. */
+    bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
     const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
                                   Borrowed. */
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
@@ -544,12 +544,12 @@ HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, s
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* How a result is rendered. A style pointer of NULL means {0}. */
+/* Settings of rendering a result. A style pointer of NULL means {0}. */
 struct hm_style {
-    bool colour;      /* Use colours, with terminal escape sequences. */
-    bool unicode;     /* Use characters beyond ASCII. */
-    bool table;       /* Text format: add the whole curve as a table. */
-    bool chart;       /* Text format: draw the curve. */
+    bool colour;      /* True to use colours, with terminal escape sequences. */
+    bool unicode;     /* True to use characters beyond ASCII. */
+    bool table;       /* Text format: true to add the whole curve as a table. */
+    bool chart;       /* Text format: true to draw the curve. */
     size_t width;     /* Width of the text in columns; 0 means 80, and values below 40 mean 40. */
     const char *file; /* Gnuplot format: name of the image file that the script writes, .svg, .png
                          or .pdf. */

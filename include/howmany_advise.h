@@ -62,12 +62,12 @@ struct hm_traces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* How traces are read. {0} reads the loss as a function of the iteration. */
+/* Settings of reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
     const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
                             "loss". The column "accuracy" is read as 1 - accuracy. */
-    bool epochs;         /* Count epochs instead of iterations; useful for asynchronous runs. */
-    bool times_only;     /* Also accept traces without a loss; only their times are used. */
+    bool epochs;     /* True to count epochs instead of iterations; useful for asynchronous runs. */
+    bool times_only; /* True to accept traces without a loss too; only their times are used. */
 };
 
 /*
@@ -358,18 +358,18 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
-    bool only_ahead; /* Do not hold out any number of workers; only predict later points of a
+    bool only_ahead; /* True to hold out no number of workers, and only predict later points of a
                         trace from earlier ones. */
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
-    double ahead;      /* Number of iterations by which each prediction looks ahead; 0: no such
-                          predictions. */
-    double ahead_s;    /* Number of seconds by which each prediction looks ahead; 0: no such
-                          predictions. */
-    double window;     /* Number of the last known iterations to which each prediction ahead is
-                          fitted; 0 means 50. */
-    bool rows;         /* Also predict traces on some number of rows from those on fewer rows. */
+    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double window;  /* Number of the last known iterations to which each prediction ahead is
+                       fitted; 0 means 50. */
+    bool rows; /* True to also predict traces on some number of rows from those on fewer rows. */
     double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
                           smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
@@ -460,13 +460,13 @@ struct hm_advise_question {
     const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
     size_t algorithm_count;
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
-    bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
-    double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
-                           probability as in the fit of the loss curves. */
-    double seed;        /* Seed of the random draws that give the intervals. */
-    double certainty;   /* Probability with which the target loss must be reached within within_s
-                           and the budget, at most 0.99; 0: 0.9. */
+    bool adaptive;    /* True to also find the best schedule of changes of the number of workers. */
+    double switch_s;  /* Seconds that a change of the number of workers takes, >= 0. */
+    double level;     /* Coverage probability of the intervals, in (0, 1); 0: the same
+                         probability as in the fit of the loss curves. */
+    double seed;      /* Seed of the random draws that give the intervals. */
+    double certainty; /* Probability with which the target loss must be reached within within_s
+                         and the budget, at most 0.99; 0: 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \

@@ -100,7 +100,7 @@ HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_run
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
-/* How the error of a run depends on its time. */
+/* The dependence of the error of a run on its time. */
 enum hm_errors {
     HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it
                            uses EQUAL if the terms are given and RELATIVE if it chooses the
@@ -172,7 +172,7 @@ struct hm_term {
     bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
 
-/* How well the fit describes one run. */
+/* One run and how well the fit describes it. */
 struct hm_residual {
     size_t row; /* Row of the run in the table. */
     int line;   /* Line of the run in the file; 0: unknown. */
@@ -322,7 +322,7 @@ struct hm_design_settings {
     size_t target_count;
     double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
                     in Ernest. */
-    bool fill;   /* Spend the rest of the budget on additional runs. */
+    bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
 /* One candidate of a design; its share is above 0. */

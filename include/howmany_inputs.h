@@ -430,10 +430,8 @@ struct hm_node {
     struct hm_calibration measured; /* Figures that were measured on this machine. */
 };
 
-/*
- * How much slower than normal some workers or some iterations are. If all fields are 0, all
- * iterations take the same time.
- */
+/* The slowness of workers: how much longer than normal some workers or some iterations take. If all
+ * fields are 0, all iterations take the same time. */
 struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
                        where Z is standard normal. */
@@ -519,7 +517,8 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/explain/models.md lists the assumptions about each kind. */
+/* The kind of software that runs a step; docs/explain/models.md lists the assumptions about each
+ * kind. */
 enum hm_software {
     HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
                              it. */

@@ -23,7 +23,7 @@ extern "C" {
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Which linear maps of a layer have a bias. */
+/* The linear maps of a layer that have a bias. */
 enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_ALL };
 
 /*
@@ -71,7 +71,7 @@ struct hm_transformer {
     double norms;                /* Number of norms in one layer. */
     bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
     bool qk_norm;                /* Whether queries and keys of a head are normalised. */
-    enum hm_linear_bias bias;    /* Which linear maps have a bias. */
+    enum hm_linear_bias bias;    /* The linear maps that have a bias. */
     double other_parameters;     /* Parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
@@ -141,8 +141,8 @@ HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t ro
 /* ---- the job --------------------------------------------------------------------------------- */
 
 /*
- * How a transformer is trained. Start from HM_TRANSFORMER_WORK_INIT. Other settings have the
- * defaults of docs/reference/large.md.
+ * Settings of the training of a transformer. Start from HM_TRANSFORMER_WORK_INIT. Other settings
+ * have the defaults of docs/reference/large.md.
  */
 struct hm_transformer_work {
     double sequence; /* Number of tokens of one sequence, whole, 1 to 1e9. */

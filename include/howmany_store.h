@@ -118,7 +118,7 @@ struct hm_store_filter {
                                   order. NULL means "-id". */
     size_t limit;              /* Maximum number of runs on a page; 0: no limit. */
     const char *after;         /* Value of `next` of the previous page; NULL: the first page. */
-    bool samples;              /* Also read the samples of each run. */
+    bool samples;              /* True to also read the samples of each run. */
 };
 
 /* One page of runs. */

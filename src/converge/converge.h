@@ -230,7 +230,7 @@ struct hm_g_path {
     const struct hm_g *g;
     double m;
     size_t count;
-    const double *iterations; /* The iterations; borrowed. */
+    const double *iterations; /* Iterations at which the curve is evaluated; borrowed. */
     /*
      * Values of the terms at the iterations; for other forms, the logarithms of the iterations;
      * owned.

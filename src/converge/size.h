@@ -6,7 +6,7 @@
 #include "howmany_advise.h"
 #include "memory.h"
 
-/* How the loss curve of one algorithm depends on the number of rows. */
+/* The dependence of the loss curve of one algorithm on the number of rows. */
 struct hm_size {
     const char *algorithm; /* Name of the algorithm; borrowed from the traces. */
     struct hm_g_size fit;

@@ -11,7 +11,7 @@
 
 enum { HM_FIT_DRAWS = 2000 };
 
-/* How the default value of a quantity depends on n in predictions. */
+/* Ways in which the default value of a quantity depends on n in predictions. */
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */

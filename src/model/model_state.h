@@ -21,7 +21,8 @@ struct hm_model {
      * the table is shared.
      */
     struct hm_step_table *table, *own_table;
-    enum hm_overlap overlap; /* How computing and communication overlap; never HM_OVERLAP_AUTO. */
+    /* Kind of overlap of computing and communication; never HM_OVERLAP_AUTO. */
+    enum hm_overlap overlap;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     /* Communication steps of the job, or platform_steps; borrowed. */

@@ -1,5 +1,5 @@
 /*
- * How far measured steps differ from the predictions of a specification sheet.
+ * Errors of the predictions of a specification sheet, found by comparison with measured steps.
  *
  * The table has, for each kind of job and hardware, mean and standard deviation of
  * r = ln(measured / predicted) over the measurements in data/steps.csv and data/platforms.csv. The

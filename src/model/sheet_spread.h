@@ -1,7 +1,5 @@
-/*
- * How far measured steps differ from the times that a specification sheet predicts, by kind of job
- * and hardware, and the estimate of these figures from measurements.
- */
+/* Errors of the times that a specification sheet predicts, by kind of job and hardware, and the
+ * estimate of these figures from measured steps. */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H
 

@@ -26,10 +26,8 @@ struct hm_slow {
      * iteration.
      */
     bool tabulated;
-    /*
-     * pause and certain are relative to the time of an iteration; the integrand is 1 up to
-     * `certain`.
-     */
+    /* `pause` and `certain` are relative to the time of an iteration; the integrand is 1 up to
+     * `certain`. */
     double pause, certain;
     double *edges, *weights, *q, *log_done;
     size_t node_count;

@@ -24,10 +24,8 @@ const char *hm__show_chance(double probability, char *text);
  */
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
-/*
- * How certain it is that a recommended number of workers is good, and the interval of the exact
- * best.
- */
+/* The certainty that a recommended number of workers is good, and the interval of the exact
+ * best. */
 struct hm_near_best {
     double near;  /* Probability that the number is within the slack of the best; NaN: unknown. */
     double slack; /* Share by which the number may be worse than the best. */

@@ -1,6 +1,6 @@
 /*
- * The style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid, the key
- * below the plot, where it covers no data, and the axes.
+ * The style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid, the
+ * axes, and the key, which is below the plot so that it covers no data.
  */
 #ifndef HM_PLOT_STYLE_H
 #define HM_PLOT_STYLE_H

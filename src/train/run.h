@@ -96,7 +96,7 @@ struct hm_algorithm {
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /* Makes collective computations before the first iteration; may be NULL. */
     void (*prepare)(struct hm_run *run);
-    /* One iteration; collective. */
+    /* Makes one iteration; collective. */
     void (*step)(struct hm_run *run);
     /*
      * Returns the sum, over this rank's rows, of the rows' terms in the dual objective. NULL: the

@@ -42,7 +42,7 @@ int calibrate_recorded_open(struct calibrate_device *device, const char *path, s
 /* Close a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);
 
-/* How often and how long operations are measured. */
+/* The effort of a calibration: how often and how long operations are measured. */
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */

@@ -33,7 +33,7 @@ struct validate_bin {
     size_t count, held;
 };
 
-/* How often answers from small runs hold on published curves. */
+/* Counts of the answers from small runs that hold on published curves. */
 struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];

@@ -18,7 +18,7 @@
 
 struct http_loop;
 
-/* A connection. */
+/* A connection to one client. */
 struct http_peer {
     struct http_loop *loop;
     struct http_peer *next, *previous; /* Neighbours in the list of its phase. */

@@ -14,7 +14,8 @@
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* What a configuration says about a job. Unknown numbers are NaN, unknown texts NULL. */
+/* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
+ * NULL. */
 struct job_config {
     double batch, micro;     /* Samples of an iteration, and of one forward pass. */
     double zero;             /* Stage of ZeRO, 0 to 3. */

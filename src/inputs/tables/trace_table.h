@@ -96,8 +96,8 @@ struct hm_trace_table {
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
     bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
-    /* pulls_fresh: some trace with bounded staleness reads the newest model at every step.
-     * pulls_late: some trace reads the model late. */
+    /* pulls_fresh: true if some trace with bounded staleness reads the newest model at every step.
+     * pulls_late: true if some trace reads the model late. */
     bool pulls_fresh, pulls_late;
     struct hm_err *err;
 };

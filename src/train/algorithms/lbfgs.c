@@ -20,7 +20,7 @@ struct lbfgs {
     double *numbers;
     double *changes; /* Changes of w; length pairs x unknowns. */
     double *slopes;  /* Changes of the gradient; length pairs x unknowns. */
-    double *here;    /* Gradient at w. */
+    double *here;    /* Gradient of the objective at w. */
     double *direction, *trial, *factors;
 };
 
