@@ -47,7 +47,7 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Makes the machine of p processes from that of one process. */
+/* Changes a machine with one process into the machine of p processes. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

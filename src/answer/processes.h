@@ -7,8 +7,8 @@
 /*
  * Replaces each cluster whose processes and threads the plan chooses by one cluster for each
  * choice: p processes with cores/p threads, for every divisor p of the cores of a machine.
- * *ret_clusters is in the arena, or is `clusters` if nothing is replaced. Without clusters, that of
- * the job is taken.
+ * *ret_clusters is in the arena, or is `clusters` if nothing is replaced. If there are no clusters,
+ * the cluster of the job is used.
  */
 int hm__processes_expand(const struct hm_job *job, const struct hm_cluster *const *clusters,
                          size_t count, struct hm_arena *arena,

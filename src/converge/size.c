@@ -157,7 +157,7 @@ struct size_work {
     struct size_curve *curves;
     size_t count;
     double rows; /* Number of rows R to which curves are converted. */
-    double most; /* Curves with more rows than this are not used. */
+    double most; /* Largest number of rows; curves with more rows are not used. */
     double pull; /* Weight of power^2 + scale^2 in the sum that is minimised. */
 };
 

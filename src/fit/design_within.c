@@ -8,9 +8,9 @@
 #include "student.h"
 
 /*
- * The number of draws of the coefficients, and of runs with other noise for each draw. Several runs
- * halve the random error of the interval's width (about 7 % with 100 draws) and cost little,
- * because solving for the coefficients takes most of the time.
+ * Number of draws of the coefficients, and number of runs with different noise for each draw.
+ * Several runs halve the random error of the interval's width (about 7 % with 100 draws) and cost
+ * little, because solving for the coefficients takes most of the time.
  */
 enum { DRAWS = 100, RUNS = 8 };
 

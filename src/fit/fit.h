@@ -68,8 +68,8 @@ struct hm__fit {
 int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
                     const struct hm_fit_settings *settings, struct hm_err *err);
 /*
- * Does what hm_fit_new does. If `draws` is false, the coefficients are not drawn, which takes most
- * of the time, and the fit has no intervals.
+ * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most of
+ * the time, and the fit has no intervals.
  */
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
                 struct hm_fit **ret_fit, struct hm_err *err);

@@ -47,7 +47,8 @@ struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
     double sample_s;  /* Least seconds of one sample. */
-    double longest_s; /* Operations that take longer than these seconds are left out. */
+    double longest_s; /* Longest time of an operation in seconds; operations that take longer are
+                         left out. */
     /* True to use the fastest round instead of the median, because other programs can only add
      * time. */
     bool fastest;

@@ -1,4 +1,4 @@
-/* Lists a running command on the board of this person, if a server has created one. */
+/* Lists a running command on the user's own board, if a server has created one. */
 #include "listing.h"
 
 #include <stdio.h>

@@ -69,7 +69,8 @@ static const unsigned allowed[] = {
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_epoll_pwait, SYS_epoll_ctl, SYS_eventfd2,
     SYS_ppoll, SYS_pselect6};
 
-/* For a store on another machine: names are looked up, and code for this may be loaded. */
+/* Further system calls for a store on another machine; they look up its name, load code for this,
+ * and connect. */
 static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
                                             SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
 

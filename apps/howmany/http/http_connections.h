@@ -14,7 +14,8 @@ enum http_phase {
     HTTP_PHASE_WORK,   /* The server is working on the request. */
     HTTP_PHASE_SEND,   /* The response is being sent. */
     HTTP_PHASE_IDLE,   /* The connection is idle between two requests. */
-    HTTP_PHASE_LINGER, /* The last response was sent; what the client still sends is dropped. */
+    HTTP_PHASE_LINGER, /* The last response was sent; bytes that the client still sends are dropped.
+                        */
     HTTP_PHASES
 };
 
@@ -43,8 +44,8 @@ void http_connections_free(struct http_connections *connections);
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether there are as many connections as the limit allows, so that the next one needs the place
- * of another. */
+/* Whether there are as many connections as the limit allows, so that another connection must be
+ * closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /* Whether there are more connections than the limit allows. */
 bool http_connections_is_full(struct http_connections *connections);

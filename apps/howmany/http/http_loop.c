@@ -206,7 +206,8 @@ static bool peer_make_room(struct http_peer *p, size_t more)
     return true;
 }
 
-/* Give bytes that were read into the loop's buffer to the user, and keep those that are left. */
+/* Pass the bytes in the loop's buffer to the user of the loop, and keep those that were not
+ * used. */
 static void peer_offer_buffer(struct http_peer *p, size_t length)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -279,7 +280,7 @@ static void peer_receive(struct http_peer *p)
     }
 }
 
-/* Do what can be done for a connection without waiting. */
+/* Read, process and write for a connection, as far as this is possible without waiting. */
 static void peer_turn(struct http_peer *p)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -321,7 +322,7 @@ static void run_ready(struct http_loop *l)
 
 /*
  * Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, and a body for more than five times that. Most healthy clients send a whole request
+ * `seconds`, or five times as long while it sends a body. Most healthy clients send a whole request
  * sooner, so they are served as long as others do not connect faster than `connections` in this
  * time.
  */

@@ -78,8 +78,8 @@ struct http_chunks {
 };
 
 /*
- * Decode data[length]. Returns the number of bytes used. They end after at most one piece of the
- * body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
+ * Decode data[length]. Returns the number of bytes used. These bytes end after at most one piece of
+ * the body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
  * HTTP_CHUNK_DONE), or at an error (HTTP_CHUNK_BAD). Chunk extensions and trailer fields are
  * checked and ignored.
  */

@@ -95,7 +95,7 @@ bool http_pool_slow(struct http_pool *w)
     bool may = w->slow < w->slow_max && add_thread(w);
     w->slow += may;
     pthread_mutex_unlock(&w->lock);
-    if (may) /* On Linux this is the priority of the calling thread. */
+    if (may) /* On Linux, this call sets the priority of the calling thread only. */
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
     return may;
 }

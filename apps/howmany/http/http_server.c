@@ -407,7 +407,7 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* The buffer of the socket has room for this, because earlier responses were sent. */
+    /* The buffer of the socket has room for this line, because earlier responses were sent. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     http_peer_enter(x->peer, HTTP_PHASE_BODY);

@@ -49,7 +49,8 @@ struct child_run {
     double looked_s;   /* Time of the last search for an unreaped child of the command. */
     double unreaped_s; /* Time at which the current unreaped child was first seen. */
     long unreaped;     /* Process id of an unreaped child of the command; 0: there is none. */
-    /* Why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end it. */
+    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end
+     * it. */
     enum launch_child_end reason;
     sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
     struct sigaction before_chld;

@@ -40,7 +40,8 @@ struct launch_measurement {
      * unknown. */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
-    char message[160];     /* Last line of the command's standard error, or why it did not start. */
+    char message[160]; /* Last line of the command's standard error, or the reason why the command
+                          did not start. */
 };
 
 /* Run the command once. Returns 0 whatever the result of the command, or EXIT_USAGE with a message

@@ -26,7 +26,7 @@ struct launch_record {
  * holds are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
-/* Add a run; the run has reached the disk when this returns. */
+/* Add a run; the run has reached the disk when this function returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
 /* Returns all runs in `csv`. Returns NULL without an error if there are no runs, and NULL with an

@@ -120,7 +120,7 @@ struct steer_state {
     long last_m;         /* Index of the number of workers that ran last; -1: none. */
     long leader;         /* Line that was chosen last; -1: none. */
     long reached;        /* Line that reached the target; -1: none. */
-    const char *stopped; /* Why the training ended; NULL: it goes on. */
+    const char *stopped; /* Reason why the training ended; NULL: the training continues. */
 };
 
 const char *steer_why_name(enum steer_why why);
