@@ -96,7 +96,7 @@ enum hm_recovery {
 };
 
 /*
- * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. It applies to the
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They apply to the
  * communication of the job and to HM_PLATFORM_DRIVER. A number of 0 or NaN means the default.
  */
 struct hm_dataflow {
@@ -203,11 +203,13 @@ struct hm_way {
                            on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    double local_steps; /* Iterations of a worker between two averages of the models, whole, 1 to
-                           1e9; 0: 1. Not used by servers and drivers. */
-    enum hm_strategy strategy; /* The strategy of TensorFlow that this is, which sets limits: one
-                                  machine, or machines with TPUs. Central storage is one server, in
-                                  the host of the machine. */
+    /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
+     * used by servers and drivers. */
+    double local_steps;
+    /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
+     * limits the machines: to a single machine, or to machines with TPUs. Central storage is one
+     * server, in the host of the machine. */
+    enum hm_strategy strategy;
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */

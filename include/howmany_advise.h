@@ -257,7 +257,9 @@ struct hm_g_stale {
  * the same rows, is (R / r)^scale times as large.
  */
 struct hm_g_size {
-    size_t count;       /* Number of different numbers of rows; 0: all traces have the same. */
+    /* Count of the different numbers of rows that the traces have; 0: all traces have the same
+     * number. */
+    size_t count;
     double least, most; /* Smallest and largest number of rows of a trace. */
     bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
@@ -290,8 +292,9 @@ struct hm_g {
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
-    struct hm_g_stale ssp;    /* Cost of a bounded staleness (SSP). */
-    struct hm_g_stale async;  /* Cost of an unbounded staleness (asynchronous runs). */
+    struct hm_g_stale ssp; /* Cost of bounded staleness (SSP) in additional iterations. */
+    /* Cost of unbounded staleness (asynchronous runs) in additional iterations. */
+    struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
                                  late; their number takes the place of the staleness. */
     struct hm_g_size size;    /* Dependence on the rows of the training data. */
@@ -307,8 +310,9 @@ struct hm_convergence {
     double best;                /* Least loss P* that can be reached. */
     double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
-    double rows; /* Number of rows of the training data that g is for; NaN: the traces do not say
-                    it, or all have the same. */
+    /* Number of rows of the training data that g is for; NaN: the traces do not give a number of
+     * rows, or all have the same number. */
+    double rows;
     bool best_sampled; /* True if P* is that of the largest sample, because there is no trace on
                           `rows` rows. Only the excess loss P - P* is then predicted. */
     double level;      /* Coverage probability of the intervals. */

@@ -40,7 +40,8 @@ struct hm_column {
  * The column seconds (of one iteration) is required unless the table only lists configurations to
  * measure.
  */
-#define HM_TIMING_WHOLE "whole run" /* In a column `timing`: the seconds include the start-up. */
+/* Value of a column `timing`: the seconds of the run include its start-up. */
+#define HM_TIMING_WHOLE "whole run"
 
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
@@ -125,11 +126,10 @@ struct hm_fit_rule {
      * 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
-    /*
-     * Usual size of the change in the loss of efficiency at each doubling of n, from inside the
-     * runs to beyond them: weak_turn with weak scaling or strong_turn with strong scaling, plus
-     * turn_share times the loss inside the runs. If the turn is 0, no expectation is used.
-     */
+    /* Expected size of the change in the loss of efficiency per doubling of n, between the range of
+     * the runs and larger n: weak_turn with weak scaling or strong_turn with strong scaling, plus
+     * turn_share times the loss inside the range of the runs. If the sum is 0, no expectation is
+     * used. */
     double weak_turn, strong_turn, turn_share;
 };
 
@@ -325,7 +325,7 @@ struct hm_design_settings {
     bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
-/* One candidate of a design; its share is above 0. */
+/* One candidate to which a design gives a share above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */

@@ -98,7 +98,8 @@ struct hm_layer {
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
     double context;       /* attention: length of the sequence of keys and values; 0: the input. */
-    double context_width; /* attention: values per step of that sequence, >= 1. */
+    double context_width; /* attention: number of values per step of the sequence of keys and
+                             values, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
     double biases;        /* recurrent: number of bias vectors per gate, 0 to 2. */
     enum hm_bias bias;    /* dense, conv, attention: kind of bias. */
@@ -149,8 +150,8 @@ struct hm_count {
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
-    const struct hm_layer *layer; /* The layer, borrowed from the network; the residual or concat
-                                     layer for the row that joins its branches. */
+    const struct hm_layer *layer; /* The layer, borrowed from the network. The row that joins the
+                                     branches of a residual or concat layer has that layer here. */
 };
 
 /* The sizes of all layers, and their sums. Repeated layers are listed once per repetition. */

@@ -82,7 +82,7 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 struct hm_ps_stats {
     double clocks;        /* Number of clocks finished. */
     double rows_read;     /* Number of rows read. */
-    double rows_received; /* Number of these rows that came from a server and not from a copy. */
+    double rows_received; /* Number of the rows read that came from a server, not from a copy. */
     double rows_sent;     /* Number of rows of increments sent. */
     double bytes;         /* Bytes sent and received. */
     double wait_s;        /* Seconds spent waiting for servers. */

@@ -15,7 +15,7 @@ enum { OPTIONS_MAX = 64 };
 /* Largest number of chunks per stage that is tried, because measured layouts rarely have more. */
 static const double CHUNKS_MOST = 8;
 
-/* The values of one degree of parallelism that are tried. */
+/* Values to try for one degree of parallelism. */
 struct options {
     double values[OPTIONS_MAX];
     size_t count;

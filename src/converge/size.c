@@ -462,8 +462,8 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
 
 /* Standard deviation of ln(P - P*) that the conversion to more rows adds, in proportion to the
  * distance in ln(rows). It is the mean of the typical error of such predictions and the algorithm's
- * own error for its largest size, but at least the latter. It is 0 if there are traces on as many
- * rows. */
+ * own error for its largest size, but at least the latter. It is 0 if there are traces on the
+ * number of rows that is asked for. */
 static double size_spread(double held_out, double rows, const double *all, size_t count)
 {
     double far = log(rows / all[count - 1]), unit = log(TYPICAL_STEP), own = 0;

@@ -73,10 +73,8 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
  */
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
                 struct hm_fit **ret_fit, struct hm_err *err);
-/*
- * Draws the coefficients: of all sets of terms in proportion to their weights, or of the terms in
- * use if there are no choices. Implemented in fit_draw.c.
- */
+/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if there are
+ * no choices, draws those of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*

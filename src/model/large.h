@@ -66,7 +66,7 @@ struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
     double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
-    double memory_bytes;               /* Memory of one worker that tensors can take. */
+    double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
     double processors;                 /* Number of streaming multiprocessors. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
@@ -183,7 +183,8 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    double low, low_experts, low_recent; /* Distances of the lower end below 0. */
+    /* Parts of the distance by which the lower end lies below 0. */
+    double low, low_experts, low_recent;
 };
 /* A spread that was estimated from all rows, or from all except those of one source. */
 struct hm_large_spread_set {

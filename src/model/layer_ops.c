@@ -227,7 +227,7 @@ static void ops_attention(struct ops *o)
 
     if (o->l->in.kind == HM_SHAPE_IMAGE)
         length *= o->l->in.width;
-    /* The number of scores is that of a square with this side. */
+    /* Side of a square matrix with the same number of scores. */
     double side = cross ? sqrt(length * layer->context) : length;
     ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
     if (cross)

@@ -31,8 +31,8 @@ struct place_search {
     struct place_sums sums;
     double *least; /* least[s * (count + 1) + j] is the least sum of link times if the first j units
                       are placed in s stages. */
-    size_t *before; /* Number of units before the last stage of that placement, with the same index
-                       as `least`. */
+    size_t *before; /* before[i] is the number of units before the last stage of the placement whose
+                       sum is least[i]. */
 };
 
 static bool stage_fits(const struct place_search *s, size_t from, size_t to, size_t stage)

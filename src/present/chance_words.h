@@ -27,8 +27,9 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits)
 /* The certainty that a recommended number of workers is good, and the interval of the exact
  * best. */
 struct hm_near_best {
-    double near;  /* Probability that the number is within the slack of the best; NaN: unknown. */
-    double slack; /* Share by which the number may be worse than the best. */
+    double near;  /* Probability that the recommended number of workers is within `slack` of the
+                     best; NaN: unknown. */
+    double slack; /* Share by which the recommended number of workers may be worse than the best. */
     double low, high; /* Interval of the best number of workers; NaN: unknown. */
     double level;     /* Probability with which the interval contains the best number. */
     /*

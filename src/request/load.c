@@ -300,7 +300,7 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 
 /* Gives the machines of a server as many accelerators as those of the job's cluster have, if the
  * job says so; they then have the name of the accelerator, and their price is unknown. Returns
- * whether it does. */
+ * whether the job says so. */
 static bool keep_accelerators(const struct hm_job *job, const char *named,
                               struct hm_cluster *server)
 {

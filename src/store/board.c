@@ -30,8 +30,8 @@ struct board_slot {
 
 struct hm_board {
     int file;
-    size_t slot;      /* Slot that this process has claimed, if it has joined. */
-    uint64_t counter; /* Counter of the latest write to that slot. */
+    size_t slot; /* Slot that this process has claimed; unused in a board that was only created. */
+    uint64_t counter; /* Counter of the latest write to the claimed slot. */
 };
 
 static off_t slot_offset(size_t slot)

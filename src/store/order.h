@@ -10,7 +10,8 @@ struct hm_order {
     bool descending;
     bool after; /* True if the page begins after a given run, which `known`, `value` and `id`
                    describe. */
-    bool known; /* True if that run has a value in the sort column; it is `value`. */
+    bool known; /* True if the run before the page has a value in the sort column, which is `value`.
+                 */
     struct hm_sql_value value;
     int64_t id;
 };

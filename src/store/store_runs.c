@@ -16,7 +16,8 @@ struct run_visit {
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    /* Few runs match the filter, so they are found by other indexes and then sorted. */
+    /* True if few runs match the filter, so that they are found by other indexes and then
+     * sorted. */
     bool few;
 };
 

@@ -32,7 +32,7 @@ struct calibrate_session {
     struct hm_arena *arena;
     struct hm_catalog *catalog;
     struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
-    const char *accelerator;  /* Name of this entry; NULL: not known. */
+    const char *accelerator;  /* Name of the entry `sheet` in the catalog; NULL: not known. */
     struct hm_timings timings;
     bool nccl; /* True if the messages were measured between GPUs by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];

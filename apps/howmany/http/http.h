@@ -86,7 +86,7 @@ struct http_settings {
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
     int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    /* Number of further requests of this kind that may run if they take longer than 0.1 s. */
+    /* Number of further requests of kind HTTP_WORK that may run if they take longer than 0.1 s. */
     int slow;
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue; /* Number of requests that may wait for a thread of each pool. */

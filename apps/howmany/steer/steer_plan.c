@@ -26,8 +26,8 @@ static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
  * into this time.
  */
 static const double RETRY_SHARE = 0.1;
-/* Maximum time of such a trial, as a share of the time so far, if no time to the target can be
- * estimated. */
+/* Maximum time of a trial after frame 0, as a share of the time so far, if no time to the target
+ * can be estimated. */
 static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 

@@ -71,7 +71,8 @@ struct steer_line {
     int idle; /* Number of the line's last frames that ended before they measured a point. */
     enum steer_line_state state;
     long piece; /* Number of the line's last piece, whose checkpoint holds the state; -1: none. */
-    double clock_s;   /* Time of that checkpoint, in seconds since the start of the training. */
+    double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
+                         training. */
     double raw_s;     /* Seconds up to the checkpoint, as the program itself counts them. */
     double raw_count; /* Iterations up to the checkpoint, as the program itself counts them. */
 };

@@ -204,7 +204,7 @@ static bool read_next(struct chakra *c)
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
- * name is another one. */
+ * file has another form of name. */
 static double count_ranks(const struct hm_imported *im)
 {
     size_t length = strlen(im->name);

@@ -50,7 +50,8 @@ struct summary {
     bool has_last;
     struct row attention; /* The innermost attention module around the last row. */
     bool has_attention;
-    double hidden, hidden_sequences; /* Rows with parameters whose layers are not shown. */
+    double hidden, hidden_sequences; /* Number of rows with parameters whose layers are not shown,
+                                        and number of those rows that process sequences. */
     struct {
         char name[40];
         double count, parameters;
@@ -228,7 +229,7 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the parameters of a layer of rows without its biases, which layers have by default. */
+/* Returns the number of parameters of a row's layer without its biases. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];
