@@ -1,4 +1,7 @@
-/* Checks that the answer has exactly this text; frees the request. */
+/*
+ * Boundaries of requests that read files of other tools: what the verb import writes as text, JSON,
+ * tables and documents, what it refuses, and logs that take the place of runs, traces and jobs.
+ */
 #include "request_testing.h"
 
 #include <sys/stat.h>
@@ -34,7 +37,7 @@ static struct hm_request *import_of(const char *text, const char *field, const c
     return request;
 }
 
-/* Checks that the whole text of the answer is this; frees the request. */
+/* Checks that the answer has exactly this text; frees the request. */
 static void text_is(struct hm_request *request, const struct hm_context *context, const char *text)
 {
     struct hm_reply *reply = run(request, context);
