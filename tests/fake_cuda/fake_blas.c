@@ -48,7 +48,7 @@ int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, co
                  const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
     (void)handle, (void)trans_a, (void)trans_b, (void)alpha, (void)beta, (void)algorithm;
-    /* Operands of another type, size or order would be an error of the real library. */
+    /* The real library would refuse operands of another type, size or order. */
     if (type_a != type_b || type_a != type_c || lda != m || ldb != k || ldc != m || a == b ||
         b == c)
         return 7;

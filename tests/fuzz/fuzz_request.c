@@ -81,7 +81,7 @@ static void remove_store(void)
     rmdir(folder);
 }
 
-/* A store with a few runs and a trace. */
+/* Opens a store with a few runs and a trace. */
 static void open_store(void)
 {
     static const struct hm_stored_sample samples[] = {{1, 1, 1, 3}, {2, 1, 2, 2}, {3, 1, 3, 1}};

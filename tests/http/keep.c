@@ -38,7 +38,7 @@ static struct server servers[SERVERS_MAX];
 static int server_count = 1;
 static atomic_bool ending;
 
-/* Requests 0..sent-1 of a writer; all but the last have been acknowledged. */
+/* A writer, which has sent the requests 0..sent-1; all but the last have been acknowledged. */
 struct writer {
     pthread_t thread;
     int number;
@@ -199,7 +199,7 @@ static bool tick(unsigned char *const *seen, const struct writer *writers,
     return ++*place == 1;
 }
 
-/* Number of rows that are missing, duplicated or unknown. */
+/* Returns the number of rows that are missing, duplicated or unknown. */
 static long look(const struct writer *writers, long *ret_rows)
 {
     struct hm_store_filter filter = {.sort = "id", .limit = 5000};

@@ -87,9 +87,11 @@ static void deadlines_and_budgets_limit_n(void **state)
 
     (void)state;
     q.deadline_s = 300;
-    q.certainty = 0.5; /* With a certainty of 50 %, limits are compared with the expected times. */
+    /* With a required probability of 50 %, limits are compared with the expected times. */
+    q.certainty = 0.5;
     struct hm_answer *a = ask(job, &q);
-    assert_int_equal(a->goal, HM_GOAL_COST); /* With a deadline the goal is cost. */
+    /* If there is a deadline, the automatic goal is the cost. */
+    assert_int_equal(a->goal, HM_GOAL_COST);
     assert_int_equal(a->best, a->in_deadline);
     assert_true(a->points[a->best].total_s <= 300);
     for (size_t i = 0; i < a->point_count; i++)
@@ -134,7 +136,8 @@ static void balance_weighs_time_and_money(void **state)
         assert_true(0.01 * a->points[i].total_s + 2 * a->points[i].cost >=
                     (0.01 * b->total_s + 2 * b->cost) * (1 - 1e-14));
     hm_answer_free(a);
-    q.alpha = q.beta = NAN; /* The default weighs least time and least cost equally. */
+    /* By default, the least time and the least cost have the same weight. */
+    q.alpha = q.beta = NAN;
     a = ask(job, &q);
     double least_time = INFINITY, least_cost = INFINITY;
     for (size_t i = 0; i < a->point_count; i++) {
@@ -173,7 +176,7 @@ static void memory_and_batch_limit(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_false(a->points[3].fits); /* With n = 4, a worker has 2.5 samples: 20 MB. */
+    assert_false(a->points[3].fits); /* On 4 workers, each has 2.5 samples, which take 20 MB. */
     assert_true(a->points[4].fits);
     assert_near(a->points[a->best].n, 10, 0);
     hm_answer_free(a);
@@ -226,7 +229,7 @@ static void limits_are_distinguished(void **state)
     }
 }
 
-/* Each "would help" row must equal a plan of the changed job. */
+/* Each change that is said to help must have the result of a plan of the changed job. */
 static void help_equals_the_changed_job(void **state)
 {
     static const struct {
@@ -511,7 +514,7 @@ static void figures_of_examples_agree(void **state)
         struct hm_validation *v;
         struct hm_err err = {0};
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* The data of this case is missing; see HOWMANY_DATA. */
+        if (rc == HM_E_IO) { /* Skip a case whose data file is missing; see HOWMANY_DATA. */
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }

@@ -28,7 +28,7 @@ static void release_response(struct http_response *response)
         response->release(response->owner);
 }
 
-/* The first response is computed by api_work; api_quick sends the same one from the cache. */
+/* Checks a response that api_work computes first and that api_quick then sends from the cache. */
 static void check_cached(struct api *api, const struct http_request *request, const char *type)
 {
     struct http_response computed = {0}, cached = {0};

@@ -55,7 +55,8 @@ static void a_task_is_seen_until_its_command_ends(void **state)
 
     (void)state;
     assert_non_null(command);
-    assert_int_equal(hm__board_read(board, tasks), 0); /* The command has reported nothing yet. */
+    /* The command has not reported anything yet. */
+    assert_int_equal(hm__board_read(board, tasks), 0);
     hm__board_put(command, &sample);
     assert_int_equal(hm__board_read(board, tasks), 1);
     assert_memory_equal(&tasks[0], &sample, sizeof(sample));

@@ -70,7 +70,8 @@ static void no_time_overlaps_with_none(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* 100 * 10 weights in 32 bits are 4000 bytes; a sample keeps 10 outputs of 4 bytes. */
+/* Returns the point of a job whose 100 * 10 weights in 32 bits are 4000 bytes, and in which a
+ * sample keeps 10 outputs of 4 bytes. */
 static struct hm_point dense_at(const char *optimizer, double memory, double n)
 {
     char text[400];
@@ -106,7 +107,7 @@ static void a_full_memory_fits(void **state)
     assert_true(dense_at("micro_batch: 8\n", 8320, 1).fits);
     assert_true(dense_at("micro_batch: 8\n", 8160, 2).fits);
     assert_false(dense_at("micro_batch: 8\n", 8159, 2).fits);
-    /* Otherwise the batch is divided into the fewest equal passes that fit. */
+    /* A batch that does not fit is divided into the fewest equal passes that fit. */
     struct hm_point p = dense_at("optimizer: adam\n", 16319, 1);
     assert_true(p.fits);
     assert_near(p.micro_batch, 4, 0);
@@ -471,7 +472,8 @@ static void windows_fit_exactly(void **state)
     hm_counts_free(counts);
     conv.kernel_w = 4;
     conv.border_w = 0;
-    conv.stride = 2; /* (5 - 4) div 2 + 1 = 1, and (5 - 3) div 2 + 1 = 2 */
+    /* The numbers of positions are (5 - 4) div 2 + 1 = 1 and (5 - 3) div 2 + 1 = 2. */
+    conv.stride = 2;
     conv.kernel_h = 3;
     assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
     assert_near(counts->layers[0].out.width, 1, 0);

@@ -9,7 +9,8 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* On n workers an iteration takes 60/n + n seconds (least at n = 8), and each costs $1 per hour. */
+/* A job whose iterations take 60/n + n seconds on n workers (least at n = 8); a worker costs $1 per
+ * hour. */
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
     "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
@@ -30,7 +31,7 @@ static void a_deadline_is_met_at_its_last_second(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 3 + 3); /* The deadline is exactly the time of n = 3. */
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* The deadline is exactly the time on 3 workers. */
     a = ask(job, &q);
     assert_near(a->points[a->best].n, 3, 0);
     assert_int_equal(a->best, a->in_deadline);
@@ -70,7 +71,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 8 + 8); /* The deadline is the least time, that of n = 8. */
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* The deadline is the least time, which 8 workers need. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_OK);
     assert_near(a->points[a->best].n, 8, 0);
@@ -165,7 +166,8 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
     assert_string_equal(a->machine, "priced");
     hm_answer_free(a);
-    /* This holds even if the machine with a price exceeds the budget. */
+    /* A machine without a price is not chosen even if the machine with a price exceeds the
+     * budget. */
     q = question();
     q.budget = 1e-9;
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
@@ -261,7 +263,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     hm_recommendation_free(r);
     q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1, .certainty = 0.5};
     r = recommend_from(runs, &q);
-    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
+    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers cost 120 worker-seconds in 60 s. */
     hm_recommendation_free(r);
     q.budget = nextafter(120, 0);
     r = recommend_from(runs, &q);
@@ -279,12 +281,14 @@ static void equal_times_prefer_fewer_workers(void **state)
     assert_near(r->candidates[1].n, 8, 0);
     assert_near(r->candidates[2].n, 2, 0);
     hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n", &q); /* Exactly one run. */
+    /* A single run is enough for a recommendation, but not for a probability. */
+    r = recommend_from("n,seconds\n4,50\n", &q);
     assert_near(r->candidates[r->best].n, 4, 0);
     assert_true(isnan(r->sure));
     hm_recommendation_free(r);
     r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n",
-                       &q); /* The time is the median of an even number of runs. */
+                       /* The time of an even number of runs is the mean of the two middle ones. */
+                       &q);
     assert_near(r->candidates[0].time_s, 53.5, 1e-14);
     hm_recommendation_free(r);
 }

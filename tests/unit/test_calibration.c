@@ -24,7 +24,7 @@ static struct hm_node card(void)
                             .price_per_s = NAN};
 }
 
-/* The times that a card with known figures has for all operations of a GPU. */
+/* Returns the times that a card with known figures has for all operations of a GPU. */
 static struct hm_timings made_gpu(struct hm_timing *rows, const struct hm_calibration *measured)
 {
     struct hm_timings t = {.gpu = true,
@@ -143,7 +143,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
         product(HM_MATH_FP32, 200, 4, 400e9),
         product(HM_MATH_FP32, 300, 4, 300e9),
         product(HM_MATH_FP64, 300, 4, 150e9),
-        product(HM_MATH_FP32, 300, 1, 90e9), /* Only products on all cores count. */
+        /* This product ran on one core, and only products on all cores count. */
+        product(HM_MATH_FP32, 300, 1, 90e9),
         {.what = HM_TIMED_STREAM, .shape = {3e9}, .workers = 4, .nodes = 1, .seconds = 0.1},
         {.what = HM_TIMED_KERNEL, .workers = 4, .nodes = 1, .seconds = 2e-7},
     };
@@ -411,7 +412,7 @@ static void wrong_recordings_are_refused(void **state)
     }
 }
 
-/* Whether two rows are the same operation. */
+/* Whether two rows describe the same operation. */
 static bool is_same(const struct hm_timing *a, const struct hm_timing *b)
 {
     return a->what == b->what && a->math == b->math && a->workers == b->workers &&

@@ -42,7 +42,7 @@ static void the_distribution_has_its_quantiles(void **state)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Probability that a point meets a limit of its total time, from its interval alone. */
+/* Returns the probability that a point meets a limit of its total time, from its interval alone. */
 static double chance_by_hand(const struct hm_point *p, double limit_s)
 {
     double x = log(limit_s / p->total_s);
@@ -179,7 +179,8 @@ static struct hm_cluster *cluster(const char *name, const char *text)
     struct hm_cluster *c = NULL;
 
     assert_int_equal(hm_cluster_parse(NULL, text, strlen(text), name, NULL, 0, &c, NULL), 0);
-    c->name = name; /* Clusters of the catalog have names; this one is borrowed. */
+    /* Clusters of the catalog have names, so this cluster gets one, which is borrowed. */
+    c->name = name;
     return c;
 }
 
@@ -254,7 +255,7 @@ static struct hm_fit *fit_of(const char *text)
     return fit;
 }
 
-/* The runs of 100/n + 4 with a noise of 2 %. */
+/* Runs that take 100/n + 4 seconds, with a noise of 2 %. */
 static const char many[] = "n,seconds\n1,104\n1,106\n2,55\n2,53\n4,29.5\n4,28.6\n8,16.2\n8,16.8\n"
                            "16,10.4\n16,10.1\n";
 

@@ -133,7 +133,8 @@ static void other_numbers_of_ranks_resume_the_same_model(void **state)
             t = saved;
             saved.plan.checkpoint = path;
             train_on(&saved, 3);
-            t.resume = path; /* The limit is already reached, so nothing changes. */
+            /* The limit of iterations is already reached, so a resumed run changes nothing. */
+            t.resume = path;
             train_on(&t, ranks);
             assert_int_equal(t.stop, HM_STOP_ITERATIONS);
             assert_int_equal(t.point_count, 0);
@@ -192,7 +193,8 @@ static void checkpoints_are_saved_at_the_given_interval(void **state)
     assert_near(t.iteration, 7, 0); /* The end of a run is saved too. */
     t.plan.limits = (struct hm_train_limits){.iterations = 3, .best = NAN};
     train_on(&t, 2);
-    assert_near(t.iteration, 7, 0); /* Beyond the limit, nothing changes. */
+    /* The limit of iterations is already exceeded, so a resumed run changes nothing. */
+    assert_near(t.iteration, 7, 0);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_int_equal(unlink(path), 0);
 }
@@ -308,11 +310,12 @@ static void a_valid_checksum_is_not_sufficient(void **state)
         assert_non_null(at);
         memcpy(at, edits[i].new, strlen(edits[i].new));
         write_all(path, copy, seal(copy, length));
-        /* A difference after the list of arrays means that the checkpoint is of another run. */
+        /* An edit after the list of arrays makes the checkpoint one of another run. */
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
-    for (size_t off = 8; off <= 24; off += 8) { /* Values missing, or too many. */
+    /* Files with missing values or with too many values. */
+    for (size_t off = 8; off <= 24; off += 8) {
         memcpy(copy, bytes, length);
         write_all(path, copy, seal(copy, length - off));
         check_refused(path, 2, HM_E_SYNTAX);
@@ -377,13 +380,13 @@ static void checkpoints_of_other_runs_are_refused(void **state)
     assert_string_equal(t.err[2].message,
                         "the checkpoint is of another run: its identity is 'a test'");
 
-    t.plan.identity = "a test"; /* Data of another size. */
+    t.plan.identity = "a test"; /* The same identity, but data of another size. */
     t.problem = &problems[1];
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
     assert_string_equal(t.err[2].message, "the checkpoint is of a run with other settings");
 
-    t.problem = &problems[0]; /* Runs with more state, and with less. */
+    t.problem = &problems[0]; /* Checkpoints of runs with more state and with less state. */
     t.settings.shrink = true;
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
@@ -429,11 +432,13 @@ static void write_errors_are_reported(void **state)
     check_failing_save("/no/such/folder/file", HM_E_IO, "No such file or directory");
     small_file(path, bytes);
     snprintf(beside, sizeof(beside), "%s.new", path);
-    assert_int_equal(mkdir(beside, 0700), 0); /* Occupies the temporary name. */
+    /* A folder has the temporary name that the save needs. */
+    assert_int_equal(mkdir(beside, 0700), 0);
     check_failing_save(path, HM_E_IO, "Is a directory");
     assert_int_equal(rmdir(beside), 0);
 
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0); /* Simulates a full disk. */
+    /* A limit on the size of files has the effect of a full disk. */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t room = 0; room < 700; room += 100) {
         small = (struct rlimit){room, limit.rlim_max};
@@ -443,7 +448,7 @@ static void write_errors_are_reported(void **state)
         assert_false(exists(beside));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0); /* The path is a folder. */
+    assert_int_equal(mkdir(path, 0700), 0); /* The path of the checkpoint is a folder. */
     static struct training t;
     t = training_of("cocoa", &problems[0], 0, 4);
     t.plan.checkpoint = path;

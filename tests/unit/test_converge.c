@@ -23,7 +23,7 @@ static double best;
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-/* A line of the table: its words and the numbers after them. */
+/* A line of the table: its words, and the numbers after the words. */
 struct line {
     char word[32];
     size_t count;
@@ -247,7 +247,8 @@ static void the_form_is_chosen_and_its_spreads_measured(void **state)
             struct line measured = want(names[a], "measured", k);
             assert_near(g->m[k], measured.values[0], 0);
             assert_near(g->spread[k], measured.values[1], tolerance);
-            assert_near(g->apart[k], measured.values[2], tolerance); /* NaN for the least m */
+            /* The spread without the traces of an m is NaN for the smallest m. */
+            assert_near(g->apart[k], measured.values[2], tolerance);
         }
     }
 }
@@ -264,7 +265,7 @@ static void the_least_loss_is_estimated(void **state)
     assert_near(found, line.values[0],
                 1e-12); /* The tolerance is a relative 1e-8 of the distance below the least loss. */
     assert_true(low <= found && found <= high);
-    assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5 */
+    assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5. */
 }
 
 /* ---- held out, ahead --------------------------------------------------------------------------

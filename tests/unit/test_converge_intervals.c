@@ -12,7 +12,8 @@
 #include "memory.h"
 #include "value.h"
 
-/* A loss whose logarithm is not a sum of the terms of the library, and does not depend on m. */
+/* Returns a loss that does not depend on m and whose logarithm is not a sum of the terms of the
+ * library. */
 static double wavy(double i, double m)
 {
     (void)m;

@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* True for a driver; false for an all-reduce. */
+    bool driver; /* True: the run uses a driver. False: it uses an all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -125,7 +125,7 @@ static double rounds(int n)
     return rounds;
 }
 
-/* Only messages take time here. */
+/* The cluster of this test has times only for messages. */
 static void test_times(void **state)
 {
     const double d = 7;
@@ -143,7 +143,7 @@ static void test_times(void **state)
         double group = ceil(sqrt(n)), out = 0x1p-10 + (8 * d + 64) * 0x1p-20;
         double in = 0x1p-10 + 8 * (d + 1) * 0x1p-20, times = r.samples / 61;
         double wanted = times * (rounds(n + 1) * out + (group - 1 + ceil(n / group)) * in);
-        /* An incomplete group finishes earlier. */
+        /* A group with fewer workers finishes earlier. */
         assert_true(r.totals.elapsed_s <= wanted * (1 + 1e-12));
         if (n == (int)(group * group))
             assert_near(r.totals.elapsed_s, wanted, 1e-12);

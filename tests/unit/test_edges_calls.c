@@ -121,7 +121,7 @@ static void a_dash_is_standard_input(void **state)
     unlink(path);
 }
 
-/* A temporary file with this ending; the caller unlinks it. */
+/* Writes a temporary file whose name has this ending; the caller unlinks it. */
 static void write_file(char path[64], const char *ending, const char *text)
 {
     snprintf(path, 64, "/tmp/hm-calls-XXXXXX%s", ending);
@@ -207,7 +207,7 @@ static void bodies_may_be_yaml(void **state)
 
 /* ---- costs of staleness ---------------------------------------------------------------------- */
 
-/* Steps of 8/n seconds; the messages take next to no time. */
+/* A job with steps of 8/n seconds, whose messages take next to no time. */
 static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";

@@ -48,10 +48,10 @@ static void the_largest_part_is_the_limit(void **state)
             1 - 0.1 / 10.1, "most of the step is spent computing");
     limited("compute: 10 s / n\ncommunicate: 4 s * (n > 1)\n", 10, NULL, 10, HM_LIMIT_COMMUNICATION,
             0.8, "communication by the job's formula");
-    /* A ring of 10 workers sends 18/10 of the bytes in 18 messages. */
+    /* With a ring of 10 workers, each worker sends 18/10 of the bytes in 18 messages. */
     limited("compute: 10 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n" NET("1 MB/s", "0 s"),
             10, NULL, 10, HM_LIMIT_BANDWIDTH, 7.2 / 8.2, "moving data by ring ");
-    /* On 5 workers: 1.6 s of computing, 2.4 s of latency, and 3.2 or 0.8 s of sending. */
+    /* On 5 workers, computing takes 1.6 s, latency 2.4 s, and sending 3.2 s or 0.8 s. */
     limited(
         "compute: 40 s / n^2\ncommunicate: {bytes: 2 MB, scheme: ring}\n" NET("1 MB/s", "0.3 s"),
         10, NULL, 5, HM_LIMIT_BANDWIDTH, 5.6 / 7.2, "moving data by ring ");

@@ -168,7 +168,8 @@ static void wrong_values_have_hints(void **state)
               "write a number or [vertical, horizontal]");
 }
 
-/* Escapes of JSON: each digit, both cases, and a pair of surrogates. */
+/* Escapes of JSON with each hexadecimal digit, in upper and lower case, and a pair of
+ * surrogates. */
 static void escapes_are_decoded(void **state)
 {
     static const struct {
@@ -226,7 +227,8 @@ static void degrees_are_counted(void **state)
                                         "70000 900000\n",
                                         only);
         double sum = 0, vertices = 0;
-        assert_near(g->vertices, 6, 0); /* Ids 1, 2, 3, 4, 70000 and 900000. */
+        /* The vertices have the ids 1, 2, 3, 4, 70000 and 900000. */
+        assert_near(g->vertices, 6, 0);
         assert_near(g->edges, 5 + only, 0);
         assert_near(g->lines, 7, 0);
         assert_near(g->self_loops, 1, 0);

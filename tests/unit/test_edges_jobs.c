@@ -275,7 +275,7 @@ static void branches_have_one_size(void **state)
 
 /* ---- slopes ---------------------------------------------------------------------------------- */
 
-/* d ln t / d ln q by a central difference. */
+/* Returns the elasticity d ln t / d ln q, computed by a central difference. */
 static double elasticity_by_difference(const struct hm_job *job, double n, const char *quantity)
 {
     double times[2];
