@@ -179,7 +179,7 @@ static void budgets_need_prices(void **state)
     gives(request, NULL, {"best.n", 1, NULL}, {"best.cost", 0.101, NULL});
 }
 
-/* Candidates without a run are named, one or several. */
+/* A note names the candidates without a run, whether one or several. */
 static void numbers_without_a_run_are_named(void **state)
 {
     static const struct {
@@ -491,7 +491,7 @@ static void costs_are_of_one_algorithm(void **state)
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
                "the fit does not know what staleness costs",
                "converge learns it from traces of ssp or async beside fresh ones");
-    /* The name is that of an algorithm with costs, of one without costs, and of none. */
+    /* The algorithm that is named has costs, has none, or does not exist. */
     gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
     gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
     fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",

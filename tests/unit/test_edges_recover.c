@@ -157,7 +157,7 @@ static void imports_are_recorded(void **state)
 
 enum { MANY = 2500 };
 
-/* A store of MANY runs on 1 to MANY workers. */
+/* Makes a store of MANY runs, on 1 to MANY workers. */
 static void make_large_store(const char *file)
 {
     struct hm_stored *runs = calloc(MANY, sizeof(*runs));

@@ -10,7 +10,7 @@
 /* ---- values as the verbs see them --------------------------------------------------------------
  */
 
-/* The values of a verb's fields outside a request, so that a test can read the members. */
+/* The values of a verb's fields without a request, so that a test can read the members. */
 struct values {
     struct hm_arena *arena;
     const struct hm_verb *verb;
@@ -175,7 +175,7 @@ static void choices_are_numbered(void **state)
     assert_false(scheme->all);
     put(&v, "scheme", "all");
     assert_true(scheme->all);
-    assert_int_equal(scheme->count, 6); /* The six schemes, not "all" itself. */
+    assert_int_equal(scheme->count, 6); /* "all" means the six schemes and is not one of them. */
     hm__arena_free(v.arena);
 }
 
@@ -346,7 +346,8 @@ static void ranges_of_numbers(void **state)
     list_fails("1 2", false);
     list_fails("x", false);
     list_fails("", false);
-    struct hm_numbers n = list_of(arena, "1..200", false); /* The list grows at 64 and 128. */
+    /* The list is enlarged after 64 and after 128 numbers. */
+    struct hm_numbers n = list_of(arena, "1..200", false);
     assert_int_equal(n.count, 200);
     for (size_t i = 0; i < 200; i++)
         assert_true(n.values[i] == (double)i + 1);
@@ -399,7 +400,8 @@ static void trees_fill_documents(void **state)
     assert_string_equal(d->items[0].algorithm, "gd");
     assert_string_equal(d->items[0].text, "n,seconds");
     assert_int_equal(d->items[0].length, 9);
-    assert_null(d->items[1].algorithm); /* An object of two keys that is a document itself. */
+    /* The second item is an object of two keys that is a document itself. */
+    assert_null(d->items[1].algorithm);
     assert_non_null(d->items[1].tree);
     assert_int_equal(put_json(&v, "times", "{\"algorithm\": [1], \"document\": \"x\"}", &err),
                      HM_E_TYPE);

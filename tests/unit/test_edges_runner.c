@@ -78,7 +78,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
-    struct hm_runner first = *r; /* Draw 0 may be a draw that never ends. */
+    struct hm_runner first = *r; /* A draw that never reaches the level may also be draw 0. */
     static double y[HM_G_DRAWS * 4];
     memcpy(y, r->y, sizeof(y));
     for (size_t p = 0; p < 4; p++)
@@ -99,7 +99,8 @@ static void times_of_draws_that_never_end(void **state)
 
 enum { POINTS = 4 };
 
-/* ln(P - P*) = ln 0.5 - 0.8 ln i, with traces on 1, 4 and 16 workers; that on 4 diverges. */
+/* An algorithm with ln(P - P*) = ln 0.5 - 0.8 ln i and traces on 1, 4 and 16 workers, of which the
+ * one on 4 workers diverges. */
 struct path_world {
     double m[3], spread[3], apart[3], iteration[POINTS], loss[3][POINTS];
     struct hm_g_parameter terms[2];
@@ -139,7 +140,8 @@ static void make_path_world(struct path_world *w, double shift)
                          .curve_count = 3};
 }
 
-/* Iterations 1 to 20, then steps of a constant ratio up to 8 * 30, at least 1 apart. */
+/* Checks the grid: iterations 1 to 20, then steps of a constant ratio up to 8 * 30, at least 1
+ * apart. */
 static void check_grid(const struct hm_grid *grid)
 {
     double next = 20;
@@ -177,7 +179,7 @@ static void paths_follow_traces(void **state)
             wanted = g_at(i) - 0.3 * 3;
         }
         /* The grid may have no point at iteration 30, where the trace ends; the slope then changes
-         * at the last grid point before it. */
+         * at the last grid point before iteration 30. */
         assert_near(r.y[p], wanted, i <= 30 ? 1e-9 : 0.03);
         assert_near(r.y[(HM_G_DRAWS - 1) * r.grid.count + p], r.y[p], 0);
         if (i > 30 && r.grid.iterations[p - 1] > 30)

@@ -36,7 +36,7 @@ static struct hm_request *verb_with(const char *verb, const char *field, const c
     return request;
 }
 
-/* Runs of 1, 2, 4 and 8 workers: 1 + 10/n seconds; ids 1 to 4. */
+/* Imports runs on 1, 2, 4 and 8 workers, which take 1 + 10/n seconds and get the ids 1 to 4. */
 static void import_runs(void)
 {
     struct hm_request *request = new_request("runs import");
@@ -162,7 +162,7 @@ static void runs_are_exported(void **state)
     files.files = hm_local_files();
     struct hm_reply *reply = run(request, &with_store);
     assert_string_equal(reply->type, "text/csv; charset=utf-8");
-    assert_non_null(strstr(reply->text, "11")); /* The oldest run comes first. */
+    assert_non_null(strstr(reply->text, "11")); /* The oldest run comes first in an export. */
     assert_true(strstr(reply->text, "11") < strstr(reply->text, "3.5"));
     size_t length = reply->length;
     hm_reply_free(reply);

@@ -65,7 +65,8 @@ static void recommendations_answer_their_question(void **state)
     hm_reply_free(reply);
 }
 
-/* Runs of batch 64: 10 s, 6 s and 4 s on 1, 2 and 4 workers for 1, 1 and 2 dollars. */
+/* Runs with a batch of 64 take 10 s, 6 s and 4 s on 1, 2 and 4 workers, and cost 1, 1 and 2
+ * dollars. */
 static void recommendations_weigh_time_and_cost(void **state)
 {
     struct hm_request *request = recommend_with("deadline", "4s");
@@ -260,13 +261,14 @@ static void advice_has_a_price(void **state)
 
     (void)state;
     set(request, "goal", "cost");
-    /* Four iterations of a second on one worker. */
+    /* The answer needs four iterations of one second on one worker. */
     gives(request, NULL, {"best.n", 1, NULL}, {"best.time_s", 4, NULL}, {"best.cost", 0.004, NULL});
     gives(traces_with("advise", "m", "1,2"), NULL, {"best.n", 2, NULL}, {"best.cost", NAN, NULL},
           {"candidates", 2, NULL});
     run_fails(traces_with("advise", "goal", "cost"), NULL, HM_E_MISSING, "price", "not known");
     request = traces_with("advise", "goal", "cost");
-    set(request, "on", "p4d.24xlarge"); /* $21.9576426 an hour for 8 accelerators */
+    /* The machine costs $21.9576426 an hour and has 8 accelerators. */
+    set(request, "on", "p4d.24xlarge");
     gives(request, NULL, {"best.n", 1, NULL});
     request = traces_with("advise", "on", "p4d.24xlarge,p3.2xlarge");
     run_fails(request, NULL, HM_E_CONFLICT, "on", "only one machine");
@@ -336,7 +338,8 @@ static void advice_takes_times(void **state)
     unlink(path);
     request = traces_with("advise", "goal", "cost");
     set(request, "m", "1");
-    set_document(request, "job", small_job); /* Steps of 101 s on a worker of $1/h. */
+    /* Steps take 101 s on one worker, which costs $1 per hour. */
+    set_document(request, "job", small_job);
     gives(request, NULL, {"best.iteration_s", 101, NULL}, {"best.time_s", 404, NULL},
           {"best.cost", 404. / 3600, NULL});
     for (int more = 0; more < 2; more++) {
@@ -441,7 +444,8 @@ static void catalogs_are_listed(void **state)
     request = new_request("catalog list");
     reply = run(request, NULL);
     assert_true(reply->text[0] != '\n');
-    assert_non_null(strstr(reply->text, "\n\n")); /* A blank line between kinds. */
+    /* There is a blank line between two kinds of entries. */
+    assert_non_null(strstr(reply->text, "\n\n"));
     assert_non_null(strstr(reply->text, "p4d.24xlarge"));
     assert_non_null(strstr(reply->text, "resnet-50"));
     hm_reply_free(reply);

@@ -13,7 +13,7 @@
 
 enum { TERMS = 4, MOST_RUNS = 40 };
 
-/* Runs with the values of the terms; `group` is the configuration. */
+/* Runs with the values of the terms; `group` is the configuration of each run. */
 struct table {
     size_t count, groups;
     size_t group[MOST_RUNS];
@@ -43,8 +43,8 @@ static void make_table(struct table *t, size_t groups, size_t repeats, const dou
 
 /* ---- the exhaustive search ------------------------------------------------------------------- */
 
-/* Sum of squares over the runs of all groups except `without`, or over those of group `only`
- * alone. */
+/* Returns the sum of squares over the runs of all groups except `without`, or over those of group
+ * `only` alone. */
 static double square_sum(const struct table *t, const double *theta, size_t without, size_t only)
 {
     double sum = 0;
@@ -59,7 +59,8 @@ static double square_sum(const struct table *t, const double *theta, size_t with
     return sum;
 }
 
-/* Least squares with the terms of a set, by Gauss-Jordan elimination of the normal equations. */
+/* Solves least squares with the terms of a set, by Gauss-Jordan elimination of the normal
+ * equations. */
 static bool solve_set(const struct table *t, unsigned set, size_t without, double *theta)
 {
     double m[TERMS][TERMS + 1] = {{0}};
@@ -90,7 +91,8 @@ static bool solve_set(const struct table *t, unsigned set, size_t without, doubl
     return true;
 }
 
-/* Non-negative least squares: the best of all supports whose solution is not negative. */
+/* Solves non-negative least squares: takes the best of all supports whose solution is not
+ * negative. */
 static void solve_nonnegative(const struct table *t, unsigned set, size_t without, double *theta)
 {
     double best = INFINITY, trial[TERMS];
@@ -162,8 +164,9 @@ static size_t search_all(const struct table *t, size_t most, struct hm_repeats r
     return kept ? kept : count;
 }
 
-/* The set to use is the best one without a steep term, unless the best one with a steep term halves
- * its error and there are enough configurations, or the error of the former is 15 % or more. */
+/* Returns the set to use: the best one without a steep term, unless the best one with a steep term
+ * halves its error and there are enough configurations, or the error of the former is 15 % or
+ * more. */
 static unsigned choose_set(const struct table *t, const struct hm_fit_rule *rule,
                            const struct set_result *results, size_t count)
 {
@@ -181,8 +184,8 @@ static unsigned choose_set(const struct table *t, const struct hm_fit_rule *rule
     return halves && may ? steep->set : gentle->set;
 }
 
-/* Weights (error + 1 %^2)^(-runs / 2), with a factor of steep sets that rises from steep_weight to
- * 1 while the best gentle set is up to 25 % worse. */
+/* Sets the weights (error + 1 %^2)^(-runs / 2); the factor of sets with a steep term rises from
+ * steep_weight to 1 while the best set without one is up to 25 % worse. */
 static void set_weights(const struct table *t, const struct hm_fit_rule *rule,
                         struct set_result *results, size_t count)
 {
@@ -206,7 +209,8 @@ static void set_weights(const struct table *t, const struct hm_fit_rule *rule,
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* The sum of squares of the runs around the mean of their configuration, in relative units. */
+/* Counts the repeats, and adds up the squares of the runs around the mean of their configuration,
+ * in relative units. */
 static struct hm_repeats count_repeats(const struct table *t)
 {
     struct hm_repeats r = {.free = (double)(t->count - t->groups)};

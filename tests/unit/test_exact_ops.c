@@ -37,7 +37,7 @@ static const struct hm_constants plain = {.stream = 1,
                                           .gemm_align1 = 1,
                                           .gemm_align2 = 1};
 
-/* Products are so fast that only their operands take time. */
+/* Makes a device on which products are so fast that only moving their operands takes time. */
 static struct hm_device make_device(double value_bytes, enum hm_software software)
 {
     return (struct hm_device){.math = value_bytes == 4 ? HM_MATH_TF32 : HM_MATH_FP16,
@@ -52,9 +52,9 @@ static struct hm_device make_device(double value_bytes, enum hm_software softwar
                               .k = &plain};
 }
 
-/* An image of 2 x 3 places and 5 channels: 30 values. */
+/* The shape of an image of 2 x 3 places and 5 channels, which has 30 values. */
 static const struct hm_shape image = {HM_SHAPE_IMAGE, 2, 3, 5};
-/* A sequence of 6 places and 5 channels: 30 values. */
+/* The shape of a sequence of 6 places and 5 channels, which has 30 values. */
 static const struct hm_shape sequence = {HM_SHAPE_SEQUENCE, 6, 1, 5};
 
 /* The expected bytes, and the operations that the host starts. */
@@ -83,7 +83,7 @@ static void check_step(const char *what, const struct hm_device *d, const struct
                      (int)d->software, i, found[i], wanted[i]);
 }
 
-/* Layers without products, for 7 samples of 30 values: 210 values in 2 or 4 bytes. */
+/* Layers without products are tested with 7 samples of 30 values: 210 values of 2 or 4 bytes. */
 static void element_wise_layers_move_their_values(void **state)
 {
     static const struct {
@@ -187,7 +187,7 @@ static void normalisations_of_images(void **state)
                &(struct wanted_step){3 * 210 * 2, 5 * 210 * 2, 210 * 2, 2.5, 1.2, 0});
 }
 
-/* The bytes of the operands and the result of a product. */
+/* Returns the bytes of the operands and the result of a product. */
 static double product(double m, double n, double k, double bytes)
 {
     return (m * k + k * n + m * n) * bytes;
@@ -401,9 +401,10 @@ static void layers_have_tensors(void **state)
 /* ---- the step ---------------------------------------------------------------------------------
  */
 
-enum { LAYERS = 5 }; /* dense 300, relu, dense 100, relu, dense 10 */
+enum { LAYERS = 5 }; /* The layers are dense 300, relu, dense 100, relu and dense 10. */
 
-/* A network of 784-300-100-10 with rectifiers: 942,000, 120,400 and 4,040 bytes of gradients. */
+/* Makes a network 784-300-100-10 with rectifiers, whose gradients have 942,000, 120,400 and 4,040
+ * bytes. */
 static struct hm_job *make_job(const char *optimizer)
 {
     char text[300];
@@ -419,7 +420,7 @@ static struct hm_job *make_job(const char *optimizer)
     return job;
 }
 
-/* The times of each layer for b samples. */
+/* Computes the times of each layer for b samples. */
 static void each_layer(const struct hm_counts *counts, const struct hm_device *d, double b,
                        struct hm_layer_step steps[LAYERS])
 {

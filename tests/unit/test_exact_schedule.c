@@ -12,7 +12,7 @@ enum { LEVELS = 400, RUNNERS = 3, GRID = 60 };
 
 static const double P_LEAST = 0.25;
 
-/* One algorithm: P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
+/* One algorithm with P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
 struct algorithm {
     struct hm_g g;
     struct hm_g_parameter parameters[5];
@@ -139,7 +139,7 @@ static double slow_least(struct slow_plan *s, size_t r, size_t k)
     return s->best[r][k] = least;
 }
 
-/* Seconds on runner r from *level until level `until`, in whole steps. */
+/* Returns the seconds on runner r from *level until level `until` is reached, in whole steps. */
 static double slow_stay(const struct slow_plan *s, size_t r, size_t *level, size_t until,
                         double *ret_iterations)
 {

@@ -186,7 +186,7 @@ static struct hm_job *load_example(const char *name)
     return job;
 }
 
-/* The measured speedups of a job up to some n, as a table of runs. */
+/* Returns the measured speedups of a job up to some n, as a table of runs. */
 static struct hm_runs *small_runs(const struct hm_job *job, const double *n, size_t count)
 {
     char text[1024] = "n,speedup\n";
@@ -351,7 +351,8 @@ static void test_restless_repeats(void **state)
     struct hm_prediction p[2];
 
     (void)state;
-    settings.errors = HM_ERRORS_EQUAL; /* Errors of all runs are equal. */
+    settings.errors = HM_ERRORS_EQUAL; /* If all runs have the same error in seconds, they have the
+                                          same weight. */
     struct hm_fit *alike = fit_runs(runs, &settings);
     assert_int_equal(hm_fit_predict(stated, NULL, 0, &n, 1, &p[0], NULL), 0);
     assert_int_equal(hm_fit_predict(alike, NULL, 0, &n, 1, &p[1], NULL), 0);

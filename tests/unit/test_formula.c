@@ -34,7 +34,7 @@ static void agrees_with_the_oracle(void **state)
     int rows = 0, slopes = 0;
 
     (void)state;
-    next_line(file, line, sizeof(line)); /* Skip the header. */
+    next_line(file, line, sizeof(line)); /* Skip the header of the table. */
     while (next_line(file, line, sizeof(line))) {
         char *field[8], *rest = line;
         for (int i = 0; i < 8; i++)
@@ -123,7 +123,7 @@ static void what_if_scales_a_quantity(void **state)
 
     (void)state;
     assert_int_equal(hm__formula_quantity_count(f),
-                     2); /* u depends on n, so it is not a quantity. */
+                     2); /* The definition u depends on n, so it is not a quantity. */
     assert_near(value_at(f, values, n), 15, 1e-15);
     hm__formula_eval(f, values, &twice, &n, 1, &out, NULL);
     assert_near(out, 12.5, 1e-15);

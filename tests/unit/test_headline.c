@@ -21,7 +21,7 @@ static const char vgg[] =
     "iterations: 100000\n"
     "cluster: {machine: A100, flops: 312 Tflop/s, fabric: 100gbe, price: $2/h, max_nodes: 256}\n";
 
-/* The first point that fits and whose time is at most 1 + slack times the least. */
+/* Returns the first point that fits and whose time is at most 1 + slack times the least time. */
 static size_t by_brute_force(const struct hm_answer *a, double slack)
 {
     double least = INFINITY;
@@ -271,7 +271,8 @@ static void memory_of_mixed_precision(void **state)
     assert_near(micro, 7, 0);
     assert_near(hm__need_passes(6.4, 4, 100, 10, 50, &micro), 2, 0);
     assert_near(micro, 4, 0);
-    assert_near(hm__need_passes(5, 0, 100, 10, 50, &micro), 5, 0); /* Not even one fits. */
+    /* Not even one sample fits in memory. */
+    assert_near(hm__need_passes(5, 0, 100, 10, 50, &micro), 5, 0);
     assert_near(micro, 1, 0);
     struct hm_job *job = parse_job("network: gpt-2\nbatch: 512\nprecision: 16\noptimizer: adam\n"
                                    "cluster: {machine: p4d.24xlarge, max_nodes: 1}\n");

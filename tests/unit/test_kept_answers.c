@@ -63,7 +63,7 @@ static bool is_number(const char *text, double *ret_value)
     return end != text && !*end;
 }
 
-/* Adds up ln(1 + |x|) of all numbers x of a value, with their signs. */
+/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value. */
 static double value_sum(const struct hm_value *value)
 {
     double number = 0, sum = 0;
@@ -77,7 +77,7 @@ static double value_sum(const struct hm_value *value)
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; of a long list, the first and the last ones and a sum of all. */
+/* Writes the items of a list; for a long list, the first and the last items and a sum of all. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;

@@ -44,7 +44,7 @@ static void outcome_add_error(struct outcome *o, const struct hm_err *err)
                 err->message, err->hint);
 }
 
-/* Sum that depends on the order of the values; NaN and infinite values count too. */
+/* Returns a sum that depends on the order of the values and also on NaN and infinite values. */
 static double sum_values(const double *values, size_t count)
 {
     double sum = 0;
@@ -297,7 +297,8 @@ static void read_data(const char *data, size_t size, struct outcome *o)
 static const struct reader {
     const char *folder;
     void (*read)(const char *data, size_t size, struct outcome *o);
-    size_t every; /* Only every N-th variant is read, for N = every; 0 means all. */
+    size_t every; /* Only every N-th variant is read, where N is this number; 0: all variants are
+                     read. */
 } readers[] = {{"import", read_import}, {"traces", read_traces}, {"runs", read_runs},
                {"spec", read_spec, 4},  {"graph", read_graph},   {"uai", read_uai},
                {"data", read_data}};
@@ -312,7 +313,7 @@ struct trial {
     uint64_t checksum;
 };
 
-/* The names of files in memory differ from run to run. */
+/* Removes the names of files in memory, which differ from run to run. */
 static void hide_paths(char *text)
 {
     for (char *at; (at = strstr(text, "/proc/self/fd/"));) {
@@ -509,7 +510,7 @@ static void readers_are_kept(void **state)
 
     (void)state;
     if ((zlib && zlib[0] == '0') || (zstd && zstd[0] == '0'))
-        skip(); /* Some files are compressed. */
+        skip(); /* Skip this test, because some of the files are compressed. */
     root = root ? root : ".";
     snprintf(path, sizeof(path), "%s/tests/data/answers/read_%s.txt", root, reader->folder);
     FILE *out = record && record[0] == '1' ? fopen(path, "w") : NULL, *kept = fopen(path, "r");

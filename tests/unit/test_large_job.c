@@ -137,7 +137,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
     if (hm__large_plan(job, NULL, 0, &q, &answer, &err))
         fail_msg("%s: %s", more, err.message);
     hm_job_free(job);
-    answer->network = NULL; /* The name is owned by the job. */
+    answer->network = NULL; /* The job owns this name. */
     return answer;
 }
 
@@ -202,7 +202,8 @@ static void searches_are_fast(void **state)
     hm_job_free(job);
 }
 
-/* Measured rows of one network on one number of workers, from which a layout is chosen. */
+/* Whether two measured rows have the same network and the same number of workers, so that one
+ * layout is chosen among them. */
 static bool same_group(const struct hm_large_row *a, const struct hm_large_row *b)
 {
     return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&
@@ -396,8 +397,8 @@ static void offload_needs_host_memory(void **state)
                  cases[i].machine);
         struct hm_job *job = parse_job(text);
         assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);
-        /* 12 bytes of states and up to 4 of gradients for each of 70.6e9 parameters, on 8 workers.
-         */
+        /* The host needs 12 bytes of states and up to 4 bytes of gradients for each of 70.6e9
+         * parameters on 8 workers. */
         assert_true(8 * a->points[0].memory.host > 12 * 70.5e9 &&
                     8 * a->points[0].memory.host < 16.1 * 70.6e9);
         assert_true(a->points[0].fits == cases[i].fits);
@@ -407,7 +408,7 @@ static void offload_needs_host_memory(void **state)
     }
 }
 
-/* Tables of measured steps with mistakes. */
+/* Tables of measured steps with mistakes are refused. */
 static void tables_with_mistakes(void **state)
 {
     struct hm_large_rows *rows;

@@ -112,7 +112,8 @@ static void one_row_corrects_the_others(void **state)
     free(groups);
 }
 
-/* A device that is slower than the model, and a host that is slower: both factors are found. */
+/* Both factors are found: that of a device that is slower than the model, and that of a slower
+ * host. */
 static void factors_are_found_again(void **state)
 {
     struct hm_large_rows *rows;

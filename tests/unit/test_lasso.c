@@ -145,7 +145,7 @@ static void read_row(const char *line, struct rows *rows)
     memcpy(rows->x[i], v + 3, rows->terms * sizeof(*v));
 }
 
-/* The difference between predictions by theta and by standardised coefficients. */
+/* Returns the difference between predictions by theta and by standardised coefficients. */
 static double apart(const struct rows *rows, const struct plain *plain, double y_mean,
                     double intercept, const double *theta, const double *b)
 {
@@ -160,7 +160,7 @@ static double apart(const struct rows *rows, const struct plain *plain, double y
     return sqrt(square);
 }
 
-/* Solve one penalty of the path in the file, from the previous solution and from 0. */
+/* Solves one penalty of the path in the file, starting from the previous solution and from 0. */
 static void check_path(const struct rows *rows, const struct hm_lasso *lasso,
                        const struct plain *plain, const char *line, double *warm)
 {
@@ -198,7 +198,7 @@ static void paths_agree_with_scikit_learn(void **state)
         } else if (strncmp(line, "row ", 4) == 0) {
             read_row(line + 4, &rows);
         } else if (strncmp(line, "path ", 5) == 0) {
-            if (begun) { /* All rows were read. */
+            if (begun) { /* The first line of a path follows the last row. */
                 standardise(&rows, &plain);
                 make_lasso(&rows, &lasso);
                 memset(warm, 0, sizeof(warm));
@@ -302,7 +302,7 @@ static void cross_validation_agrees_with_scikit_learn(void **state)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Deterministic pseudo-random numbers. */
+/* Returns deterministic pseudo-random numbers. */
 static double made(size_t i, size_t j)
 {
     double value = sin(12.9898 * (double)(i + 1) + 78.233 * (double)(j + 1)) * 43758.5453;
@@ -319,8 +319,8 @@ static void make_rows(struct rows *rows, size_t count, size_t terms, double offs
     for (size_t i = 0; i < count; i++) {
         rows->weight[i] = 1;
         for (size_t j = 0; j < terms; j++) {
-            rows->x[i][j] =
-                offset + floor(1024 * made(i, j)) / 1024; /* The sum with the offset is exact. */
+            /* The values are multiples of 1/1024, so that their sum with the offset is exact. */
+            rows->x[i][j] = offset + floor(1024 * made(i, j)) / 1024;
             rows->y[i] += made(0, j) * rows->x[i][j];
         }
         rows->y[i] += 0.1 * made(i, terms);
@@ -430,7 +430,7 @@ static void the_start_does_not_matter(void **state)
 
     (void)state;
     make_rows(&rows, 60, 12, 0);
-    for (size_t i = 0; i < rows.count; i++) /* Strongly correlated terms. */
+    for (size_t i = 0; i < rows.count; i++) /* Make the terms strongly correlated. */
         for (size_t j = 1; j < 12; j++)
             rows.x[i][j] = rows.x[i][0] + 0.01 * rows.x[i][j];
     make_lasso(&rows, &lasso);
@@ -480,7 +480,7 @@ static void terms_that_depend_on_others(void **state)
     }
 }
 
-/* Powers of i, whose correlation matrix is nearly singular. */
+/* The terms are powers of i, whose correlation matrix is nearly singular. */
 static void terms_that_almost_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -504,7 +504,7 @@ static void terms_that_almost_depend_on_others(void **state)
     }
 }
 
-/* Copies of one term with smaller and smaller differences, down to 0. */
+/* The terms are copies of one term with smaller and smaller differences, down to 0. */
 static void terms_that_are_almost_alike(void **state)
 {
     static struct rows rows;
@@ -613,8 +613,7 @@ static void the_largest_penalty_within_one_standard_error(void **state)
     assert_int_equal(choice.chosen, 2);
 }
 
-/* The same with folds that are never held out: they are included in the means, but not in the
- * errors. */
+/* Folds that are never held out are included in the means, but not in the errors. */
 static void folds_that_stay_in(void **state)
 {
     static const double as[] = {2, 3, 4, 3};

@@ -23,7 +23,7 @@ static struct launch_measurement measure(const char *script)
 
 #define LINE(SECONDS) "echo '{\"iteration\": 1, \"seconds\": " #SECONDS "}'; "
 
-/* The first of several iterations is left out; a single one counts. */
+/* The first of several iterations is left out, but a single iteration counts. */
 static void the_first_iteration_is_left_out(void **state)
 {
     (void)state;
@@ -47,7 +47,8 @@ static void a_run_without_iterations_includes_its_start(void **state)
     assert_string_equal(m.timing, "whole run");
 }
 
-/* 3 s of start-up and 0.25 s for each iteration: 10.5 s with 30 of them and 5.5 s with 10. */
+/* The start-up takes 3 s and each iteration 0.25 s: 10.5 s with 30 iterations, and 5.5 s with
+ * 10. */
 static void two_lengths_separate_the_start(void **state)
 {
     struct launch_measurement m = {.status = "ok", .seconds = 10.5, .total_s = 10.5};

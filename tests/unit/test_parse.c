@@ -16,7 +16,7 @@ static enum http_scan_result scan_whole(const char *data, size_t length, struct 
     return http_scan_head(scan, data, length);
 }
 
-/* The same, one byte at a time. */
+/* Scans a head one byte at a time. */
 static enum http_scan_result scan_bytes(const char *data, size_t length, struct http_scan *scan)
 {
     enum http_scan_result result = HTTP_SCAN_MORE;
