@@ -25,7 +25,7 @@ static void labels_become_classes(void **state)
         {HM_LABEL_NUMBER, 3, NAN, {7.5, -1, 3, 4, -1}},
         {HM_LABEL_CLASS, 3, NAN, {2, 0, 1, -1, 0}},
         {HM_LABEL_SIGN, 3, 3, {-1, -1, 1, -1, -1}},
-        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* The larger of two labels. */
+        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* The larger of two labels becomes 1. */
         {HM_LABEL_NUMBER, 3, -1, {-1, 1, -1, -1, 1}},
     };
 
@@ -83,7 +83,7 @@ struct scaling {
 
 enum { CONSTANT_ROWS = 23, CONSTANT_COLUMNS = 5 };
 
-/* Columns that are 0.1, 1/3, -7e5, 1 and 0 in every row. */
+/* Returns rows whose columns are 0.1, 1/3, -7e5, 1 and 0 in every row. */
 static struct hm_rows constant_rows(bool sparse, int rank, int size)
 {
     static const double column[CONSTANT_COLUMNS] = {0.1, 1.0 / 3, -7e5, 1, 0};
@@ -155,7 +155,7 @@ static void columns_are_standardised(void **state)
             for (size_t j = 0; j < p->features; j++) {
                 mean += s.mean[j] * made_value(p->seed + 10, j, 0);
                 deviation += s.deviation[j] * made_value(p->seed + 10, j, 0);
-                /* Sparse columns keep their zeros and have a mean. */
+                /* Columns of sparse rows keep their zeros, so their mean is not shifted to 0. */
                 double now = s.sums[j] / rows;
                 assert_true(fabs(now - (at % 2 ? s.mean[j] / s.deviation[j] : 0)) < 1e-14);
                 assert_true(fabs(s.squares[j] / rows - now * now - 1) < 1e-13);
@@ -165,7 +165,7 @@ static void columns_are_standardised(void **state)
         }
 }
 
-/* Their means have rounding errors, but their deviation must be treated as 0. */
+/* The means of constant columns have rounding errors, but their deviation must be treated as 0. */
 static void constant_columns_have_no_deviation(void **state)
 {
     static struct scaling s;
@@ -293,7 +293,8 @@ struct beginning {
 
 static void beginning_body(struct hm_comm *comm, void *context)
 {
-    /* So wide that every allocation from the arena needs one from the system. */
+    /* A problem with so many columns that every allocation from the arena needs one from the
+     * system. */
     static const struct problem wide = {"wide", 3, 5, 1200, 1, 2, 0.1};
     struct beginning *b = context;
     struct hm_objective o;

@@ -16,12 +16,12 @@ static const struct virtual_cluster quick = {0x1p-10, 0x1p-24, 0x1p-20};
 
 struct ps_job {
     struct hm_ps_settings settings;
-    const struct hm_ps_table *tables; /* Borrowed by `settings`. */
+    const struct hm_ps_table *tables; /* Tables that `settings` borrows. */
     hm_ps_worker_fn *worker;
     uint64_t seed;
     int odd_rank;       /* Rank that passes different settings; -1 if none does. */
     long fail_after;    /* Number of allocations that succeed on rank odd_rank; -1 if all do. */
-    double sums[RANKS]; /* Results of the workers. */
+    double sums[RANKS]; /* Sum that each worker has computed. */
     double most_stale[RANKS];
     struct hm_ps_stats stats[RANKS];
     int rc[RANKS];
@@ -76,7 +76,8 @@ static void worker_delay(const struct ps_job *job, const struct hm_ps *ps, int c
 
 /* ---- exact tables ---------------------------------------------------------------------------- */
 
-/* Whether worker `w` changes row `row` in clock `clock`, and by how much. */
+/* Returns the increment of row `row` by worker `w` in clock `clock`; 0 if the worker does not
+ * change the row. */
 static double increment(int w, int clock, size_t row, size_t column)
 {
     if ((row * 7 + (size_t)(w * 3 + clock)) % 4 == 0)
@@ -84,7 +85,8 @@ static double increment(int w, int clock, size_t row, size_t column)
     return (double)(w + 1) * 1000 + clock * 10 + (double)row + 0.25 * (double)column;
 }
 
-/* Sum of all increments of clocks before `clock`; integers and quarters are exact in any order. */
+/* Returns the sum of all increments of clocks before `clock`; integers and quarters are exact in
+ * any order. */
 static double expected(int workers, int clock, size_t row, size_t column)
 {
     double sum = 0;

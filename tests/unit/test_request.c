@@ -315,7 +315,7 @@ static void rows_of_a_body_are_runs(void **state)
 /* ---- contexts ----------------------------------------------------------------------------------
  */
 
-/* A request that would be answered, so that only the field under test can fail. */
+/* Makes a request that would be answered, so that only the field under test can fail. */
 static struct hm_request *whole_request(const struct hm_verb *verb)
 {
     struct hm_request *request = new_request(verb->name);
@@ -390,7 +390,7 @@ static void try_bodies(const struct hm_verb *verb, const char *field, const char
     stays_inside(request, rc, verb->name, field);
 }
 
-/* Every field of every verb, with names of a file that is there. */
+/* No field of any verb opens a file, if it is given the name of a file that exists. */
 static void no_field_opens_a_file(void **state)
 {
     static const char *const endings[] = {".csv", ".yaml", ".json", ".db", ".graph"};
@@ -399,7 +399,7 @@ static void no_field_opens_a_file(void **state)
     for (size_t e = 0; e < sizeof(endings) / sizeof(endings[0]); e++) {
         char path[64];
         if (SANITIZED && !is_torture() && strcmp(endings[e], ".json") != 0)
-            continue; /* The build without sanitizers tries all endings. */
+            continue; /* Skip this ending; only the build without sanitizers tries all endings. */
         snprintf(path, sizeof(path), "/tmp/hm-request-XXXXXX%s", endings[e]);
         int file = mkstemps(path, (int)strlen(endings[e]));
         assert_true(file >= 0 && write(file, sentinel, strlen(sentinel)) > 0);
@@ -464,7 +464,8 @@ static void limits_hold(void **state)
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = whole_request(&hm__verb_plan);
     set(request, "max_n", "64");
-    run_refuses(request, &context, HM_E_LIMIT, ""); /* The answer is too long. */
+    /* The limit on the length of the answer is too small. */
+    run_refuses(request, &context, HM_E_LIMIT, "");
     context.limits.answer_bytes = 0;
     request = whole_request(&hm__verb_fit);
     set(request, "predict", "1..9");
@@ -492,11 +493,11 @@ static void splits_are_bounded(void **state)
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = new_request("plan");
     set_document(request, "job", job);
-    set(request, "max_n", "6"); /* 2,000 x 100 x 6 is above 1e6. */
+    set(request, "max_n", "6"); /* 2,000 x 100 x 6 assignments exceed the limit of 1e6. */
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = new_request("plan");
     set_document(request, "job", job);
-    set(request, "max_n", "5"); /* 2,000 x 100 x 5 is 1e6. */
+    set(request, "max_n", "5"); /* 2,000 x 100 x 5 assignments are exactly the limit of 1e6. */
     hm_reply_free(run(request, &context));
     request = new_request("plan");
     set_document(request, "job", job);
@@ -665,7 +666,7 @@ static void large_answers_have_their_schema(void **state)
     hm_reply_free(reply);
 }
 
-/* A schema check that accepts everything would not be one. */
+/* The check of a schema finds answers that are wrong. */
 static void wrong_answers_are_found(void **state)
 {
     static const char *const wrong[] = {"{\"n\": \"4\"}", "{\"from\": true, \"to\": 1}",

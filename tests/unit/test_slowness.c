@@ -58,7 +58,7 @@ static void draws_depend_on_worker_and_iteration_alone(void **state)
 
 enum { DRAWS = 200000 };
 
-/* Mean and variance of draws against the distribution's own. */
+/* Compares mean and variance of draws with those of the distribution. */
 static void assert_moments(const struct hm_slowness *s, double mean, double variance)
 {
     double sum = 0, squares = 0;

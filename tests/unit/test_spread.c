@@ -54,8 +54,10 @@ static void percentiles_of_known_times(void **state)
     struct hm_paces *paces = paces_of(&made);
     const struct hm_pace *pace = &paces->paces[0];
     assert_near(pace->seconds[0], mean, 1e-12);
-    assert_near(pace->low_s[0], 4, 0);   /* Rank 0.05 (60 - 1) = 3, counted from 0. */
-    assert_near(pace->high_s[0], 57, 0); /* Rank 0.95 (60 - 1) = 56. */
+    /* The percentile has the rank 0.05 (60 - 1), rounded to 3 and counted from 0. */
+    assert_near(pace->low_s[0], 4, 0);
+    /* The percentile has the rank 0.95 (60 - 1), rounded to 56. */
+    assert_near(pace->high_s[0], 57, 0);
     assert_near(pace->deviation[0], sqrt(squares / (POINTS - 1)), 1e-12);
     struct hm_pace_spread spread = hm__pace_spread(pace, 4);
     assert_near(spread.low, 4 / mean, 1e-12);
@@ -117,7 +119,7 @@ static void deadlines_use_the_spread(void **state)
     advice = advise(&made, &q);
     assert_true(fabs(advice->candidates[0].reaches - 0.841) < 0.1);
     hm_advice_free(advice);
-    /* Without a loss, the iterations within the time vary. */
+    /* Without a target loss, the number of iterations within the time limit varies. */
     q.loss = 0;
     advice = advise(&made, &q);
     assert_true(advice->candidates[0].loss_low < advice->candidates[0].loss_high);

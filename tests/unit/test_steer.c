@@ -119,7 +119,8 @@ static void trials_alone_try_algorithms_and_then_workers(void **unused)
     assert_true(trial.algorithm == 0 && task.m[trial.m] == 8);
     steer_model_release(&model);
 
-    add_line(state, 0, 3, 1, 0.01, 1, 2); /* 2 s for the trial, about 900 s to the target. */
+    /* The trial takes 2 s, and the target is about 900 s away. */
+    add_line(state, 0, 3, 1, 0.01, 1, 2);
     state->now_s = 2;
     model = a_model(state);
     assert_true(steer_plan_next(state, &model, &trial));
@@ -128,7 +129,7 @@ static void trials_alone_try_algorithms_and_then_workers(void **unused)
 
     add_line(state, 1, 3, 1, 0.02, 1, 2);
     model = a_model(state);
-    /* The next trial is the faster one, on more workers. */
+    /* The next trial is on more workers, where iterations are faster. */
     assert_true(steer_plan_next(state, &model, &trial));
     assert_true(trial.algorithm == 1 && task.m[trial.m] == 32);
     add_line(state, 1, 5, 1, 0.01, 1, 2);
@@ -156,10 +157,9 @@ static void trials_end_when_little_time_is_left(void **unused)
     free_state(state);
 }
 
-/*
- * Without a sheet the first trial is on the middle number of workers; with one, where f(m) sqrt(m)
- * is least. Times of the case study and of its slower network, with 9 million entries.
- */
+/* Without a sheet the first trial is on the middle number of workers; with one, it is on the m with
+ * the least f(m) sqrt(m). The times are those of the case study and of its slower network, with 9
+ * million entries. */
 static void the_first_trial_follows_the_sheet(void **unused)
 {
     struct steer_task task = a_task();
@@ -175,7 +175,7 @@ static void the_first_trial_follows_the_sheet(void **unused)
     assert_true(task.m[steer_plan_first(&task)] == 8);
     steer_sheet_fill(&task, 9e6, 784, &slow);
     assert_true(task.m[steer_plan_first(&task)] == 2);
-    steer_sheet_fill(&task, 9e8, 784, &slow); /* A hundred times the data. */
+    steer_sheet_fill(&task, 9e8, 784, &slow); /* The data has a hundred times as many entries. */
     assert_true(task.m[steer_plan_first(&task)] == 64);
     steer_sheet_fill(&task, 9e6, 784, &unknown);
     assert_false(task.has_sheet);
@@ -239,7 +239,7 @@ static void times_follow_the_rate_of_a_line(void **unused)
     struct steer_model model = a_model(state);
     /* From exp(-1.5) to 1e-4 at 0.5 per second: (ln 1e4 - 1.5) / 0.5 = 15.42 s. */
     assert_near(steer_model_line(&model, &state->lines[few]).time_s, 15.420680743952367, 1e-12);
-    /* A point in the future is not known. */
+    /* Points after the present time are not known. */
     state->now_s = 2;
     steer_model_release(&model);
     model = a_model(state);
@@ -254,7 +254,8 @@ static void a_long_line_is_judged_by_the_models(void **unused)
     struct steer_state *state = a_state(&task);
 
     (void)unused;
-    for (size_t m = 0; m < 4; m++) /* The rate per iteration does not depend on m. */
+    /* The rate per iteration does not depend on the number of workers m. */
+    for (size_t m = 0; m < 4; m++)
         add_line(state, 0, m, 1, 0.3, 1, 12);
     state->now_s = 12;
     struct steer_model model = a_model(state);

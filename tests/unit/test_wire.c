@@ -77,7 +77,7 @@ static void take_bytes(struct hm_wire *w, const struct hm_wire_field *f, struct 
     }
 }
 
-/* Whether a field of Every has the type that wire.proto gives it. */
+/* Whether a field of the message Every has the type that wire.proto gives it. */
 static bool has_type(const struct hm_wire_field *f)
 {
     static const enum hm_wire_type types[] = {
@@ -305,10 +305,10 @@ static void impossible_numbers_are_refused(void **state)
         {"\x20\x80", 2, -1},                                          /* a varint without its end */
         {"\x20", 1, -1},                                              /* a key without a value */
         {"\x72\x05xx", 4, -1},                                /* a text longer than the message */
-        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, -1}, /* 2^63 - 1 bytes */
-        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, -1}, /* 2^64 - 1 bytes */
-        {"\x41xxxxxxx", 8, -1},                                   /* 7 of 8 bytes */
-        {"\x3dxxx", 4, -1},                                       /* 3 of 4 bytes */
+        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, -1}, /* a text of 2^63 - 1 bytes */
+        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, -1}, /* a text of 2^64 - 1 bytes */
+        {"\x41xxxxxxx", 8, -1},                                   /* 7 of the 8 bytes of a number */
+        {"\x3dxxx", 4, -1},                                       /* 3 of the 4 bytes of a number */
         {"\x23", 1, -1},                                          /* the start of a group */
         {"\x26\x00", 2, -1},                                      /* type 6, which does not exist */
         {"\x82\x01\x03\x20\x80\x80", 6, -1},                      /* a damaged message inside */
