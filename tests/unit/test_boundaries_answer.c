@@ -15,7 +15,7 @@ static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
     "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
-/* With a certainty of 50 %, limits are compared with the expected times. */
+/* With a required probability of 50 %, limits are compared with the expected times. */
 static struct hm_question question(void)
 {
     struct hm_question q = HM_QUESTION_INIT;

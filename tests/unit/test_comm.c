@@ -44,7 +44,7 @@ static double whole(int rank, size_t i)
     return (double)(rank + 1) * (double)(i % 97 + 1);
 }
 
-/* Values of many magnitudes, so that different orders of addition give different bits. */
+/* Returns values of many magnitudes, so that different orders of addition give different bits. */
 static double rough(int rank, size_t i)
 {
     return ldexp(1.0 + 0.37 * (double)((rank * 31 + (int)i * 7) % 101), (rank * 13 + (int)i) % 40);

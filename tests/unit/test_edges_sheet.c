@@ -81,7 +81,8 @@ static void weak_sheets_count_one_worker(void **state)
                  own[i] * n[i],
                  100 * own[i] / 64 + 2 * (n[i] - 1) * 0.01 + 2 * (n[i] - 1) / n[i] * 0.4);
     struct hm_fit *fit = fit_with(table, &settings);
-    assert_true(fit->error < 0.01); /* Overheads that a sheet lacks take a small share. */
+    /* Overheads that the sheet does not contain take only a small share. */
+    assert_true(fit->error < 0.01);
     hm_fit_free(fit);
     hm_job_free(job);
 }

@@ -442,7 +442,8 @@ static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t
     return parse(text);
 }
 
-/* These figures are in docs/reference/recommend.md. */
+/* Counts how often recommendations from generated tables are right; docs/reference/recommend.md
+ * states these figures. */
 static void made_tables(double share, size_t *covered, size_t *intervals, size_t *near,
                         double *sure)
 {

@@ -11,7 +11,7 @@
 enum { UNKNOWNS = 512, RANKS = 24, POINTS = 256, STATE = 1 << 14 };
 
 struct training {
-    /* Input. */
+    /* The members up to `test` are inputs. */
     const struct problem *problem;
     size_t loss;
     bool sparse;
@@ -23,7 +23,7 @@ struct training {
     struct hm_train_plan plan;
     const char *resume; /* Checkpoint to resume from; NULL: none. */
     bool test;          /* True to use the training rows as test rows. */
-    /* Output. */
+    /* The members from here on are outputs. */
     int rc[RANKS];
     struct hm_err err[RANKS];
     double w[RANKS][UNKNOWNS];
