@@ -305,8 +305,8 @@ static void configurations_of_accelerate(void **state)
           "deepspeed_config: {deepspeed_config_file: ds.json}\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1}\n"
                                "cluster: {accelerators: 4, max_nodes: 1}\n"},
-          {"notes.0", .text = "the settings of DeepSpeed are in a file of their own "
-                              "(deepspeed_config_file)"});
+          {"notes.0", .text = "the settings of DeepSpeed are in another file, which was not "
+                              "found: ds.json"});
     /* Seven processes cannot be divided evenly between two machines. */
     READS("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 7\nnum_machines: 2\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"},

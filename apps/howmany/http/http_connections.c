@@ -134,6 +134,15 @@ void http_connections_remove(struct http_connections *w, const char *address)
     atomic_fetch_sub(&w->count, 1);
 }
 
+size_t http_connections_from(struct http_connections *w, const char *address)
+{
+    pthread_mutex_lock(&w->lock);
+    struct address_count *a = *address_find(w, address);
+    size_t count = a ? a->count : 0;
+    pthread_mutex_unlock(&w->lock);
+    return count;
+}
+
 size_t http_connections_count(struct http_connections *w)
 {
     return atomic_load_explicit(&w->count, memory_order_relaxed);

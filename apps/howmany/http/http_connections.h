@@ -26,7 +26,12 @@ struct http_timeouts {
     double body_rate;
 };
 
-enum { HTTP_RATE_AFTER_S = 3, HTTP_LINGER_S = 2 };
+enum {
+    HTTP_RATE_AFTER_S = 3,
+    HTTP_LINGER_S = 2,
+    HTTP_FEW =
+        8, /* An address with more connections than this loses one first if room is needed. */
+};
 
 /* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
  * `body` is the number of bytes of the body received so far. */
@@ -43,6 +48,8 @@ void http_connections_free(struct http_connections *connections);
  * answered with 503. */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
+/* Returns the number of connections from an address. */
+size_t http_connections_from(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
 /* Whether there are as many connections as the limit allows, so that another connection must be
  * closed before the next one is accepted. */

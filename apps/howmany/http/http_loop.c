@@ -320,11 +320,24 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
+/* Find the connection in a phase that has waited longest; with `crowded`, only connections from an
+ * address that has more than HTTP_FEW of them, among the first ones of the list. */
+static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
+{
+    enum { LOOK = 32 }; /* Largest number of connections to look at. */
+    struct http_peer *p = l->phases[phase].first;
+
+    for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
+        if (http_connections_from(l->shared->connections, p->address) > HTTP_FEW)
+            return p;
+    return crowded ? NULL : p;
+}
+
 /*
  * Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, or five times as long while it sends a body. Most healthy clients send a whole request
- * sooner, so they are served as long as others do not connect faster than `connections` in this
- * time.
+ * `seconds`, or five times as long while it sends a body. Connections from addresses that have many
+ * are closed first: a healthy client that the network delays has few connections, and is served as
+ * long as others have more.
  */
 static bool evict_one(struct http_loop *l, double seconds)
 {
@@ -332,12 +345,16 @@ static bool evict_one(struct http_loop *l, double seconds)
                                               HTTP_PHASE_BODY};
     struct http_peer *slowest = NULL;
 
-    for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
-        struct http_peer *p = l->phases[waiting[i]].first;
-        double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
-        if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
-            slowest = p;
-    }
+    bool found = false;
+
+    for (int crowded = 1; crowded >= 0 && !found; crowded--)
+        for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+            struct http_peer *p = find_slowest(l, waiting[i], crowded);
+            double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
+            found = found || p;
+            if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
+                slowest = p;
+        }
     if (slowest)
         http_peer_close(slowest);
     return slowest != NULL;
