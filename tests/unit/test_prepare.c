@@ -293,7 +293,7 @@ struct beginning {
 
 static void beginning_body(struct hm_comm *comm, void *context)
 {
-    /* A problem with so many columns that every allocation from the arena needs one from the
+    /* A problem with enough columns that every allocation from the arena needs one from the
      * system. */
     static const struct problem wide = {"wide", 3, 5, 1200, 1, 2, 0.1};
     struct beginning *b = context;

@@ -381,7 +381,7 @@ static double symbol_size(struct onnx *o, const char *name)
 /* The dimensions of an input or output as the file gives them. */
 struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
-    double dims[ONNX_RANK]; /* NaN: the dimension is a symbol, or unknown. */
+    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN: a symbol, or unknown. */
     int rank, type;
 };
 
