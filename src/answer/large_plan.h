@@ -70,8 +70,8 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor on the time of a choice that gives the time not exceeded with the given
- * probability.
+ * Returns the factor by which the time of a choice must be multiplied to get the time that is not
+ * exceeded with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);

@@ -363,7 +363,7 @@ static struct job_config accelerate_config(const struct hm_value *root)
     };
 }
 
-/* Replaces settings by those of DeepSpeed's own file; recomputation is not among these. */
+/* Replaces settings by those of DeepSpeed's own file, which has no setting of recomputation. */
 static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
 {
     const char *recompute = c->recompute;

@@ -44,7 +44,8 @@ struct row {
 struct summary {
     struct hm_imported *im;
     double total, trainable, macs, batch, layers, own_macs;
-    enum column columns[COLUMNS]; /* Columns after the name of the layer, from the header. */
+    enum column columns[COLUMNS]; /* Columns that follow the name of the layer, in the order of the
+                                     header. */
     size_t column_count;
     struct row last; /* The previous row; whether it is a layer depends on the next one. */
     bool has_last;
