@@ -101,6 +101,9 @@ struct hm_store_batch {
     size_t count;
     int64_t *ids; /* Output: the id of each run. May be NULL. */
     size_t added; /* Output: the number of new runs. */
+    /* Further batches follow at once: the runs are added to the store's indexes with the last of
+     * them, which is faster. Until then, reading pages takes longer. */
+    bool more;
 };
 
 /*

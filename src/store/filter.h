@@ -8,7 +8,7 @@
 #include "stored.h"
 #include "text.h"
 
-enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };
+enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 6 * HM_STORE_WHERE + 16 };
 
 /* An SQL statement and its parameters, while they are written. Zero-initialise. */
 struct hm_statement {
@@ -34,9 +34,9 @@ enum hm_where {
 };
 
 /*
- * Adds " WHERE …" with the conditions `where`, `since` and `until` of a filter, which may be NULL.
- * The arena owns the texts of the parameters. `sort` is the column that the runs are ordered by, or
- * NULL. *ret_count is the number of conditions; ret_count may be NULL.
+ * Adds the conditions `where`, `since` and `until` of a filter, which may be NULL, each after " AND
+ * ". The arena owns the texts of the parameters. `sort` is the column that the runs are ordered by,
+ * or NULL. *ret_count is the number of conditions; ret_count may be NULL.
  */
 int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
                         const struct hm_store_filter *filter, enum hm_where how,

@@ -367,7 +367,7 @@ static void a_later_store_is_refused(void **state)
     hm_store_close(store);
     store_behind(where, "UPDATE meta SET version = 7");
     assert_refused(hm_store_open(where, &store, err), HM_E_UNSUPPORTED,
-                   "the store has version 7, but this program supports only 1");
+                   "the store has version 7, but this program supports only 2");
 }
 
 static void foreign_tables_are_refused(void **state)
