@@ -29,8 +29,9 @@ struct http_timeouts {
 enum {
     HTTP_RATE_AFTER_S = 3,
     HTTP_LINGER_S = 2,
-    HTTP_FEW =
-        8, /* An address with more connections than this loses one first if room is needed. */
+    /* If room is needed, connections from addresses with more connections than this are closed
+     * first. */
+    HTTP_FEW = 8,
 };
 
 /* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.

@@ -320,11 +320,12 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
-/* Find the connection in a phase that has waited longest; with `crowded`, only connections from an
- * address that has more than HTTP_FEW of them, among the first ones of the list. */
+/* Find the connection in a phase that has waited longest. If `crowded` is true, only the first LOOK
+ * connections of the list are considered, and only those from an address that has more than
+ * HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
-    enum { LOOK = 32 }; /* Largest number of connections to look at. */
+    enum { LOOK = 32 }; /* Largest number of connections that are considered. */
     struct http_peer *p = l->phases[phase].first;
 
     for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)

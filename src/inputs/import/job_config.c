@@ -133,8 +133,8 @@ static bool is_on(const struct hm_value *root, const char *path)
     return text && strcmp(text, "true") == 0;
 }
 
-/* Returns the samples of an iteration: stated, or micro-batch x accumulation x n; NaN if unknown.
- * The accumulation is 1 if it is not stated. */
+/* Returns the samples of an iteration: the stated number, or micro-batch x accumulation x n; NaN if
+ * unknown. The accumulation is 1 if it is not stated. */
 static double deepspeed_batch(const struct hm_value *root, double n)
 {
     double batch = hm__value_number(root, "train_batch_size");
@@ -183,7 +183,7 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
     for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n') {
         size_t name, blank = strspn(text, " \t\r"), number = 0;
         double value = NAN;
-        if (strchr("#\n", text[blank])) /* Also true at the end of the text. */
+        if (strchr("#\n", text[blank])) /* The condition is also true at the end of the text. */
             continue;
         name = blank + strcspn(text + blank, " \t\r\n");
         name += strspn(text + name, " \t");
