@@ -22,7 +22,7 @@ struct hm_statement {
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm__statement_release(struct hm_statement *s);
 
-/* How the database should find the runs that match a filter. */
+/* The way in which the database should find the runs that match a filter. */
 enum hm_where {
     HM_WHERE_ANY,  /* The database chooses the index. */
     HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */

@@ -100,10 +100,8 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_cost       ON runs (cost{,id});"
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
-/*
- * Version 2: runs wait (`waiting` is 1) until many of them are added to the indexes at once, which
- * takes a fraction of the writes; see store_place.c. The index of waiting runs finds them.
- */
+/* Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
+ * which needs far fewer writes; see store_place.c. An index of its own finds the waiting runs. */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"
     "CREATE INDEX runs_waiting ON runs (id) WHERE waiting = 1;";
@@ -158,8 +156,9 @@ static const char CREATE_INDEXES[] =
 enum { STEP_TEXTS = 3 };
 
 static const struct step {
-    int version;                 /* Version of the store after this step. */
-    const char *sql[STEP_TEXTS]; /* Statements, in this order; the list may end with NULL. */
+    int version; /* Version of the store after this step. */
+    /* Statements in the order in which they run; NULL after the last one. */
+    const char *sql[STEP_TEXTS];
 } steps[] = {
     {0, {CREATE_RUNS}},
     {1, {ADD_SAMPLES_AND_DOCUMENTS}},
@@ -212,7 +211,7 @@ static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_
     return rc;
 }
 
-/* Runs statements in which placeholders are replaced. */
+/* Runs statements after their placeholders were replaced. */
 static int run_texts(struct hm_store *store, const char *const *texts, size_t count,
                      struct hm_err *err)
 {

@@ -29,11 +29,11 @@ struct adding {
     char now[HM_STORE_TIME];
 };
 
-/* A run to add, and the result. */
+/* A run to add, and the result of adding it. */
 struct added_run {
     const struct hm_stored *run;
     int64_t id;  /* Id of the run; 0: not known yet. */
-    bool is_new; /* The run was not in the store before. */
+    bool is_new; /* True if the run was not in the store before. */
 };
 
 /* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id. The
@@ -218,14 +218,14 @@ static void fill_cells(const struct adding *a, const struct hm_stored *run,
     cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
 }
 
-/* Runs of one statement. */
+/* Runs that one statement has inserted. */
 struct inserted_runs {
     struct added_run *runs;
     size_t count;
 };
 
 /* Takes the id and the key of an inserted run. The database may return the rows in any order, so
- * the key tells which run it is; only the only run of a statement may have no key. */
+ * the run is found by its key; a run without a key must be the only one of its statement. */
 static int take_inserted(void *context, const struct hm_sql_value *cells, size_t count,
                          struct hm_err *err)
 {
@@ -243,7 +243,7 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
-/* Adds one run or RUNS_AT_ONCE runs. */
+/* Adds one run, or RUNS_AT_ONCE runs, by one statement. */
 static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
     struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
@@ -329,7 +329,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Whether further runs follow each of the batches. */
+/* Whether further runs follow every one of the batches. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;
@@ -363,7 +363,7 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
     if (rc == 0)
         report_runs(batches, count, runs);
     if (rc == 0 && all_have_more(batches, count))
-        store->waiting = -1; /* Count them with the last batch. */
+        store->waiting = -1; /* The waiting runs are counted after the last batch. */
     else if (rc == 0)
         hm__store_place(store, total);
     hm__text_release(&a.insert);

@@ -20,7 +20,8 @@ struct run_visit {
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    /* Few runs match the filter, so they are found by other indexes and then sorted. */
+    /* True if few runs match the filter, so that they are found by other indexes and then
+     * sorted. */
     bool few;
 };
 
@@ -84,7 +85,8 @@ static bool has_conditions(const struct hm_store_filter *filter)
     return filter && (filter->where_count > 0 || filter->since || filter->until);
 }
 
-/* Writes the number of runs that are still missing on the page. */
+/* Writes the clause that limits a query to the number of runs that are still missing on the
+ * page. */
 static void write_limit(struct hm_statement *s, const struct hm_store_filter *filter,
                         const struct run_visit *e)
 {
@@ -93,7 +95,7 @@ static void write_limit(struct hm_statement *s, const struct hm_store_filter *fi
                       hm__statement_bind(s, hm__sql_integer((int64_t)(filter->limit - e->count))));
 }
 
-/* Writes the query of a part of a page, of all runs or of those that `rows` selects. */
+/* Writes the query of a part of a page, over all runs or over those that `rows` selects. */
 static int write_part(struct hm_store *store, struct hm_statement *s,
                       const struct hm_store_filter *filter, enum hm_part part, const char *rows,
                       struct run_visit *e, struct hm_err *err)
@@ -131,7 +133,7 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
 static int list_part(struct hm_store *store, const struct hm_store_filter *filter,
                      enum hm_part part, struct run_visit *e, struct hm_err *err)
 {
-    /* All runs in the order of their ids are found without another index. */
+    /* If runs are sorted by id and there are no conditions, no other index is needed. */
     bool all = e->order.column->kind == HM_STORE_ID && !has_conditions(filter);
     struct hm_statement s = {0};
     int rc = all ? write_part(store, &s, filter, part, "1 = 1", e, err)
@@ -308,10 +310,10 @@ void hm_store_page_free(struct hm_store_page *page)
 
 /* ---- counting and deleting ------------------------------------------------------------------ */
 
-/* What to do with the runs that match a filter, and the result. */
+/* A statement for the runs that match a filter, and its result. */
 struct run_selection {
-    const char *sql; /* Beginning of a statement, which ends with the name of the table. */
-    bool counts;     /* The statement returns a number; otherwise it changes rows. */
+    const char *sql; /* Beginning of the statement, up to the name of the table. */
+    bool counts;     /* True if the statement returns a number; false if it changes rows. */
     int64_t count;   /* Number of runs found so far. */
 };
 

@@ -184,7 +184,8 @@ static const struct hm_store_column *find_column(const char *name)
 /* A batch of rows to be added, with the texts that the runs borrow. */
 struct row_batch {
     const struct hm_runs *table;
-    const struct hm_store_column **own; /* For each column of the table, the store's, or NULL. */
+    /* For each column of the table, the column of the store; NULL if there is none. */
+    const struct hm_store_column **own;
     const char *key;
     struct seen_hashes seen;
     struct row_batch_run {

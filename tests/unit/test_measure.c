@@ -25,7 +25,7 @@ static struct launch_measurement measure(const char *script)
 
 #define LINE(SECONDS) "echo '{\"iteration\": 1, \"seconds\": " #SECONDS "}'; "
 
-/* The first of several iterations is left out; a single one counts. */
+/* The first of several iterations is left out, but a single iteration counts. */
 static void the_first_iteration_is_left_out(void **state)
 {
     (void)state;
@@ -97,7 +97,8 @@ static void the_log_of_spark_is_removed(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* 3 s of start-up and 0.25 s for each iteration: 10.5 s with 30 of them and 5.5 s with 10. */
+/* The start-up takes 3 s and each iteration 0.25 s: 10.5 s with 30 iterations, and 5.5 s with
+ * 10. */
 static void two_lengths_separate_the_start(void **state)
 {
     struct launch_measurement m = {.status = "ok", .seconds = 10.5, .total_s = 10.5};

@@ -8,7 +8,7 @@ enum { RUNS = 240, PAGE = 7 };
 
 static const char *const machines[] = {NULL, "a", "b", "c"};
 
-/* Run i; its values repeat, and some are missing. */
+/* Returns run i; the values of runs repeat, and some values are missing. */
 static struct hm_stored made_run(size_t i)
 {
     struct hm_stored run = some_run((double)(1 + i % 5), (double)(1 + i * 37 % 101));
@@ -189,7 +189,8 @@ static void many_runs_are_placed(void **state)
     struct hm_store_batch batch = {.runs = runs, .count = HM_STORE_WAITING - 1, .more = true};
 
     (void)state;
-    if (store_server()) { /* The rule does not depend on the database, and adding takes longer. */
+    if (store_server()) { /* The rule does not depend on the database, and adding runs takes longer
+                             on a server. */
         print_message("many runs are added to SQLite only\n");
         hm_store_close(store);
         return;

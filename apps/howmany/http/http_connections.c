@@ -80,7 +80,8 @@ void http_connections_free(struct http_connections *w)
     free(w);
 }
 
-/* Returns the place of the pointer to an address's count; it holds NULL if there is none. */
+/* Returns the address of the pointer to the count of a client's address; the pointer is NULL if
+ * there is no count. */
 static struct address_count **address_find(struct http_connections *w, const char *address)
 {
     size_t hash = 5381;

@@ -20,9 +20,10 @@ struct report {
     const struct launch_measure_settings *settings;
     double *seconds; /* Seconds of each iteration; owned. */
     size_t count, room;
-    bool json; /* A JSON line with an iteration was read. */
+    bool json; /* True if a JSON line with an iteration was read. */
     double loss;
-    struct launch_frameworks *frameworks; /* Owned; NULL if a regular expression is given. */
+    struct launch_frameworks *frameworks; /* Compiled expressions of the known frameworks; owned.
+                                             NULL if a regular expression is given. */
     const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
     bool failed;           /* True if memory ran out. */
 };

@@ -15,17 +15,18 @@
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* What a configuration says about a job. Unknown numbers are NaN, unknown texts NULL. */
+/* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
+ * NULL. */
 struct job_config {
-    double batch, micro;           /* Samples of an iteration, and of one forward pass. */
-    double zero;                   /* Stage of ZeRO, 0 to 3. */
-    double tensor, pipeline;       /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;              /* Shards are inside a node, copies between nodes. */
-    const char *offload;           /* What is on the host: "optimizer" or "all". */
-    const char *recompute;         /* Which activations are recomputed. */
-    const char *precision;         /* Such as "bf16". */
-    const char *optimizer;         /* Name as in PyTorch. */
-    double accelerators, machines; /* Workers of a machine, and machines. */
+    double batch, micro;     /* Samples of an iteration, and of one forward pass. */
+    double zero;             /* Stage of ZeRO, 0 to 3. */
+    double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
+    bool within_node;        /* True if shards are inside a node and copies are between nodes. */
+    const char *offload;     /* States that the host keeps: "optimizer" or "all". */
+    const char *recompute;   /* Kind of recomputation of activations. */
+    const char *precision;   /* Number format, such as "bf16". */
+    const char *optimizer;   /* Name of the optimizer, as in PyTorch. */
+    double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 
 static bool is_count(double value)
@@ -132,8 +133,8 @@ static bool is_on(const struct hm_value *root, const char *path)
     return text && strcmp(text, "true") == 0;
 }
 
-/* Returns the samples of an iteration: stated, or micro-batch x accumulation x n; NaN if unknown.
- * The accumulation is 1 if it is not stated. */
+/* Returns the samples of an iteration: the stated number, or micro-batch x accumulation x n; NaN if
+ * unknown. The accumulation is 1 if it is not stated. */
 static double deepspeed_batch(const struct hm_value *root, double n)
 {
     double batch = hm__value_number(root, "train_batch_size");
@@ -182,7 +183,7 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
     for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n') {
         size_t name, blank = strspn(text, " \t\r"), number = 0;
         double value = NAN;
-        if (strchr("#\n", text[blank])) /* Also true at the end of the text. */
+        if (strchr("#\n", text[blank])) /* The condition is also true at the end of the text. */
             continue;
         name = blank + strcspn(text + blank, " \t\r\n");
         name += strspn(text + name, " \t");
@@ -362,7 +363,7 @@ static struct job_config accelerate_config(const struct hm_value *root)
     };
 }
 
-/* Replaces settings by those of DeepSpeed's own file; recomputation is not among these. */
+/* Replaces settings by those of DeepSpeed's own file, which has no setting of recomputation. */
 static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
 {
     const char *recompute = c->recompute;

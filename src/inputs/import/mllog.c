@@ -40,9 +40,9 @@ struct mllog {
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
     double ranks; /* Number of workers, if the log states it. */
-    bool errors;  /* The evaluations are errors or losses, not accuracies. */
+    bool errors;  /* True if the evaluations are errors or losses instead of accuracies. */
     const char *status;
-    double blocks, epochs; /* Numbers of blocks and epochs that ended. */
+    double blocks, epochs; /* Number of blocks that ended, and number of epochs that ended. */
     /* For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
      * array is in the arena. */
     double (*evals)[3];

@@ -17,7 +17,8 @@ int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm
  * cannot be read, is larger than 64 KiB, or may not be opened because the import is not a file.
  */
 const char *hm__sibling_text(struct hm_imported *im, const char *path);
-/* Read such a file as JSON; NULL as above, or if the file is not JSON. */
+/* Read a file that belongs to the imported one as JSON. Returns NULL as hm__sibling_text does, or
+ * if the file is not JSON. */
 const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path);
 /* Write a value as a fact and keep its type: text, number, true, false or null. */
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
