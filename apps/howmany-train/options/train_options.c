@@ -114,7 +114,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
          NULL},
     [PASSES] = {"passes", 0, "K", "passes of a rank over its own rows in an iteration (default 1)",
                 NULL},
-    [MOMENTUM] = {"momentum", 0, "X", "momentum of momentum and adam (default 0.9)", NULL},
+    [MOMENTUM] = {"momentum", 0, "X", "momentum of the methods momentum and adam (default 0.9)", NULL},
     [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS stores (default 10)", NULL},
     [SHRINK] = {"shrink", 0, NULL,
                 "let cocoa and cocoa+ skip rows whose dual variable has stopped changing", NULL},
