@@ -355,7 +355,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 /* Make every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
-    long step = is_torture() ? 1 : 61;
+    long step = is_torture() ? 1 : 131;
 
     fail_by_step(way, step, least / step);
 }
@@ -381,7 +381,7 @@ static void allocations_of_traces_may_fail(void **state)
 static void allocations_of_convergences_may_fail(void **state)
 {
     (void)state;
-    long step = is_torture() ? 7 : 61; /* One trial takes some milliseconds. */
+    long step = is_torture() ? 7 : 131; /* One trial takes some milliseconds. */
 
     fail_by_step(converge_way, step, 700 / step);
 }
@@ -389,7 +389,7 @@ static void allocations_of_convergences_may_fail(void **state)
 static void allocations_of_holdouts_may_fail(void **state)
 {
     (void)state;
-    long step = is_torture() ? 13 : 97;
+    long step = is_torture() ? 13 : 199;
 
     fail_by_step(holdout_way, step, 780 / step);
 }
