@@ -48,6 +48,7 @@ struct hm_runs {
     size_t failed;      /* Number of rows without a time, because the run failed. */
     bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
     bool weak;          /* The column `scaling` says that each worker keeps its batch as n grows. */
+    bool cut;           /* A CSV file without a newline at its end: its last value may be cut. */
     const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
                            iteration. Rates become seconds of an iteration if the batch is known. */
     struct hm_column *columns;

@@ -279,6 +279,15 @@ static int file_truncate(sqlite3_file *handle, sqlite3_int64 size)
     return cut ? SQLITE_IOERR_TRUNCATE : SQLITE_OK;
 }
 
+/* SQLite syncs the folder when it first syncs a new journal or log, so that earlier deletions are
+ * durable too. (It does not do so for the database itself.) */
+static void sync_folder(void)
+{
+    for (size_t i = 0; i < FILES; i++)
+        if (power.files[i].name[0] && !power.files[i].exists)
+            drop_file(&power.files[i]);
+}
+
 static int file_sync(sqlite3_file *handle, int flags)
 {
     struct power_file *f = file_of(handle);
@@ -288,6 +297,8 @@ static int file_sync(sqlite3_file *handle, int flags)
         return SQLITE_IOERR_FSYNC;
     if (power.lying)
         return SQLITE_OK;
+    if ((!f->durable || f->replaced) && strchr(f->name, '-'))
+        sync_folder();
     drop_pending(f);
     bytes_copy(&f->kept, &f->now);
     f->durable = true;
