@@ -156,7 +156,7 @@ static void acknowledged_runs_survive_power_loss(void **state)
 
     (void)state;
     assert_int_equal(power_register(seed ? strtoull(seed, NULL, 10) : 1), 0);
-    struct trial *t = make_cuts(getenv("HM_TORTURE") ? CUTS_ALL : CUTS);
+    struct trial *t = make_cuts(is_torture() ? CUTS_ALL : CUTS);
     print_message("# %zu cuts, %zu lost, %zu partial batches, %zu wrong, %zu damaged\n", t->cuts,
                   t->lost, t->partial, t->invented, t->damaged);
     assert_int_equal(t->lost + t->partial + t->invented + t->damaged, 0);
