@@ -60,6 +60,14 @@ enum hm_large_family {
     HM_FAMILIES
 };
 
+/* Figures that a cluster does not give; they are as usual in the generation of its devices. */
+enum {
+    HM_LARGE_ASSUMED_FABRIC = 1,
+    HM_LARGE_ASSUMED_LINK = 2,
+    HM_LARGE_ASSUMED_BANDWIDTH = 4,
+    HM_LARGE_ASSUMED_MEMORY = 8
+};
+
 /* One worker, its node and the network: the figures that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
@@ -80,6 +88,7 @@ struct hm_large_device {
     double speed;           /* Rate of products relative to the usual one; 0: as usual. */
     double price_per_s;     /* Money per second of one node; NaN: unknown. */
     double max_nodes;       /* Number of nodes that exist; NaN: no limit. */
+    unsigned assumed;       /* Figures that are assumed, as a sum of HM_LARGE_ASSUMED_... */
 };
 
 /* Fill in a device from a cluster. This is the only function through which figures of the catalog

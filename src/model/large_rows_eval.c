@@ -31,15 +31,15 @@ static double fill_memory(const struct hm_large_row *row, const struct hm_large_
 int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_device,
                           struct hm_err *err)
 {
-    const struct hm_cluster cluster = {
+    struct hm_cluster cluster = {
         .node = row->node,
         .fabric = {.bandwidth_bytes_per_s = row->network_bytes_per_s, .latency_s = NAN},
         .max_nodes = NAN};
+    cluster.node.accelerators = row->per_node;
     int rc = hm__large_device_set(&cluster, ret_device, err);
 
     if (rc)
         return rc;
-    ret_device->per_node = ret_device->machine_workers = row->per_node;
     ret_device->speed = row->speed;
     if (row->layout.micro_batch == 0)
         row->layout.micro_batch = fill_memory(row, ret_device);

@@ -406,6 +406,51 @@ static void offload_needs_host_memory(void **state)
     }
 }
 
+/*
+ * An answer names the figures of its machine that are assumed: those that the cluster does not
+ * give, if the answer depends on them, and those that the catalog marks. NULL: no note. In servers
+ * of the vendor, an H100 has one port of 400 Gbit/s, an A100 one of 200 and a V100 half of 100.
+ */
+static void assumed_figures_are_named(void **state)
+{
+    static const struct {
+        const char *cluster;
+        double n;
+        const char *note;
+    } cases[] = {
+        {"machine: h100, max_nodes: 16", NAN, "usual for its generation: fabric 400 Gbit/s a node"},
+        {"machine: h100, max_nodes: 16", 1, NULL},
+        {"machine: h100, fabric: 100gbe, max_nodes: 16", NAN, NULL},
+        {"machine: dgx-h100, max_nodes: 2", NAN, NULL},
+        {"accelerator: a100-80gb-sxm, accelerators: 8, max_nodes: 2", NAN, "fabric 1600 Gbit/s"},
+        {"accelerator: v100-16gb-sxm, accelerators: 8, max_nodes: 8", NAN, "fabric 400 Gbit/s"},
+        {"flops: {16: 989 Tflop/s}, accelerators: 8, network: 1 Tbit/s, max_nodes: 2", NAN,
+         "link 450 GB/s, memory_bandwidth 3350 GB/s, memory of which"},
+        {"machine: h100-96gb-sxm, fabric: 100gbe, max_nodes: 8", NAN,
+         "of h100-96gb-sxm, these figures are assumed: memory"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_large_question q = large_question(cases[i].n);
+        struct hm_large_answer *a;
+        char text[400];
+        snprintf(text, sizeof(text),
+                 "network: llama-3-8b\nsequence: 2048\nbatch: 256\ncluster: {%s}\n",
+                 cases[i].cluster);
+        struct hm_job *job = parse_job(text);
+        assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);
+        size_t found = 0;
+        for (size_t k = 0; k < a->note_count; k++)
+            found += strstr(a->notes[k], cases[i].note ? cases[i].note : "assumed") != NULL;
+        if (found != (cases[i].note ? 1 : 0))
+            fail_msg("%s: %zu notes, the first is '%s'", cases[i].cluster, a->note_count,
+                     a->notes[0]);
+        hm__large_answer_free(a);
+        hm_job_free(job);
+    }
+}
+
 /* Tables of measured steps with mistakes. */
 static void tables_with_mistakes(void **state)
 {
@@ -468,6 +513,7 @@ static void devices_are_those_of_the_catalog(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(assumed_figures_are_named),
         cmocka_unit_test(counts_of_the_catalog),
         cmocka_unit_test(devices_are_those_of_the_catalog),
         cmocka_unit_test(keys_and_their_other_names),
