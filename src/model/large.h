@@ -231,6 +231,8 @@ struct hm_large_layer {
     double core, core_backward; /* Seconds of the attention core, forward and backward. */
     double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
     double host_forward, host_backward; /* Seconds in which the host launches kernels. */
+    /* The same if the host is as slow as with eager software. */
+    double slow_forward, slow_backward;
     double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
     double expert; /* Seconds of the exchange of tokens with experts in one pass. */
     double context_forward, context_backward;

@@ -314,9 +314,9 @@ static void errors_stay_below_the_bars(void **state)
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
             /* The interval of a source comes from the other sources. Of sources with enough rows
-             * to tell, one has fewer rows inside: it is a sweep whose runs repeat badly. */
-            if (scores[i].rows >= 18 && strcmp(bars[k].source, "nanotron_h100_8b") == 0)
-                assert_true(scores[i].inside > .8);
+             * to tell, one has more rows inside: all but one of its 54 runs on one cluster. */
+            if (scores[i].rows >= 18 && strcmp(bars[k].source, "internevo_a100") == 0)
+                assert_true(scores[i].inside >= .85);
             else if (scores[i].rows >= 18)
                 assert_true(scores[i].inside >= .85 && scores[i].inside <= .95);
         }
@@ -451,6 +451,40 @@ static void assumed_figures_are_named(void **state)
     }
 }
 
+/*
+ * The upper end of the interval contains the case that tuned software launches kernels as slowly as
+ * eager software: 34 forward and 60 backward operators of a layer, the latter at 0.6 of the cost,
+ * and 4 and 6 calls of collectives. Large micro-batches keep the device busy longer than the host.
+ */
+static void slow_hosts_widen_intervals(void **state)
+{
+    static const char *const software[] = {"tuned", "tuned", "eager"};
+    static const char *const sizes[] = {"1", "32", "1"};
+    const struct hm_large_constants *c = hm__large_fitted();
+    double each = c->launch_s * c->eager_host, wait = 3 * c->call_s;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char more[200];
+        snprintf(more, sizeof(more),
+                 "software: %s\nparallel: {tensor: 8, micro_batch: %s, "
+                 "recompute: none, zero: 0, sequence_parallel: true}\n",
+                 software[i], sizes[i]);
+        struct hm_large_answer *a = plan_job("network: llama-3-8b\nsequence: 1024\nbatch: 32\n"
+                                             "cluster: {machine: dgx-h100}\n",
+                                             more, 8);
+        const struct hm_large_choice *best = &a->points[a->recommended];
+        const struct hm_large_step *s = &best->step;
+        assert_true(best->high_s >= s->time_s + s->slow_host_s);
+        assert_true((s->slow_host_s > 0) == (i == 0));
+        /* 32 micro-batches of 32 layers. */
+        double host = 32 * 32 * ((34 + .6 * 60) * each + 10 * wait);
+        if (i == 0)
+            assert_true(fabs(s->compute_s + s->slow_host_s - host) < 1e-9 * host);
+        hm__large_answer_free(a);
+    }
+}
+
 /* Tables of measured steps with mistakes. */
 static void tables_with_mistakes(void **state)
 {
@@ -514,6 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assumed_figures_are_named),
+        cmocka_unit_test(slow_hosts_widen_intervals),
         cmocka_unit_test(counts_of_the_catalog),
         cmocka_unit_test(devices_are_those_of_the_catalog),
         cmocka_unit_test(keys_and_their_other_names),
