@@ -6,10 +6,8 @@
 enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
 
-/*
- * A gradient step with row i of A, whose entries of rank 2 are known but for every seventh: changes
- * l, adds to `by`, and returns the sum of squared errors.
- */
+/* Makes a gradient step with row i of A, of which every seventh entry is unknown: changes l, adds
+ * to `by`, and returns the sum of squared errors. */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;

@@ -267,7 +267,7 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run to those that a fit of the job will have; f holds its scaled features. */
+/* Adds a run to the rows of a later fit of the job; f holds the scaled features of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {
     double terms[HM_TERMS_MAX];

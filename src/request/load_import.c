@@ -331,8 +331,8 @@ static bool document_has(const struct hm_imported *im, const char *key)
     return false;
 }
 
-/* Adds the job of a launcher's configuration to the network of another file. Usual values are not
- * assumed for what it gives. */
+/* Adds the job of a launcher's configuration to the network of another file. Keys that the
+ * configuration gives get no usual values. */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
     size_t kept = 0;

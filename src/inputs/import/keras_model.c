@@ -144,7 +144,7 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* The layers that make the inputs were processed. */
+    bool ready; /* True if all layers that make the inputs were processed. */
 };
 
 /* Adds the output that the named layer has at its use number `use` to the inputs. */
