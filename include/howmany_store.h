@@ -104,6 +104,8 @@ struct hm_store_batch {
     /* Further batches follow at once: the runs are added to the store's indexes with the last of
      * them, which is faster. Until then, reading pages takes longer. */
     bool more;
+    /* All runs have passed hm_stored_check, so they are not checked again. */
+    bool checked;
 };
 
 /*

@@ -93,7 +93,7 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
             next = t;
         }
     }
-    return next ? set_next(w, next->r.n, "it was not run there, and may be better", err) : 0;
+    return next ? set_next(w, next->r.n, "there is no run of it, and it may be better", err) : 0;
 }
 
 /* ---- after a fit ----------------------------------------------------------------------------- */

@@ -584,9 +584,10 @@ static int order_made(struct design_work *w, const struct ranked_share *ranked, 
     }
     hm__free(features);
     if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
-        return hm__notes_add(design_notes(d), err,
-                             "whole runs inform much less than the shares: fill spends the rest of "
-                             "the budget");
+        return hm__notes_add(
+            design_notes(d), err,
+            "whole runs give much less information than shares of runs would: fill spends "
+            "the rest of the budget");
     return 0;
 }
 

@@ -276,7 +276,7 @@ static size_t group_runs(const struct added_run *runs, size_t count)
 
 static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
 {
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t i = 0; !batch->checked && i < batch->count; i++) {
         int rc = hm_stored_check(&batch->runs[i], err);
         if (rc) {
             hm__err_at(err, "runs", (int)i + 1);

@@ -47,19 +47,20 @@ static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, s
     return 0;
 }
 
-static int send_runs(const struct hm_run_sink *sink, const struct hm_stored *runs, size_t count,
-                     bool more, struct hm_added *added, struct hm_err *err)
+/* Sends a batch of at most BATCH_RUNS runs, and takes their ids. */
+static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
+                      struct hm_added *added, struct hm_err *err)
 {
     int64_t ids[BATCH_RUNS];
-    struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ids, .more = more};
 
-    if (count == 0)
+    if (batch.count == 0)
         return 0;
+    batch.ids = ids;
     int rc = sink->add(sink->data, &batch, err);
     if (rc)
         return rc;
     added->count += batch.added;
-    return added_ids(added, ids, count, err);
+    return added_ids(added, ids, batch.count, err);
 }
 
 /* ---- keys --------------------------------------------------------------------------------------
@@ -323,7 +324,11 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
         if (rc == 0)
             batch_make_key(b, row);
         if (rc == 0 && (b->count == b->room || row + 1 == b->table->count)) {
-            rc = send_runs(sink, b->runs, b->count, row + 1 < b->table->count, added, err);
+            const struct hm_store_batch batch = {.runs = b->runs,
+                                                 .count = b->count,
+                                                 .more = row + 1 < b->table->count,
+                                                 .checked = true};
+            rc = send_batch(sink, batch, added, err);
             batch_empty(b);
         }
     }
@@ -433,7 +438,7 @@ static int send_trace(const struct hm_run_sink *sink, const struct hm_trace *t, 
     run.sample_count = t->count;
     write_key(key, given, number, "trace", hash_samples(&run), seen);
     run.key = key;
-    int rc = send_runs(sink, &run, 1, false, added, err);
+    int rc = send_batch(sink, (struct hm_store_batch){.runs = &run, .count = 1}, added, err);
     hm__free(samples);
     hm__text_release(&more);
     return rc;

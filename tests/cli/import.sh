@@ -240,6 +240,7 @@ expect "a configuration of DeepSpeed needs a network" 2 "ds.json: network: a con
 json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
 json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
 json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/ds.json" --on h100 --set network=resnet-50 --json
+expect "hints name options" 2 "name one with --as, or see" howmany import README.md
 json "a configuration of accelerate has its cluster" '.machine == "h100" and .best.n <= 8 and .best.layout.zero == 3' howmany plan "$work/launch.yaml" --on h100 --set network=llama-3-8b --json
 json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' howmany plan "$work/launch.yaml" --set cluster.machine=h100 --set network=llama-3-8b --json
 mkdir -p "$work/accelerate/settings"

@@ -185,9 +185,9 @@ static void numbers_without_a_run_are_named(void **state)
     static const struct {
         const char *n, *note;
     } rows[] = {{"2,4", NULL},
-                {"1,2,4", "not run there: 1 worker"},
-                {"2,3,4", "not run there: 3 workers"},
-                {"1,2,3", "not run there: 1, 3 workers"}};
+                {"1,2,4", "there are no runs with 1 worker"},
+                {"2,3,4", "there are no runs with 3 workers"},
+                {"1,2,3", "there are no runs with 1, 3 workers"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -198,7 +198,7 @@ static void numbers_without_a_run_are_named(void **state)
         char quoted[60];
         snprintf(quoted, sizeof(quoted), "\"%s\"", rows[i].note ? rows[i].note : "");
         if (rows[i].note ? !strstr(reply->text, quoted)
-                         : strstr(reply->text, "not run there") != NULL)
+                         : strstr(reply->text, "there are no runs with") != NULL)
             fail_msg("%s: %s", rows[i].n, reply->text);
         hm_reply_free(reply);
     }

@@ -74,7 +74,7 @@ static void check_next(struct world *x, double n, const char *why)
 }
 
 static const double one_to_eight[] = {1, 2, 4, 8};
-static const char not_run[] = "it was not run there, and may be better";
+static const char not_run[] = "there is no run of it, and it may be better";
 
 /* ---- the next run after rows ----------------------------------------------------------------- */
 

@@ -150,7 +150,7 @@ static void mistakes_are_explained(void **state)
          "did you mean sqrt? Other names are given in where:"},
         {"2 n", "unknown unit (or a missing *) at column 3 of '2 n'", NULL},
         {"min(n)", "unexpected ')' at column 6 of 'min(n)'", NULL},
-        {"1 s + 1 GB", "+: s and byte do not go together in '1 s + 1 GB'", NULL},
+        {"1 s + 1 GB", "+: s and byte have different dimensions in '1 s + 1 GB'", NULL},
         {"log2(1 s)", "a logarithm needs a plain number, not s in 'log2(1 s)'",
          "divide by a quantity of the same unit first"},
         {"6*n/(1 Gflop/s)", "'6*n/(1 Gflop/s)' gives s/flop, not s",

@@ -357,7 +357,7 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
 
     *ret_shape = hm__keras_no_shape();
     if (depth == NESTING)
-        return hm__fail(err, HM_E_LIMIT, "has models inside of models more than %d deep", NESTING);
+        return hm__fail(err, HM_E_LIMIT, "has models nested more than %d deep", NESTING);
     if (!layers || layers->kind != HM_VALUE_LIST) {
         hm__keras_unknown(k, "a model without layers");
         return 0;
