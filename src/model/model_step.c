@@ -63,14 +63,16 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
     if (m->job->overlap == HM_OVERLAP_LAYERS)
         m->overlap = HM_OVERLAP_BUCKETS;
     /* The memory of a step is linear in its number of samples, so two evaluations are enough. */
-    struct hm_step_parts one, two;
-    int rc = hm__step_table_eval(m->table, 1, &one, err);
-    if (rc == 0)
-        rc = hm__step_table_eval(m->table, 2, &two, err);
+    const struct hm_step_parts *parts;
+    int rc = hm__step_table_eval(m->table, 1, &parts, err);
     if (rc)
         return rc;
-    m->memory_per_sample = two.memory_bytes - one.memory_bytes;
-    m->memory_fixed = one.memory_bytes - m->memory_per_sample;
+    double one = parts->memory_bytes;
+    rc = hm__step_table_eval(m->table, 2, &parts, err);
+    if (rc)
+        return rc;
+    m->memory_per_sample = parts->memory_bytes - one;
+    m->memory_fixed = one - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
     char text[NOTE_TEXT], how[48];
     if (d->cpu.k)
@@ -126,14 +128,14 @@ double hm__model_memory_limit(const struct hm_model *m)
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err)
 {
-    struct hm_step_parts parts;
+    const struct hm_step_parts *parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_s = (passes * (parts.forward_s + parts.backward_s) + parts.update_s) / m->variant.flops *
-             model_jitter(m, n);
-    *ret_bytes = parts.memory_bytes;
+    *ret_s = (passes * (parts->forward_s + parts->backward_s) + parts->update_s) /
+             m->variant.flops * model_jitter(m, n);
+    *ret_bytes = parts->memory_bytes;
     return 0;
 }
 
@@ -143,21 +145,21 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
 {
     const struct hm_constants *k = hm__step_table_device(m->table)->k;
     double speed = m->variant.flops;
-    struct hm_step_parts parts;
+    const struct hm_step_parts *parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_sent = hm__step_table_send(m->table, &parts, n, speed, factor, scheme, wires);
+    *ret_sent = hm__step_table_send(m->table, parts, n, speed, factor, scheme, wires);
     if (m->overlap != HM_OVERLAP_BUCKETS) {
         ret_sent->end_s = 0;
         return 0;
     }
-    double computed = (parts.forward_s + parts.backward_s) / speed;
-    double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts.backward_s / speed);
+    double computed = (parts->forward_s + parts->backward_s) / speed;
+    double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts->backward_s / speed);
     /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
     ret_sent->end_s =
-        fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
+        fmax(ret_sent->end_s, computed + k->contention * sending) + parts->update_s / speed;
     /* Only the last pass sends gradients; the earlier passes add their computing time. */
     ret_sent->end_s += (passes - 1) * computed;
     ret_sent->end_s *= model_jitter(m, n);

@@ -160,17 +160,20 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const struct hm_embedded *file, struct hm_err *err)
 {
     const char *end = file->text + file->length;
-    size_t count = 0, old = catalog->counts[kind];
+    size_t count = 0, old = catalog->counts[kind], length;
 
-    for (const char *line = file->text; line < end; line += line_length(line, end) + 1)
-        count += entry_name_length(line, line_length(line, end)) > 0;
+    for (const char *line = file->text; line < end; line += length + 1) {
+        length = line_length(line, end);
+        count += entry_name_length(line, length) > 0;
+    }
     struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
     struct catalog_block *blocks = hm__arena_alloc(catalog->arena, count, sizeof(*blocks));
     if (!entries || !blocks)
         return hm__fail_nomem(err);
     size_t used = 0;
-    for (const char *line = file->text; line < end; line += line_length(line, end) + 1) {
-        size_t name = entry_name_length(line, line_length(line, end));
+    for (const char *line = file->text; line < end; line += length + 1) {
+        length = line_length(line, end);
+        size_t name = entry_name_length(line, length);
         if (name == 0)
             continue;
         struct catalog_block *block = &blocks[used];
