@@ -166,7 +166,7 @@ static void answer_call(struct watch *w, int listener)
     int error = call_error(w, &n);
     answer.id = n.id;
     answer.error = -error;
-    answer.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    answer.flags = error ? 0 : (__u32)SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
