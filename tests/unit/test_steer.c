@@ -100,6 +100,23 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
     count = steer_plan_together(&task, trials);
     assert_true(task.m[trials[0].m] == 4);
     assert_true(count >= 12);
+    /* By a sheet on which 8 workers have the least f(m) sqrt(m), all algorithms are tried on 8. */
+    task.has_sheet = true;
+    for (size_t i = 0; i < task.m_count; i++)
+        task.sheet_s[i] = 1 / task.m[i] + 0.02 * log2(task.m[i]);
+    assert_true(task.m[steer_plan_first(&task)] == 8);
+    assert_int_equal(steer_plan_together(&task, trials), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(task.m[trials[i].m] == 8 && trials[i].algorithm == i);
+    task.nodes = 20; /* 8 is too large for four algorithms; after 4, all others are too. */
+    count = steer_plan_together(&task, trials);
+    assert_true(task.m[trials[0].m] == 4 && task.m[trials[3].m] == 4);
+    assert_true(count == 6 && task.m[trials[5].m] == 2);
+    task.nodes = 128; /* The nodes suffice for the middle, 8, and all below: no sheet is needed. */
+    task.sheet_s[0] = 1e-9;
+    assert_int_equal(steer_plan_together(&task, trials), 20);
+    assert_true(task.m[trials[0].m] == 8);
+    task.has_sheet = false;
     task.nodes = 1; /* One trial is made in any case. */
     assert_int_equal(steer_plan_together(&task, trials), 1);
     assert_true(task.m[trials[0].m] == 1);

@@ -108,18 +108,27 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
     return place;
 }
 
+/*
+ * Whether the nodes suffice to try every algorithm at the same time on the number of workers with
+ * index m and, if `smaller` is true, on all smaller ones.
+ */
+static bool nodes_suffice(const struct steer_task *task, size_t m, bool smaller)
+{
+    double sum = 0;
+
+    for (size_t i = smaller ? 0 : m; i <= m; i++)
+        sum += task->m[i];
+    return (double)task->algorithm_count * sum <= task->nodes;
+}
+
 size_t steer_plan_centre(const struct steer_task *task)
 {
-    size_t centre = steer_plan_middle(task);
-    double algorithms = (double)task->algorithm_count;
+    size_t middle = steer_plan_middle(task);
+    bool by_sheet = task->has_sheet && !nodes_suffice(task, middle, true);
+    size_t centre = by_sheet ? steer_plan_first(task) : middle;
 
-    for (; centre > 0; centre--) {
-        double sum = 0;
-        for (size_t i = 0; i <= centre; i++)
-            sum += task->m[i];
-        if (algorithms * sum <= task->nodes)
-            break;
-    }
+    while (centre > 0 && !nodes_suffice(task, centre, !by_sheet))
+        centre--;
     return centre;
 }
 
