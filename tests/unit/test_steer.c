@@ -213,7 +213,8 @@ static void algorithms_are_tried_in_the_usual_order(void **unused)
 
 /*
  * After frame 0 another choice may take a tenth of the time that is left, and half of the time so
- * far if the present line makes no progress. A trial needs three iterations.
+ * far if the present line makes no progress. A trial needs three iterations, and the present line
+ * must be expected to take longer than the trial.
  */
 static void a_line_without_progress_is_challenged(void **unused)
 {
@@ -235,6 +236,13 @@ static void a_line_without_progress_is_challenged(void **unused)
     leader.expected_s = 40;
     assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
     assert_true(seconds == 4);
+    /* A switch of 1 s and a trial of 10 s cannot pay if the line is expected to arrive in 11 s. */
+    state->now_s = 100;
+    leader.expected_s = 11;
+    assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    leader.expected_s = 12;
+    assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    assert_true(seconds == 10);
     state->now_s = 5;
     leader.expected_s = NAN;
     assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));

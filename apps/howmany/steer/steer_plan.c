@@ -242,7 +242,14 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
         return false;
     const struct steer_line *best = &state->lines[ahead];
     const struct steer_point *last = &best->points[best->count - 1];
-    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, -1, 0) > seconds)
+    double change = steer_plan_switch_s(state, -1, 0);
+    if (RETRY_ITERATIONS * last->seconds + change > seconds)
+        return false;
+    /*
+     * If the present line is expected to arrive before a switch and the trial would end, no choice
+     * can be faster. The comparison is false if its time is unknown (NaN).
+     */
+    if (leader->expected_s <= change + seconds)
         return false;
     *ret_seconds = seconds;
     for (size_t place = 0; place < task->algorithm_count; place++) {

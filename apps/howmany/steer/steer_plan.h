@@ -72,7 +72,8 @@ bool steer_plan_next(const struct steer_state *state, const struct steer_model *
  * After frame 0, for lines that run one after another: choose a trial that starts from the best
  * state, with another algorithm, or else another number of workers, that has no line near the
  * present loss. *ret_seconds is the time that the trial may take, a small share of the time that is
- * left. Returns false if there is no such trial.
+ * left. Returns false if there is no such trial, or if the present line is expected to reach the
+ * target before the trial would end.
  */
 bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
                       const struct steer_choice *leader, struct steer_trial *ret_trial,
