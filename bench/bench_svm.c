@@ -104,7 +104,7 @@ static void write_rows(const struct hm_rows *rows, const char *path)
         svm_stop("cannot write to the temporary folder");
 }
 
-/* (P(w) - optimum) / optimum. */
+/* Relative suboptimality (P(w) - optimum) / optimum. */
 static double suboptimality(struct hm_objective *o, const double *w, double optimum)
 {
     double flop, norm2 = 0;
@@ -117,7 +117,7 @@ static double suboptimality(struct hm_objective *o, const double *w, double opti
 
 /* ---- howmany -------------------------------------------------------------------------------- */
 
-/* CPU seconds to each target, and the number of passes. */
+/* CPU seconds until each target is reached, and the number of passes. */
 struct svm_effort {
     double seconds[TARGETS], passes[TARGETS];
 };
@@ -192,7 +192,7 @@ static struct svm_effort run_ours(struct hm_objective *o, double optimum)
 /* ---- liblinear ------------------------------------------------------------------------------ */
 
 struct liblinear {
-    char rows[PATH], model[PATH]; /* File names. */
+    char rows[PATH], model[PATH]; /* Names of the files of the rows and of the model. */
     double c;                     /* Weight of the losses: 1 / (lambda N). */
     double *w;                    /* Result of the last run. */
 };

@@ -66,7 +66,7 @@ extern "C" {
 /* ---- mixed clusters ---------------------------------------------------------------------------
  */
 
-enum { HM_KINDS_MAX = 8 }; /* Most kinds of machines in one cluster. */
+enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster. */
 
 /*
  * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
@@ -88,26 +88,29 @@ HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_clust
 /* ---- dataflow platforms ------------------------------------------------------------------------
  */
 
-/* How a dataflow platform such as Spark recovers from a lost worker. */
+/* The ways in which a dataflow platform such as Spark recovers from a lost worker. */
 enum hm_recovery {
-    HM_RECOVERY_AUTO,       /* The cheaper one of both. */
+    HM_RECOVERY_AUTO,       /* The library chooses the cheaper of the two methods below. */
     HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
     HM_RECOVERY_CHECKPOINT, /* All workers go back to the last checkpoint. */
 };
 
 /*
- * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. It applies to the
- * communication of the job and to HM_PLATFORM_DRIVER. 0 or NaN: the default.
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They apply to the
+ * communication of the job and to HM_PLATFORM_DRIVER. A number of 0 or NaN means the default.
  */
 struct hm_dataflow {
-    double
-        partitions; /* Partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
-    double slots;   /* Tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
-    double task_s;  /* Seconds of the driver to start one task; default: that of the framework. */
-    double skew;    /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
-    double speculation;  /* A copy of a task starts after this many times the usual time, 1 to 100;
-                            default: there are no copies. */
-    bool distributed;    /* The model is a distributed data set, not a variable at the driver. */
+    /* Number of partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
+    double partitions;
+    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
+    double slots;
+    /* Seconds that the driver needs to start one task; default: those of the framework. */
+    double task_s;
+    double skew;        /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
+    double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
+                           default: there are no copies. */
+    /* True if the model is a distributed data set instead of a variable at the driver. */
+    bool distributed;
     double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
     double restart_s;    /* Seconds to replace a lost worker, >= 0. */
     double lineage;      /* Iterations to repeat for a lost partition, > 0; default: 1. */
@@ -128,7 +131,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* How workers exchange gradients; see docs/reference/platforms.md. */
+/* The ways in which workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
@@ -192,19 +195,21 @@ struct hm_way {
                          slowest one; whole, 0 to 1e6. */
     double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
                        number. */
-    bool colocated; /* The servers run on the machines of the workers, not on machines of their
-                       own. */
-    double backups; /* BSP only: number of backup workers. Each step does not wait for this many
-                       of the slowest workers; 0 to 1000, and less than n. */
+    /* True if the servers run on the machines of the workers instead of machines of their own. */
+    bool colocated;
+    double backups;     /* BSP only: number of backup workers. Each step does not wait for this many
+                           of the slowest workers; 0 to 1000, and less than n. */
     double stale_cost;  /* SSP and async: factor by which stale gradients multiply the iterations
                            on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    double local_steps; /* Iterations of a worker between two averages of the models, whole, 1 to
-                           1e9; 0: 1. Not used by servers and drivers. */
-    enum hm_strategy strategy; /* The strategy of TensorFlow that this is, which sets limits: one
-                                  machine, or machines with TPUs. Central storage is one server, in
-                                  the host of the machine. */
+    /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
+     * used by servers and drivers. */
+    double local_steps;
+    /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
+     * limits the machines: to a single machine, or to machines with TPUs. Central storage is one
+     * server, in the host of the machine. */
+    enum hm_strategy strategy;
 };
 
 /* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
@@ -224,7 +229,7 @@ struct hm_question {
                           reference. */
     double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
                     time. */
-    bool weak;   /* Assume weak scaling, even if the job says strong scaling. */
+    bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
     const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
                                   Borrowed. */
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
@@ -285,7 +290,8 @@ struct hm_point {
                               mean over all workers; NaN for other jobs. */
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
-    bool fits; /* The memory is sufficient or unknown, and each worker has at least one sample. */
+    /* True if the memory is sufficient or unknown, and each worker has at least one sample. */
+    bool fits;
     double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
                            are added when the batch of a worker does not fit in its memory; NaN: the
                            job has no network. */
@@ -328,7 +334,8 @@ struct hm_help {
 struct hm_rank {
     const char *machine; /* Name of the machine; NULL if the cluster of the job has no name. */
     const char *scheme;  /* Name of the scheme; NULL if the communication of the job was used. */
-    bool feasible;       /* At least one number of workers meets every limit of the question. */
+    /* True if at least one number of workers meets every limit of the question. */
+    bool feasible;
     double n, time_s, total_s, cost, speedup; /* Values at the recommended number of workers n of
                                                  this candidate, as in struct hm_point. */
     struct hm_way way;     /* The platform, with the number of servers that was chosen;
@@ -356,7 +363,7 @@ enum hm_alternative_kind {
 struct hm_plan_alternative {
     const char *machine; /* Name of the machine; NULL if the cluster has no name. */
     double accelerators; /* Number of workers in one machine. */
-    bool gpus;           /* The workers of a machine are GPUs. */
+    bool gpus;           /* True if the workers of the machine are GPUs. */
     double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
     struct hm_way way;   /* The platform, if the question names platforms. */
     struct hm_point point;
@@ -381,7 +388,7 @@ struct hm_answer {
     bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
                             those of one iteration or, with weak scaling, of the samples that one
                             iteration at the reference has. */
-    bool priced;         /* The price of a machine is known. */
+    bool priced;         /* True if the price of a machine is known. */
     double reference;    /* Number of workers that speedups are relative to. */
     double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
                             not given. */
@@ -428,10 +435,11 @@ struct hm_answer {
                            meet the limits, the next best one. */
     const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
                            with n". */
-    bool at_ceiling;    /* The best number of workers is the largest one considered, although
-                           neither the question nor the cluster sets a limit. */
-    double beyond_n;    /* A better number of workers above the largest one considered, at most four
-                           times as large; NaN: none was found. */
+    /* True if the best number of workers is the largest one considered, although neither the
+     * question nor the cluster sets a limit. */
+    bool at_ceiling;
+    double beyond_n; /* A better number of workers above the largest one considered, at most four
+                        times as large; NaN: none was found. */
     double beyond_speedup; /* Speedup on beyond_n workers; NaN: beyond_n is NaN. */
     struct hm_help *help;  /* Changes of the job or the cluster that would make the job faster. */
     size_t help_count;
@@ -441,7 +449,8 @@ struct hm_answer {
     size_t note_count;
     struct hm_measured *measured; /* Measured speedups that the job contains. */
     size_t measured_count;
-    bool uneven;           /* The cluster has stragglers, and the times include waiting for them. */
+    /* True if the cluster has stragglers; the times then include waiting for them. */
+    bool uneven;
     struct hm_way way;     /* The chosen platform, if the question names platforms. */
     double samples_per_s;  /* Samples per second at the recommended number of workers, counting only
                               samples whose gradients are used; NaN: the job has no batch. */
@@ -460,21 +469,22 @@ struct hm_answer {
     struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,
                                             indexed by enum hm_alternative_kind; NULL: no price is
                                             known, or nothing meets the limits. */
-    bool gpus;    /* The workers of a machine are GPUs, as far as its title says. */
+    bool gpus;    /* True if the title of the machine says that its workers are GPUs. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
                      with weak scaling; NaN: not given. */
-    const char *sheet_kind;    /* Without runs: the kind of published measurements that the interval
-                                  is taken from; NULL with runs. */
-    double advised_n[3];       /* Without runs: numbers of workers of the runs that would narrow the
-                                  interval most. */
-    size_t advised_count;      /* Number of advised runs; 0: none. */
-    double advised_run_s;      /* Seconds of each advised run. */
-    double advised_within;     /* Half the width of the interval after these runs, relative to the
-                                  time; NaN: unknown. */
-    double certainty;          /* Probability with which deadline and budget had to be met; NaN: the
-                                  question has neither. */
-    const char *unit;          /* Work that the seconds measure, if the runs state it: "sample",
-                                  "token" or "epoch"; NULL: one iteration. */
+    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
+                               is taken from; NULL with runs. */
+    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
+                               interval most. */
+    size_t advised_count;   /* Number of advised runs; 0: none. */
+    double advised_run_s;   /* Seconds of each advised run. */
+    double advised_within;  /* Half the width of the interval after these runs, relative to the
+                               time; NaN: unknown. */
+    double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
+                               question has neither. */
+    /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
+     * NULL: one iteration. */
+    const char *unit;
     double processes, threads; /* Processes on a machine and threads of each, if the plan chose
                                   them; NaN otherwise. */
     const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
@@ -536,12 +546,12 @@ HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, s
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* How a result is rendered. A style pointer of NULL means {0}. */
+/* Settings of rendering a result. A style pointer of NULL means {0}. */
 struct hm_style {
-    bool colour;      /* Use colours, with terminal escape sequences. */
-    bool unicode;     /* Use characters beyond ASCII. */
-    bool table;       /* Text format: add the whole curve as a table. */
-    bool chart;       /* Text format: draw the curve. */
+    bool colour;      /* True to use colours, with terminal escape sequences. */
+    bool unicode;     /* True to use characters beyond ASCII. */
+    bool table;       /* Text format: true to add the whole curve as a table. */
+    bool chart;       /* Text format: true to draw the curve. */
     size_t width;     /* Width of the text in columns; 0 means 80, and values below 40 mean 40. */
     const char *file; /* Gnuplot format: name of the image file that the script writes, .svg, .png
                          or .pdf. */

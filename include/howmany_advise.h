@@ -62,12 +62,12 @@ struct hm_traces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* How traces are read. {0} reads the loss as a function of the iteration. */
+/* Settings of reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
     const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
                             "loss". The column "accuracy" is read as 1 - accuracy. */
-    bool epochs;         /* Count epochs instead of iterations; useful for asynchronous runs. */
-    bool times_only;     /* Also accept traces without a loss; only their times are used. */
+    bool epochs;     /* True to count epochs instead of iterations; useful for asynchronous runs. */
+    bool times_only; /* True to accept traces without a loss too; only their times are used. */
 };
 
 /*
@@ -163,8 +163,8 @@ enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
 
 /* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
 struct hm_converge_settings {
-    bool best_given; /* The least loss P* is given in `best`; otherwise it is taken from the traces
-                        or estimated. */
+    bool best_given; /* True if the least loss P* is given in `best`; otherwise it is taken from the
+                        traces or estimated. */
     double best;
     double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;              /* Seed of the random draws that give the intervals. */
@@ -205,7 +205,7 @@ struct hm_g_error {
     size_t points;      /* Number of points that were predicted. */
     double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
     double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
-    bool inside;        /* The fit used traces of fewer and of more than m workers. */
+    bool inside;        /* True if the fit used traces of fewer and of more than m workers. */
 };
 
 /* One form of the loss curve that was considered. */
@@ -257,9 +257,11 @@ struct hm_g_stale {
  * the same rows, is (R / r)^scale times as large.
  */
 struct hm_g_size {
-    size_t count;       /* Number of different numbers of rows; 0: all traces have the same. */
+    /* Count of the different numbers of rows that the traces have; 0: all traces have the same
+     * number. */
+    size_t count;
     double least, most; /* Smallest and largest number of rows of a trace. */
-    bool known;         /* Power and scale could be found; otherwise they are 0. */
+    bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
@@ -291,8 +293,9 @@ struct hm_g {
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
-    struct hm_g_stale ssp;    /* Cost of a bounded staleness (SSP). */
-    struct hm_g_stale async;  /* Cost of an unbounded staleness (asynchronous runs). */
+    struct hm_g_stale ssp; /* Cost of bounded staleness (SSP) in additional iterations. */
+    /* Cost of unbounded staleness (asynchronous runs) in additional iterations. */
+    struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
                                  late; their number takes the place of the staleness. */
     struct hm_g_size size;    /* Dependence on the rows of the training data. */
@@ -308,10 +311,11 @@ struct hm_convergence {
     double best;                /* Least loss P* that can be reached. */
     double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
-    double rows; /* Number of rows of the training data that g is for; NaN: the traces do not say
-                    it, or all have the same. */
-    bool best_sampled; /* P* is that of the largest sample, because there is no trace on `rows`
-                          rows. Only the excess loss P - P* is predicted. */
+    /* Number of rows of the training data that g is for; NaN: the traces do not give a number of
+     * rows, or all have the same number. */
+    double rows;
+    bool best_sampled; /* True if P* is that of the largest sample, because there is no trace on
+                          `rows` rows. Only the excess loss P - P* is then predicted. */
     double level;      /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
     size_t count;
@@ -359,19 +363,20 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
-    bool only_ahead; /* Do not hold out any number of workers; only predict later points of a
+    bool only_ahead; /* True to hold out no number of workers, and only predict later points of a
                         trace from earlier ones. */
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
-    double ahead;      /* Number of iterations by which each prediction looks ahead; 0: no such
-                          predictions. */
-    double ahead_s;    /* Number of seconds by which each prediction looks ahead; 0: no such
-                          predictions. */
-    double window;     /* Number of the last known iterations to which each prediction ahead is
-                          fitted; 0 means 50. */
-    bool rows;         /* Also predict traces on some number of rows from those on fewer rows. */
-    double leave_rows; /* Number of rows to predict; 0: each number with two smaller ones. */
+    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
+                       predictions. */
+    double window;  /* Number of the last known iterations to which each prediction ahead is
+                       fitted; 0 means 50. */
+    bool rows; /* True to also predict traces on some number of rows from those on fewer rows. */
+    double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
+                          smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
@@ -460,13 +465,13 @@ struct hm_advise_question {
     const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
     size_t algorithm_count;
     double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
-    bool adaptive;      /* Also find the best schedule of changes of the number of workers. */
-    double switch_s;    /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;       /* Coverage probability of the intervals, in (0, 1); 0: the same
-                           probability as in the fit of the loss curves. */
-    double seed;        /* Seed of the random draws that give the intervals. */
-    double certainty;   /* Probability with which the target loss must be reached within within_s
-                           and the budget, at most 0.99; 0: 0.9. */
+    bool adaptive;    /* True to also find the best schedule of changes of the number of workers. */
+    double switch_s;  /* Seconds that a change of the number of workers takes, >= 0. */
+    double level;     /* Coverage probability of the intervals, in (0, 1); 0: the same
+                         probability as in the fit of the loss curves. */
+    double seed;      /* Seed of the random draws that give the intervals. */
+    double certainty; /* Probability with which the target loss must be reached within within_s
+                         and the budget, at most 0.99; 0: 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
@@ -498,7 +503,7 @@ struct hm_candidate {
     double m;
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */
-    bool measured;    /* There are traces of this algorithm on m workers. */
+    bool measured;    /* True if there are traces of this algorithm on m workers. */
     double iterations, iterations_low, iterations_high;    /* Number of iterations until the
                                                               target loss is reached, or until
                                                               the time limit. */
@@ -566,11 +571,11 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible; /* The first candidate reaches the target with the probability `certainty`,
-                      or, without limits, with a probability of at least 0.5. */
-    double right;  /* Probability that the first candidate is the best. Like the next two
-                      probabilities, it is at most 0.99. */
-    double near;   /* Probability that the first candidate is within 10 % of the best. */
+    bool feasible;          /* True if the first candidate reaches the target with the probability
+                               `certainty`, or, without limits, with a probability of at least 0.5. */
+    double right;           /* Probability that the first candidate is the best. Like the next two
+                               probabilities, it is at most 0.99. */
+    double near;            /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one, and is stale or has backup workers in the same way. */
     double certainty;       /* Probability with which limits had to be met; NaN: the question has no

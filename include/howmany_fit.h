@@ -40,16 +40,20 @@ struct hm_column {
  * The column seconds (of one iteration) is required unless the table only lists configurations to
  * measure.
  */
-#define HM_TIMING_WHOLE "whole run" /* In a column `timing`: the seconds include the start-up. */
+/* Value of a column `timing`: the seconds of the run include its start-up. */
+#define HM_TIMING_WHOLE "whole run"
 
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
     size_t failed;      /* Number of rows without a time, because the run failed. */
-    bool relative;      /* Only speedups were given: seconds are in units of the reference time. */
-    bool weak;          /* The column `scaling` says that each worker keeps its batch as n grows. */
-    const char *unit;   /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
-                           iteration. Rates become seconds of an iteration if the batch is known. */
+    /* True if only speedups were given; seconds are then in units of the reference time. */
+    bool relative;
+    /* True if the column `scaling` says that each worker keeps its batch as n grows. */
+    bool weak;
+    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration.
+     * Rates become seconds of an iteration if the batch is known. */
+    const char *unit;
     struct hm_column *columns;
     size_t column_count;
     int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
@@ -97,7 +101,7 @@ HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_run
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
-/* How the error of a run depends on its time. */
+/* The dependence of the error of a run on its time. */
 enum hm_errors {
     HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it
                            uses EQUAL if the terms are given and RELATIVE if it chooses the
@@ -122,11 +126,10 @@ struct hm_fit_rule {
      * 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
-    /*
-     * Usual size of the change in the loss of efficiency at each doubling of n, from inside the
-     * runs to beyond them: weak_turn with weak scaling or strong_turn with strong scaling, plus
-     * turn_share times the loss inside the runs. If the turn is 0, no expectation is used.
-     */
+    /* Expected size of the change in the loss of efficiency per doubling of n, between the range of
+     * the runs and larger n: weak_turn with weak scaling or strong_turn with strong scaling, plus
+     * turn_share times the loss inside the range of the runs. If the sum is 0, no expectation is
+     * used. */
     double weak_turn, strong_turn, turn_share;
 };
 
@@ -165,11 +168,11 @@ struct hm_term {
     double value;     /* Coefficient of the term, >= 0. For a part of the model, 1 leaves the part
                          unchanged. */
     double low, high; /* Interval of the value; NaN: unknown. */
-    bool part;        /* The term is a part of the model of the job. */
-    bool falls;       /* The term decreases with n, because workers share this work. */
+    bool part;        /* True if the term is a part of the model of the job. */
+    bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
 
-/* How well the fit describes one run. */
+/* One run and how well the fit describes it. */
 struct hm_residual {
     size_t row; /* Row of the run in the table. */
     int line;   /* Line of the run in the file; 0: unknown. */
@@ -179,10 +182,12 @@ struct hm_residual {
                           runs. */
     double leverage;   /* Influence of the run on its own fitted value, 0 to 1. */
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
-    bool outlier;      /* The residual is an outlier: it is larger than chance explains, at the 5
-                          % level over all runs. */
-    bool elsewhere;    /* The size, batch or another quantity of the run differs from the default
-                          values of predictions. */
+    /* True if the residual is an outlier: larger than chance explains, at the 5 % level over all
+     * runs. */
+    bool outlier;
+    /* True if the size, the batch or another quantity of the run differs from the default values of
+     * predictions. */
+    bool elsewhere;
 };
 
 /* One set of terms that was considered. */
@@ -196,15 +201,16 @@ struct hm_alternative {
 struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
-    const char *source;    /* Name of the runs; NULL without runs. */
-    const char *unit;      /* Work that the seconds measure: "sample", "token" or "epoch"; NULL: one
-                              iteration. */
-    bool from_sheet;       /* A job was given, so that the fit corrects the model of the job. */
-    bool chosen;           /* The library chose the terms. */
-    bool intervals;        /* There are enough runs for intervals. */
-    bool weak;             /* The work grows with n, as in weak scaling. */
-    bool relative;         /* Only speedups are known, so seconds are in units of the reference
-                              time. */
+    const char *source; /* Name of the runs; NULL without runs. */
+    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration. */
+    const char *unit;
+    /* True if a job was given, so that the fit corrects the model of the job. */
+    bool from_sheet;
+    bool chosen;    /* True if the library chose the terms. */
+    bool intervals; /* True if there are enough runs for intervals. */
+    bool weak;      /* True if the work grows with n, as in weak scaling. */
+    /* True if only speedups are known, so that seconds are in units of the reference time. */
+    bool relative;
     enum hm_errors errors; /* The error model that was used; never HM_ERRORS_AUTO. */
     double level;          /* Coverage probability of the intervals. */
     size_t run_count;      /* Number of runs that were used. */
@@ -219,9 +225,10 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    double one_node; /* All runs are inside one node of this many workers; NaN: they are not, or the
-                        runs do not say. */
-    struct hm_residual *residuals; /* One element per run, at most HM_FIT_RESIDUALS. */
+    /* Number of workers of one node, if all runs are inside one node; NaN: they are not, or the
+     * runs do not say. */
+    double one_node;
+    struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
     struct hm_alternative *alternatives; /* The sets of terms that were considered, best first. */
     size_t alternative_count;
@@ -315,10 +322,10 @@ struct hm_design_settings {
     size_t target_count;
     double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
                     in Ernest. */
-    bool fill;   /* Spend the rest of the budget on additional runs. */
+    bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
-/* One candidate of a design; its share is above 0. */
+/* One candidate to which a design gives a share above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
@@ -413,9 +420,9 @@ struct hm_recommended {
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
-    bool feasible;                /* The candidate meets the budget and the deadline. */
-    bool failed;     /* A run with this number of workers failed, so the number is never
-                        recommended. */
+    bool feasible;                /* True if the candidate meets the budget and the deadline. */
+    /* True if a run with this number of workers failed; the number is then never recommended. */
+    bool failed;
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
     double meets;    /* Probability of meeting the budget and the deadline; NaN: neither is given,

@@ -50,8 +50,8 @@ enum hm_layer_kind {
     HM_LAYER_NORM,       /* Batch or layer normalisation. */
     HM_LAYER_ACTIVATION, /* A function applied to each element. */
     HM_LAYER_EMBEDDING,  /* A look-up in a table of vectors. */
-    HM_LAYER_ATTENTION,  /* Multi-head attention with its four projections, within a sequence or the
-                            places of an image, or to another sequence. */
+    HM_LAYER_ATTENTION,  /* Multi-head attention with its four projections, within a sequence or
+                            among the positions of an image, or to another sequence. */
     HM_LAYER_RECURRENT,  /* Recurrent layer: RNN, GRU or LSTM. */
     HM_LAYER_FLATTEN,    /* Layer that turns an image into a vector. */
     HM_LAYER_RESIDUAL,   /* Residual block: output = children(input) + shortcut(input). */
@@ -62,8 +62,8 @@ enum hm_layer_kind {
     HM_LAYER_SIDE,       /* Layers that read a second input, a vector of `units` values. */
     HM_LAYER_CONDITION,  /* Output = input + a linear map of a vector of `units` values, one value
                             for each channel. */
-    HM_LAYER_INTERACT,   /* Dot products of all pairs of the vectors of a sequence and of the output
-                            of the side layers, after the values of this output. */
+    HM_LAYER_INTERACT,   /* Output = vector of the side layers, and then the dot products of all
+                            pairs of that vector and the vectors of the sequence. */
     HM_LAYER_KINDS
 };
 
@@ -98,20 +98,21 @@ struct hm_layer {
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
     double context;       /* attention: length of the sequence of keys and values; 0: the input. */
-    double context_width; /* attention: values per step of that sequence, >= 1. */
+    double context_width; /* attention: number of values per step of the sequence of keys and
+                             values, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
     double biases;        /* recurrent: number of bias vectors per gate, 0 to 2. */
     enum hm_bias bias;    /* dense, conv, attention: kind of bias. */
     enum hm_cell cell;    /* recurrent: kind of cell. */
-    bool tied;            /* dense: the layer shares the weights of the embedding. */
-    bool affine;          /* norm: the layer has two parameters per channel. */
-    bool ceil_mode;       /* pool: windows that extend beyond the border are used too, so the output
-                             size is rounded up. */
-    bool global;          /* pool: one window covers the whole image. */
-    bool transposed;      /* conv: transposed convolution, which enlarges the image. */
+    bool tied;            /* dense: true if the layer shares the weights of the embedding. */
+    bool affine;          /* norm: true if the layer has two parameters per channel. */
+    bool ceil_mode; /* pool: true if windows that extend beyond the border are used too, so that the
+                       output size is rounded up. */
+    bool global;    /* pool: true if one window covers the whole image. */
+    bool transposed; /* conv: true for a transposed convolution, which enlarges the image. */
     struct hm_layer *children; /* residual, concat, branch, repeat, scale, side: inner layers. */
     size_t child_count;
-    bool has_shortcut; /* residual: the last child is the shortcut branch. */
+    bool has_shortcut; /* residual: true if the last child is the shortcut branch. */
 };
 
 enum hm_shape_kind { HM_SHAPE_VECTOR, HM_SHAPE_IMAGE, HM_SHAPE_SEQUENCE };
@@ -149,8 +150,8 @@ struct hm_count {
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
-    const struct hm_layer *layer; /* The layer, borrowed from the network; the residual or concat
-                                     layer for the row that joins its branches. */
+    const struct hm_layer *layer; /* The layer, borrowed from the network. The row that joins the
+                                     branches of a residual or concat layer has that layer here. */
 };
 
 /* The sizes of all layers, and their sums. Repeated layers are listed once per repetition. */
@@ -361,8 +362,8 @@ enum hm_overlap {
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
-    bool reduces; /* The switch adds up the messages of an all-reduce, as NVLink SHARP does. */
-    bool mesh;    /* There is no switch: each pair of workers has its own share of the bandwidth. */
+    bool reduces; /* Whether the switch sums the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh; /* Whether each pair of workers has its own link, with a share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -393,7 +394,7 @@ struct hm_calibration {
     struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
                                      the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
-    double core_bandwidth_bytes_per_s;   /* The same, one thread of a CPU. */
+    double core_bandwidth_bytes_per_s;   /* Bytes per second that one thread of a CPU moves. */
     double kernel_s;                     /* Seconds of one small kernel. */
 };
 
@@ -430,10 +431,8 @@ struct hm_node {
     struct hm_calibration measured; /* Figures that were measured on this machine. */
 };
 
-/*
- * How much slower than normal some workers or some iterations are. If all fields are 0, all
- * iterations take the same time.
- */
+/* The slowness of workers: how much longer than normal some workers or some iterations take. If all
+ * fields are 0, all iterations take the same time. */
 struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
                        where Z is standard normal. */
@@ -460,20 +459,20 @@ enum hm_cluster_key {
 };
 
 struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
-/* The samples of a worker of a mixed cluster: in proportion to its speed, or equally many. */
+/* Division of the samples among workers of a mixed cluster: in proportion to speed, or equal. */
 enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
 
 struct hm_cluster {
     const char *name;        /* Name of the machine; may be NULL. */
-    const char *fabric_name; /* Name of the fabric; NULL: that of the machine entry, or none. */
+    const char *fabric_name; /* Name of the fabric; NULL: that of the machine, or no fabric. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
     const char *assumed; /* Figures of the entry that its source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
     double max_nodes;      /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
-    bool roofline;         /* Take memory bandwidth and kernel overhead into account, if they are
-                              known. */
+    bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
+                      are known. */
     struct hm_slowness slowness;
     unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
                          values of enum hm_cluster_key. */
@@ -483,8 +482,8 @@ struct hm_cluster {
                                     other fields are then those of the first kind. */
     size_t kind_count;
     enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
-    bool threads_auto;     /* hm_plan chooses processes and threads on a machine with cores. */
-    void *memory;          /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    bool threads_auto; /* Whether hm_plan chooses processes and threads on a machine with cores. */
+    void *memory;      /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -519,7 +518,8 @@ enum hm_math {
 /* Returns "tf32", "bf16", ...; "auto" for HM_MATH_AUTO; "?" for a number out of range. */
 HM_API const char *hm_math_name(enum hm_math math);
 
-/* How the framework runs a step; docs/explain/models.md lists the assumptions about each kind. */
+/* The kind of software that runs a step; docs/explain/models.md lists the assumptions about each
+ * kind. */
 enum hm_software {
     HM_SOFTWARE_EAGER,    /* Python launches each operation separately, when the program reaches
                              it. */
@@ -571,7 +571,7 @@ struct hm_expect {
                          given. */
 };
 
-/* Epochs that a training target needs if one iteration has `batch` samples, of all workers. */
+/* Number of epochs to a training target if all workers together have `batch` samples per step. */
 struct hm_epochs_at {
     double batch, epochs;
 };
@@ -605,15 +605,15 @@ struct hm_job {
                             >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
-    bool communicate_assumed; /* No steps were given, so the best all-reduce of gradients is
-                                 assumed. */
+    /* True if no steps were given, so that the best all-reduce of gradients is assumed. */
+    bool communicate_assumed;
     double batch; /* Number of samples of one iteration, see enum hm_scaling; NaN: not given. */
     enum hm_scaling scaling;
     double reference;  /* Number of workers that speedups are relative to; whole, >= 1. */
     double iterations; /* Iterations of the whole job, > 0; NaN: not given. */
     double epochs;     /* Epochs of the whole job, > 0; NaN: not given. */
-    struct hm_epochs_at *epochs_at; /* Epochs that the target needs at several batches, in ascending
-                                       order of the batch; NULL: `epochs` at every batch. */
+    struct hm_epochs_at *epochs_at; /* Epochs to the training target at several batches, in
+                                       ascending order; NULL: `epochs` at every batch. */
     size_t epochs_at_count;
     double critical_batch; /* Batch that needs twice the epochs of a small batch, > 0: a batch of B
                               needs 1 + B / critical_batch times `epochs`; 0 or NaN: not given. */
@@ -628,7 +628,7 @@ struct hm_job {
     enum hm_optimizer optimizer;
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */
-    bool has_cluster;          /* Whether `cluster` is set. */
+    bool has_cluster;          /* True if `cluster` is set. */
     struct hm_cluster cluster; /* Cluster that the job runs on, unless hm_plan gets other
                                   clusters. */
     struct hm_measured *measured;

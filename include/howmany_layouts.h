@@ -23,7 +23,7 @@ extern "C" {
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Which linear maps of a layer have a bias. */
+/* The linear maps of a layer that have a bias. */
 enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_ALL };
 
 /*
@@ -71,7 +71,7 @@ struct hm_transformer {
     double norms;                /* Number of norms in one layer. */
     bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
     bool qk_norm;                /* Whether queries and keys of a head are normalised. */
-    enum hm_linear_bias bias;    /* Which linear maps have a bias. */
+    enum hm_linear_bias bias;    /* The linear maps that have a bias. */
     double other_parameters;     /* Parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
@@ -141,8 +141,8 @@ HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t ro
 /* ---- the job --------------------------------------------------------------------------------- */
 
 /*
- * How a transformer is trained. Start from HM_TRANSFORMER_WORK_INIT. Other settings have the
- * defaults of docs/reference/large.md.
+ * Settings of the training of a transformer. Start from HM_TRANSFORMER_WORK_INIT. Other settings
+ * have the defaults of docs/reference/large.md.
  */
 struct hm_transformer_work {
     double sequence; /* Number of tokens of one sequence, whole, 1 to 1e9. */
@@ -153,8 +153,9 @@ struct hm_transformer_work {
     enum hm_software software;
     double trained; /* Share of the parameters that are trained, at most 1; 0 or NaN: 1. */
     /*
-     * Layout to use; NULL: the plan searches. Degrees that are 0 or NaN are searched, also a ZeRO
-     * stage that is NaN; the other members are used as they are. Borrowed during the call.
+     * Layout to use; NULL: the plan searches. Degrees of parallelism that are 0 or NaN and a ZeRO
+     * stage that is NaN are searched; the other members are used as they are. Borrowed during the
+     * call.
      */
     const struct hm_layout *layout;
 };
@@ -176,7 +177,7 @@ HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transforme
 
 /* The best layout on n workers of one machine. */
 struct hm_layout_point {
-    double n, nodes; /* Number of workers, and of machines. */
+    double n, nodes; /* Number of workers, and number of machines. */
     size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
     struct hm_layout layout;
     double time_s;        /* Seconds of one step. */
@@ -188,17 +189,17 @@ struct hm_layout_point {
     double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
     double memory_bytes; /* Bytes that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
-    bool fits;                 /* The memory is sufficient. */
+    bool fits;                 /* True if the memory is sufficient. */
     double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
 };
 
 /* The answer of hm_plan_layouts. */
 struct hm_layouts {
-    double parameters, active_parameters; /* Parameters of the network, and those used for each
-                                             token. */
-    struct hm_layout_point *points;       /* For each machine, in ascending order of n. */
+    double parameters, active_parameters; /* Number of parameters of the network, and number of
+                                             those used for each token. */
+    struct hm_layout_point *points;       /* Points of each machine, in ascending order of n. */
     size_t point_count;
-    bool feasible; /* The recommended point fits in memory and meets deadline and budget. */
+    bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
     size_t best;   /* Index of the best point; if none is feasible, of the nearest one. */
     size_t
         recommended; /* Index of the point with the fewest workers within the slack of the best. */

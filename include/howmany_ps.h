@@ -68,9 +68,10 @@ struct hm_ps_table {
 };
 
 struct hm_ps_settings {
-    const struct hm_ps_table *tables; /* Borrowed while hm_ps_run runs; length table_count. */
-    size_t table_count;               /* Number of tables, 1 to HM_PS_MAX_TABLES. */
-    int servers; /* Number of servers, at least 1 and less than the number of ranks. */
+    /* Tables to store; borrowed while hm_ps_run runs. The length is table_count. */
+    const struct hm_ps_table *tables;
+    size_t table_count; /* Number of tables, 1 to HM_PS_MAX_TABLES. */
+    int servers;        /* Number of servers, at least 1 and less than the number of ranks. */
 };
 
 /* The connection of one worker to the servers; valid until worker() returns. */
@@ -89,7 +90,7 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 struct hm_ps_stats {
     double clocks;        /* Number of clocks finished. */
     double rows_read;     /* Number of rows read. */
-    double rows_received; /* Number of these rows that came from a server and not from a copy. */
+    double rows_received; /* Number of the rows read that came from a server, not from a copy. */
     double rows_sent;     /* Number of rows of increments sent. */
     double bytes;         /* Bytes sent and received. */
     double wait_s;        /* Seconds spent waiting for servers. */

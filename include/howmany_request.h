@@ -120,7 +120,7 @@ struct hm_reply {
                          "application/x-ndjson". */
     char *text;       /* The answer, which ends with NUL. */
     size_t length;
-    bool from_store; /* The answer depends on the current contents of the store. */
+    bool from_store; /* True if the answer depends on the current contents of the store. */
     struct hm_reply_file *files;
     size_t file_count;
     void *memory; /* Owns all memory of this struct. */

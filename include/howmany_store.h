@@ -40,7 +40,7 @@ struct hm_stored_sample {
 
 /* A run. Unknown texts are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
 struct hm_stored {
-    int64_t id;      /* Identifier that the store assigns. */
+    int64_t id;      /* Identifier of the run, which the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
                         NULL: no key. */
     const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". When a run is
@@ -101,6 +101,11 @@ struct hm_store_batch {
     size_t count;
     int64_t *ids; /* Output: the id of each run. May be NULL. */
     size_t added; /* Output: the number of new runs. */
+    /* Further batches follow at once: the runs are added to the store's indexes with the last of
+     * them, which is faster. Until then, reading pages takes longer. */
+    bool more;
+    /* All runs have passed hm_stored_check, so they are not checked again. */
+    bool checked;
 };
 
 /*
@@ -118,7 +123,7 @@ struct hm_store_filter {
                                   order. NULL means "-id". */
     size_t limit;              /* Maximum number of runs on a page; 0: no limit. */
     const char *after;         /* Value of `next` of the previous page; NULL: the first page. */
-    bool samples;              /* Also read the samples of each run. */
+    bool samples;              /* True to also read the samples of each run. */
 };
 
 /* One page of runs. */

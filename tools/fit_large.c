@@ -174,11 +174,13 @@ static void put_set(const char *name, const struct hm_large_constants *c)
 
 enum { HIGH = 4, LOW = 3 };
 
-/* What the interval of a row depends on, and the error of the row. */
+/* Properties of a row that its interval depends on, and the error of the row. */
 struct spread_row {
-    double features[HIGH]; /* 1; experts; recent; waiting. */
-    double error;          /* ln(measured/predicted). */
-    double weight;         /* The rows of a group of a source have the weight 1 together. */
+    double features[HIGH]; /* Values of the features: 1, experts, recent and waiting, as in struct
+                              hm_large_spread. */
+    double error;          /* Error of the prediction, ln(measured/predicted). */
+    double weight;         /* Weight of the row; the rows of one group of a source have the weight 1
+                              together. */
     size_t at;             /* Index of the row in the table. */
     enum hm_large_group group;
 };

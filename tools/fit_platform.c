@@ -44,7 +44,7 @@ enum {
 };
 
 static struct hm_platform_rows table;
-static bool numbers_only; /* Print only the numbers and predictions of rows. */
+static bool numbers_only; /* True to print only the numbers and predictions of rows. */
 static struct hm_cpu_constants cpu;
 static struct hm_framework_costs costs[HM_FRAMEWORK_COUNT];
 static struct hm_constants all;

@@ -56,8 +56,9 @@ static struct fit_row rows[ROWS];
 static size_t row_count;
 static char groups[GROUPS][128];
 static int group_count;
-/* Which constants are chosen on which rows: all on all, those of messages on all-reduces, or those
- * of overlap and large clusters on steps of several workers. */
+/* The constants that are chosen, and the rows that they are chosen on: all constants on all rows,
+ * those of messages on all-reduces, or those of overlap and large clusters on steps of several
+ * workers. */
 enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP };
 static int choosing;
 

@@ -77,7 +77,7 @@ static const char *field_type(const struct hm_request_field *field)
         return "Content | Content[]";
     case HM_REQUEST_TEXT:
     case HM_REQUEST_OUTPUT:
-    case HM_REQUEST_CHOICE: /* print_choices */
+    case HM_REQUEST_CHOICE: /* The function print_choices prints these. */
         break;
     }
     return "string";

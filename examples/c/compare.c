@@ -1,4 +1,4 @@
-/* Ask several machines: which of the catalog's machines trains a network fastest? */
+/* Compare machines: find which of the catalog's machines trains a network fastest. */
 #include <howmany.h>
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
 enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 
-/* Gradient step with the known entries of row i of A: returns the sum of their squared errors. */
+/* Makes a gradient step with the known entries of row i of A; returns their squared errors. */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;

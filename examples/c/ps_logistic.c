@@ -2,9 +2,9 @@
 #include <howmany_ps.h>
 #include <stdio.h>
 
-enum { W, LOSS, ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 }; /* W, LOSS: tables. */
+enum { W, LOSS, ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 }; /* W, LOSS are tables. */
 
-/* Makes up a row, returns its loss at w, and adds minus its gradient times `step` to by. */
+/* Generates a row, returns its loss at w, and adds minus its gradient times `step` to `by`. */
 static double row_loss(int row, const double w[FEATURES], double step, double by[FEATURES])
 {
     double x[FEATURES], sum = 0, margin = 0;
@@ -20,7 +20,7 @@ static double row_loss(int row, const double w[FEATURES], double step, double by
     return log1p(exp(-label * margin));
 }
 
-/* The program of each worker. Its rows are every workers-th one, from its own number on. */
+/* The program of each worker. With n workers, worker k has the rows k, k + n, k + 2 n and so on. */
 static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
     int me = hm_ps_worker(ps), workers = hm_ps_workers(ps), row = me, rc = 0;

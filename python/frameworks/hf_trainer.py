@@ -21,7 +21,7 @@ n, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"
 
 
 class Limit(transformers.TrainerCallback):
-    """Joins the node after the first steps."""
+    """Moves this process to the control group of its node after the first steps."""
 
     def on_step_end(self, args, state, control, **_):
         if state.global_step == 2:

@@ -38,7 +38,7 @@ strategy = tensorflow.distribute.MultiWorkerMirroredStrategy() if config else te
 
 
 class Limit(keras.callbacks.Callback):
-    """Joins the node after the first steps."""
+    """Moves this process to the control group of its node after the first steps."""
 
     def on_train_batch_end(self, batch, logs=None):
         if batch == 2:

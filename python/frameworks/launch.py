@@ -22,7 +22,7 @@ parser.add_argument("--lab", help="name of a lab with a node for each worker and
 parser.add_argument("program", nargs=argparse.REMAINDER)
 options = parser.parse_args()
 port = random.randrange(20000, 30000, 40)
-begin = os.path.join(tempfile.mkdtemp(), "begin")  # made by a coordinator when times begin
+begin = os.path.join(tempfile.mkdtemp(), "begin")  # a coordinator makes this file when it begins to measure times
 
 
 def address(node):

@@ -86,4 +86,4 @@ if rank == 0:
     wrong = {key: (recorded[key], value) for key, value in wanted.items() if recorded[key] != value}
     print(f"{name}: {'recorded' if not wrong else f'wrong (recorded, wanted): {wrong}'}")
     sys.stdout.flush()
-    os._exit(1 if wrong else 0)  # without the other ranks: there is nothing left to do
+    os._exit(1 if wrong else 0)  # do not wait for the other ranks, because nothing is left to do

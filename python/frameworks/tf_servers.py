@@ -22,14 +22,14 @@ parser.add_argument("--weak", action="store_true")
 parser.add_argument("--rounds", type=int, default=40)
 options = parser.parse_args()
 
-TOGETHER = 10  # rounds between two times
+TOGETHER = 10  # number of rounds between two measured times
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(2)
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 if resolver.task_type in ("worker", "ps"):
     server = tf.distribute.Server(resolver.cluster_spec(), job_name=resolver.task_type, task_index=resolver.task_id,
                                   protocol="grpc", start=True)
-    while not os.path.exists(os.environ["HOWMANY_BEGIN"]):  # the coordinator makes it after the first steps
+    while not os.path.exists(os.environ["HOWMANY_BEGIN"]):  # the coordinator makes this file after the first steps
         time.sleep(0.1)
     limit(os.environ["HOWMANY_NODE"])
     server.join()

@@ -102,8 +102,8 @@ class Point(Record):
     bandwidth_s: part of communicate_s that moves bytes
     speedup: times faster than at the reference
     efficiency: speedup per worker
-    total_s: seconds of what total_of says
-    node_s: node-seconds of what total_of says
+    total_s: seconds in all; total_of names what is counted
+    node_s: node-seconds in all; total_of names what is counted
     cost: money of what total_of says
     meets: probability of meeting deadline and budget
     memory_bytes: memory that one worker needs
@@ -228,7 +228,7 @@ class Limit(Record):
     kind: what limits the speedup
     share: its share of the iteration
     n: workers of that iteration
-    why: a phrase
+    why: reason, as a phrase
     """
     kind: str
     share: Optional[float]
@@ -242,9 +242,9 @@ class Help(Record):
     """A part of an answer:
 
     what: the change
-    n: recommended workers then
+    n: recommended workers with the change
     time_s: seconds of one iteration
-    speedup: over the reference
+    speedup: speedup over the reference
     gain: times faster than the answer
     """
     what: str
@@ -264,8 +264,8 @@ class Rank(Record):
     feasible: whether it meets the limits
     n: workers of its best point
     time_s: seconds of one iteration there
-    speedup: over the reference
-    total_s: seconds of what total_of says
+    speedup: speedup over the reference
+    total_s: seconds in all; total_of names what is counted
     cost: money of what total_of says
     why: why it loses; null for the winner
     platform: allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline
@@ -320,7 +320,7 @@ class Plan(Answer):
     provenance: model, fit, or model and runs
     goal: time, cost or balance
     scaling: strong or weak
-    total_of: what total_s and cost are of: job, iteration or reference-iteration
+    total_of: what total_s and cost count: job, iteration or reference-iteration
     reference: workers that speedups are relative to
     iterations: iterations of the job at the recommended n
     alpha: weight of a second in a balance
@@ -332,7 +332,7 @@ class Plan(Answer):
     in_budget: the fastest within the budget
     faster: fewest workers for the asked speedup
     work: fewest workers for the asked work
-    missed: which limit nothing meets
+    missed: the limit that no choice meets
     nearest: the nearest miss
     nearest_gap: times over the limit; deadline and budget at the probability certainty
     certainty: probability with which deadline and budget must be met
@@ -341,7 +341,7 @@ class Plan(Answer):
     knee_hours: machine-hours of the recommended point over those of the knee
     plateau: n within 5 % of the best time
     at_ceiling: the best n is the largest considered
-    beyond: what lies above the ceiling
+    beyond: what larger n would bring
     sure: probability that the recommended n is exactly the best
     sure_near: probability that the recommended n is within `slack` of the best
     level: probability of the intervals
@@ -652,7 +652,7 @@ class LayoutRoom(Record):
     micro_batch: largest micro-batch for which the recommended layout fits
     sequence: longest sequence for which it fits
     breaks_n: workers from which each is less than 80 % as fast as the fastest
-    breaks_part: the part of the step that grew most until there
+    breaks_part: the part of the step that grew most up to that number of workers
     """
     micro_batch: Optional[float]
     sequence: Optional[float]
@@ -691,10 +691,10 @@ class Prediction(Record):
     high_s: interval of one further run
     mean_low_s: interval of the mean
     mean_high_s: interval of the mean
-    speedup: over the reference, or one worker
+    speedup: speedup over the reference, or over one worker
     speedup_low: lower end of its interval
     speedup_high: upper end of its interval
-    beyond: times outside the measured range of n
+    beyond: factor by which n is outside the measured range
     """
     n: float
     time_s: float
@@ -715,9 +715,9 @@ class Residual(Record):
 
     line: line of the run in its table
     n: workers
-    seconds: measured
-    fitted_s: as the fit has it
-    left_out_s: as a fit without this run has it
+    seconds: measured seconds
+    fitted_s: seconds by the fit
+    left_out_s: seconds by a fit without this run
     leverage: leverage of the run
     influence: Cook's distance
     outlier: whether it is an outlier
@@ -921,7 +921,7 @@ class Recommend(Answer):
     n_low: least n that may be the best
     n_high: largest n that may be the best
     certainty: probability with which deadline and budget must be met
-    missed: which limit nothing meets
+    missed: the limit that no choice meets
     candidates: best first
     rows: runs behind the answer
     next: the run that would help most: n and the quantities of the question
@@ -960,7 +960,7 @@ class Recommend(Answer):
 class Parameter(Record):
     """A part of an answer:
 
-    text: term or letter of the form
+    text: term, or name of the coefficient in the form
     value: value
     low: lower end
     high: upper end
@@ -1007,12 +1007,12 @@ class Staleness(Record):
     """A part of an answer:
 
     traces: stale traces
-    level: parameter
-    growth: parameter
+    level: constant part of the factor
+    growth: part of the factor that grows with n
     power: exponent of n
     exponent: exponent of the staleness
     error: error of the fit
-    without: error without it
+    without: error of a fit without a factor for staleness
     held_out: error on held-out traces
     costs: factors
     """
@@ -1062,7 +1062,7 @@ class Algorithm(Record):
     algorithm: name
     form: form of g
     traces: traces
-    points: points of them
+    points: points of all traces
     parameters: terms and their coefficients
     n: numbers of workers
     spread: spread at each n
@@ -1167,9 +1167,9 @@ class HoldoutAlgorithm(Record):
     inside: median error between measured numbers
     outside: median error beyond them
     ahead_median: median error ahead
-    left_out: each number of workers that was left out
-    ahead: each number of workers, ahead
-    rows: each number of rows, from smaller ones
+    left_out: errors for each number of workers that was left out
+    ahead: errors of predictions ahead, for each number of workers
+    rows: errors for each number of rows, predicted from smaller ones
     """
     algorithm: str
     inside: Optional[float]
@@ -1269,8 +1269,8 @@ class Candidate(Record):
     loss_high: upper end
     reaches: probability to reach the loss
     probability: probability to be the best
-    beyond_n: times outside the measured range of n
-    beyond_i: times outside the measured iterations
+    beyond_n: factor by which n is outside the measured range
+    beyond_i: factor by which the iteration is outside the measured range
     backups: backup workers
     staleness: bound of the staleness, or async
     why: why it loses
@@ -1752,7 +1752,7 @@ class Problem(Record):
     """A part of an answer:
 
     type: kind of problem
-    title: a phrase
+    title: the problem, as a phrase
     status: HTTP status
     detail: a sentence
     field: field of the request or key of a document
@@ -1907,7 +1907,7 @@ def fit(
         runs: the runs: CSV or JSON lines, or a store
         where: only the runs that have this value
         terms: formulas over the columns, such as 1,size/n,ln(n),n; auto (default) chooses them
-        target: predict there: 64, or n=64,size=1
+        target: predict the time at these values: 64, or n=64,size=1
         predict: predict for these n: 4..64:4, or 8,16,32
         job: start from this specification sheet and let the runs correct it; runs may be left out
             then
@@ -1962,7 +1962,7 @@ def design(
         n: numbers of workers that could be run: 1..8, or 1,2,4
         size: sizes that could be run: 0.1,0.2, or 4/256..32/256:20 for twenty values
         vary: values of another quantity that could be run
-        only: only candidates where it is not 0, such as 'size*256 >= 4*n'
+        only: only candidates for which the formula is not 0, such as 'size*256 >= 4*n'
         have: runs already measured: the design says which to make next
         budget: the runs may cost this much: 10; with a job also 2h of machine time, or '$5'
         cost: cost of a run, over n, size and (with a job) seconds; default: machine time with a
@@ -1973,7 +1973,7 @@ def design(
         terms: formulas whose coefficients are wanted (default 1,size/n,ln(n),n)
         keep: make runs with a larger share (default 0.3)
         fill: spend what whole runs leave of the budget on more runs
-        rounds: what is known after each run, and the candidates that are not made
+        rounds: also show what is known after each run, and the candidates that were not chosen
         plot: cost of the runs, and what is known after each, as a picture: .svg, .png or .pdf
     """
     return ask(Design, VERBS["design"], locals())
@@ -2027,7 +2027,7 @@ def converge(
         set: a fact that files of other tools do not have, such as n=8
         leave_out: how well the others predict the traces on M workers; each: every M in turn
         leave_rows: how well fewer rows predict the traces on R rows; each: every R in turn
-        ahead: how well a trace is predicted K iterations, or K of time (5s), ahead
+        ahead: how well a trace is predicted K iterations ahead, or a time ahead (5s)
         window: with ahead: points that are seen before (default 50)
         save: save the fit, for `howmany advise FILE.json`
         plot: traces and fits as a picture: .svg, .png or .pdf
@@ -2102,7 +2102,7 @@ def advise(
             between them)
         times: seconds of an iteration from these traces or runs (n, seconds) instead
         job: seconds of an iteration as `howmany plan` computes them
-        on: with a job: plan for this machine; otherwise its price
+        on: machine: with a job, plan for it; otherwise take its price
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         price: price of a worker, such as $0.5/h
@@ -2129,7 +2129,7 @@ def runs_list(
     Args:
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
-        since: made at or after, such as 2026-11-15
+        since: only runs made at or after this time, such as 2026-11-15
         until: made at or before
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         limit: list: runs of a page (default 20)
@@ -2201,7 +2201,7 @@ def runs_export(
         output: export: .csv or .jsonl (default: CSV on standard output)
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
-        since: made at or after, such as 2026-11-15
+        since: only runs made at or after this time, such as 2026-11-15
         until: made at or before
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         traces: export: the samples, as JSON lines or (with csv) a table that `converge` reads
@@ -2225,7 +2225,7 @@ def runs_delete(
         id: delete: ids of runs
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
-        since: made at or after, such as 2026-11-15
+        since: only runs made at or after this time, such as 2026-11-15
         until: made at or before
         yes: delete: without an id, delete all runs that match
     """

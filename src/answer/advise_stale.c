@@ -12,7 +12,8 @@
 #include "budget.h"
 #include "err.h"
 
-/* The cost of a kind of runs; NULL if the fit has none. */
+/* Returns the cost of staleness for the kind of runs that a pace belongs to; NULL if the fit has no
+ * such cost. */
 static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct hm_pace *pace)
 {
     const struct hm_g_stale *cost = pace->backups > 0        ? &g->backup
@@ -31,7 +32,8 @@ static bool pace_is_stale(const struct hm_pace *pace, const struct hm_g *g)
            strcmp(pace->algorithm, g->algorithm) == 0 && cost_of_pace(g, pace) != NULL;
 }
 
-/* The source of times of stale runs: given times if there are any, else those of the traces. */
+/* Returns the source of the times of stale runs: the given times if there are any, otherwise those
+ * of the traces. */
 static const struct hm_paces *source_at(const struct hm_advising *a, size_t k)
 {
     return a->pace_count > 0 ? a->paces[k] : a->convergence->paces;

@@ -38,8 +38,9 @@ void hm__span_draw(const struct hm_span *span, struct hm_random *random, double 
                    size_t count);
 
 /*
- * Returns the largest probability of being near the best that an answer states from this number of
- * runs. `beyond` means that the recommended number of workers is outside the range of the runs.
+ * Returns the largest probability, of being near the best, that an answer may state after this
+ * number of runs. `beyond` means that the recommended number of workers is outside the range of the
+ * runs.
  */
 double hm__chance_most(size_t runs, bool beyond);
 

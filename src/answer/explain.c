@@ -113,7 +113,8 @@ static int explain_serial(struct hm_answer *a, const struct hm_search *s, const 
     return check_allocated(a->why, err);
 }
 
-/* Explains communication that a formula of the job gives; says if it does not grow with n. */
+/* Explains communication that a formula of the job gives, and says so if the communication does not
+ * grow with n. */
 static int explain_formula(struct hm_answer *a, const struct hm_model *model,
                            const struct hm_point *p, double exposed, struct hm_err *err)
 {

@@ -187,7 +187,7 @@ int hm__search_fit_intervals(const struct hm_search *s, const struct hm_model *m
             times[d] = changed * hm__fit_run_seconds(fit, x, count, i, d);
             times[draws + d] = changed * hm__fit_seconds(fit, x, count, i, d);
         }
-        /* As in hm_fit_predict, the interval of a run includes that of the mean. */
+        /* The interval of a run includes that of the mean, as in hm_fit_predict. */
         draws_range(times, draws, fit->level, &p->low_s, &p->high_s);
         draws_range(times + draws, draws, fit->level, &low, &high);
         p->low_s = fmin(fmin(p->low_s, low), p->time_s);

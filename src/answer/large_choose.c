@@ -9,7 +9,7 @@
 #include "chance.h"
 #include "large_plan.h"
 
-/* Probability of the intervals of large networks. */
+/* Probability that the interval of a prediction for large networks contains the true time. */
 static const double LARGE_LEVEL = 0.9;
 
 /* Seconds of the whole job, or of one step if the length of the job is not given. */

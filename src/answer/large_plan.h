@@ -9,10 +9,11 @@
 struct hm_large_question {
     double n;          /* The only number of workers to consider. */
     double max_n;      /* Largest number of workers to consider. */
-    double deadline_s; /* The job must end within this time; then the cost is minimised. */
+    double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
     double budget;     /* Largest cost of the job. */
     double certainty;  /* Probability with which deadline and budget must be met. */
-    enum hm_goal goal; /* What is minimised; HM_GOAL_AUTO: cost with a deadline, otherwise time. */
+    enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
+                          otherwise the time. */
     /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
     double slack;
     double loss; /* Loss to reach; the number of tokens follows from scaling laws. */
@@ -69,8 +70,8 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor on the time of a choice that gives the time not exceeded with the given
- * probability.
+ * Returns the factor by which the time of a choice must be multiplied to get the time that is not
+ * exceeded with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);
@@ -91,10 +92,8 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/*
- * Set how the rate changes with the job, the room for growth, and the n at which scaling breaks
- * (large_growth.c), and the run that would narrow the interval.
- */
+/* Set how the rate changes if the job changes, how far the layout can grow, the n at which scaling
+ * breaks, and the run that would narrow the interval (large_growth.c). */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 

@@ -15,7 +15,7 @@ enum { OPTIONS_MAX = 64 };
 /* Largest number of chunks per stage that is tried, because measured layouts rarely have more. */
 static const double CHUNKS_MOST = 8;
 
-/* The values of one degree of parallelism that are tried. */
+/* Values to try for one degree of parallelism. */
 struct options {
     double values[OPTIONS_MAX];
     size_t count;
@@ -144,7 +144,8 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         hm__large_memory(s->x, l, &choice.memory);
         s->candidates++;
         choice.host_limit = host_limit(s->x->device, tops->n);
-        /* If the memory of the host is not known, it is taken to suffice, and a note says so. */
+        /* If the memory of the host is not known, it is assumed to be sufficient, and a note says
+         * so. */
         choice.fits = choice.memory.total <= limit && !(choice.memory.host > choice.host_limit);
         choice.memory_limit = limit;
         if (!choice.fits && tops->least.n > 0 && choice.memory.total >= tops->least.memory.total)

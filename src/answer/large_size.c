@@ -58,7 +58,8 @@ static void network_widen(const struct hm_transformer *like, double heads,
     ret_network->ffn = 64 * fmax(1, round(like->ffn / like->hidden * ret_network->hidden / 64));
 }
 
-/* Makes a network of about `parameters` in the proportions of another one. */
+/* Makes a network with about `parameters` parameters that has the proportions of another
+ * network. */
 static void network_scale(const struct hm_transformer *like, double parameters,
                           struct hm_transformer *ret_network)
 {
@@ -323,7 +324,7 @@ static void note_batch(const struct hm_large_job *large, struct hm_large_answer 
     double batch = large->work.batch * large->work.sequence;
     double copies = floor(o->critical_batch / large->work.sequence);
 
-    if (100 * (o->factor - 1) >= .5) /* Less would be shown as 0 %. */
+    if (100 * (o->factor - 1) >= .5) /* A smaller increase would be shown as 0 %. */
         hm__large_note(a,
                        "A batch of %.1fM tokens is %.1f times the critical batch at a loss of %.2f "
                        "(%.1fM tokens, Kaplan et al. 2020): it needs %.0f %% more tokens, so more "

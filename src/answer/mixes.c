@@ -22,7 +22,7 @@
 
 enum { MIXES_MAX = 1024 };
 
-/* Number of levels of a kind if no kind has more than `most`. */
+/* Number of levels (numbers of machines to try) of a kind if no kind has more than `most`. */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);
@@ -198,7 +198,8 @@ static int points_choose(const struct mix_points *all, const struct hm_search *s
 
     if (!best)
         return hm__fail_nomem(err);
-    /* As for other clusters, weights that are not given make the least time and cost equal. */
+    /* Weights that are not given are chosen so that the least time and the least cost are equally
+     * important, as for other clusters. */
     hm__curve_least(&s, &all->curve, &time_s, &expense);
     s.alpha = isnan(s.alpha) ? 1 / fmax(time_s, 1e-300) : s.alpha;
     s.beta = isnan(s.beta) ? 1 / fmax(expense, 1e-300) : s.beta;

@@ -5,7 +5,7 @@
 #include "mix.h"
 #include "search.h"
 
-/* Most workers of a mixed cluster that a plan considers. */
+/* Largest number of workers of a mixed cluster that a plan considers. */
 enum { HM_MIX_WORKERS = 65536 };
 
 /*

@@ -26,7 +26,8 @@ struct candidate {
     struct hm_search search;
     /* Position of the combination in the question; among equal values, the first one wins. */
     size_t order;
-    size_t group; /* Candidates of one group differ only in the number of servers. */
+    size_t group; /* Number of the group; candidates of one group differ only in the number of
+                     servers. */
     bool feasible;
     /* The recommended point; if no point meets the limits, the one that misses them least. */
     struct hm_point best;

@@ -18,7 +18,8 @@
 #include "model_step.h"
 #include "notes.h"
 
-static const double COPY_LATENCY = 1e-6; /* Seconds of a message between processes of a machine. */
+/* Latency of a message between processes of one machine, in seconds. */
+static const double COPY_LATENCY = 1e-6;
 
 static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
 {
@@ -26,7 +27,7 @@ static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
            c->node.cores > 1 && hm__model_by_operations(job, c);
 }
 
-/* Returns the number of divisors of the cores. */
+/* Returns the number of divisors of the number of cores. */
 static size_t choices_count(double cores)
 {
     size_t count = 0;
@@ -46,7 +47,7 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Makes the machine of p processes from that of one process. */
+/* Changes a machine with one process into the machine of p processes. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

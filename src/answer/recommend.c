@@ -195,9 +195,10 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                      w->candidates[i].r.n);
         others++;
     }
-    return others == 0 ? 0
-                       : hm__notes_add(hm__recommend_notes(w), err, "not run there: %s worker%s",
-                                       list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
+    return others == 0
+               ? 0
+               : hm__notes_add(hm__recommend_notes(w), err, "there are no runs with %s worker%s",
+                               list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
 /* Adds a note if the recommended n is beyond the largest n of the runs. */

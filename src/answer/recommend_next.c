@@ -60,7 +60,8 @@ static double candidate_beats_best(const struct hm_recommending *w,
     return wins / (double)(w->draw_count ? w->draw_count : 1);
 }
 
-/* The times of candidates without a matching run are those of a fit, or unknown. */
+/* Proposes the next run if matching rows give the recommendation. The times of candidates without a
+ * matching run come from a fit or are unknown. */
 static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_candidate *next = NULL;
@@ -92,7 +93,7 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
             next = t;
         }
     }
-    return next ? set_next(w, next->r.n, "it was not run there, and may be better", err) : 0;
+    return next ? set_next(w, next->r.n, "there is no run of it, and it may be better", err) : 0;
 }
 
 /* ---- after a fit ----------------------------------------------------------------------------- */

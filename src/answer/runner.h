@@ -23,7 +23,8 @@ struct hm_grid {
 
 struct hm_runner {
     const struct hm_g *g;
-    const char *name; /* Name of the algorithm; for stale runs with an addition. Borrowed. */
+    const char *name; /* Name of the algorithm, followed by the kind of staleness for stale runs;
+                         borrowed. */
     double m;
     double staleness, backups; /* Bound of the staleness and number of backup workers. */
     size_t curves;             /* Number of traces on m workers. */
@@ -31,7 +32,8 @@ struct hm_runner {
     double seconds;               /* f(m), the seconds of an iteration. */
     double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
     struct hm_pace_spread spread; /* Spread of single iterations around their mean. */
-    double luck[HM_G_DRAWS]; /* Standard normal number of each draw, for the seconds of a run. */
+    double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the seconds
+                                of a run. */
     /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */
     double *y;
     /*

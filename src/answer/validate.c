@@ -142,7 +142,7 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
 static int fail_off_curve(const struct hm_job *job, double n, const char *field, struct hm_err *err)
 {
     hm__fail(err, HM_E_RANGE, "n = %g is not among the workers considered", n);
-    hm__err_hint(err, "they go up to cluster.max_nodes, in whole nodes");
+    hm__err_hint(err, "numbers of workers go up to cluster.max_nodes, in whole nodes");
     hm__err_field(err, field);
     hm__err_at(err, job->source, 0);
     return HM_E_RANGE;

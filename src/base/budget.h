@@ -36,12 +36,12 @@ struct hm_budget {
     /* For tests: the budget is spent at the check with this number, counted from 1; 0: never. */
     long checks;
 
-    /* The rest is set by the functions below. */
+    /* The functions below set the following fields. */
     /* Times at which the budget ends and at which `cancelled` is called next. */
     double end_s, ask_s;
     long long used;             /* Bytes allocated by this thread since the budget was entered. */
     enum hm_budget_cause cause; /* Why the budget is spent. */
-    bool missed;                /* The machine had no memory for an allocation. */
+    bool missed;                /* True if the machine had no memory for an allocation. */
     /*
      * Name of the input field that determined the length of the loop in which the budget was spent;
      * NULL if it is not known.

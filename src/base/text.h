@@ -11,7 +11,7 @@
 struct hm_text {
     char *data; /* The text, which is owned and ends with NUL; NULL if the text is empty. */
     size_t length, room;
-    bool failed; /* An allocation failed, so the text is not complete. */
+    bool failed; /* True if an allocation failed, so that the text is not complete. */
 };
 
 void hm__text_add(struct hm_text *text, const char *piece);

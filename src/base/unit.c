@@ -217,7 +217,7 @@ int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool 
         dim->money = (signed char)(dim->money - unit.money);
     }
     if (*p)
-        return hm__fail(err, HM_E_UNIT, "'%s' has something after the unit", text);
+        return hm__fail(err, HM_E_UNIT, "'%s' has further text after the unit", text);
     return 0;
 }
 

@@ -159,7 +159,8 @@ static void bounds_invert(const struct bounds_work *w, const struct hm_g *g, dou
     }
 }
 
-/* Sets the interval of each parameter to the quantiles of the draws, widened for few folds. */
+/* Sets the interval of each parameter to the quantiles of the draws, which are widened if there are
+ * few folds. */
 static void bounds_from_draws(struct hm_g *g, double folds, double level)
 {
     double values[HM_G_DRAWS], unknowns = 0;

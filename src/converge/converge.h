@@ -181,10 +181,9 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
-/*
- * The runs of an algorithm that share a pace. With `fresh`, only runs with this staleness and this
- * number of backups count; otherwise all runs of the algorithm.
- */
+/* Runs of one algorithm that share a pace (seconds of an iteration). If `fresh` is true, only runs
+ * with this staleness and this number of backups belong to them; otherwise all runs of the
+ * algorithm do. */
 struct hm_pace_of {
     const char *algorithm;
     double staleness, backups;
@@ -231,7 +230,7 @@ struct hm_g_path {
     const struct hm_g *g;
     double m;
     size_t count;
-    const double *iterations; /* The iterations; borrowed. */
+    const double *iterations; /* Iterations at which the curve is evaluated; borrowed. */
     /*
      * Values of the terms at the iterations; for other forms, the logarithms of the iterations;
      * owned.

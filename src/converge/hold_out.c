@@ -440,10 +440,8 @@ static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *e
     return 0;
 }
 
-/*
- * Holds out numbers of workers, and looks ahead. Traces on several numbers of rows are first
- * converted to one.
- */
+/* Measures the errors for held-out numbers of workers and of looking ahead. Traces on several
+ * numbers of rows are first converted to one number of rows. */
 static int holdout_of_workers(struct hm_holdout *h, const struct hm_traces *traces,
                               const struct hm_convergence *c,
                               const struct hm_holdout_settings *settings, struct hm_err *err)

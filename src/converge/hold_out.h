@@ -22,7 +22,7 @@ int hm__hold_out_trace(const struct hm_convergence *convergence, size_t algorith
                        const struct hm_trace *trace, double best, struct hm_error_list *errors,
                        size_t *covered, struct hm_err *err);
 
-/* Adds the errors for numbers of rows to the results on held-out traces. */
+/* Adds the errors of predicting held-out numbers of rows to the results on held-out traces. */
 int hm__hold_out_rows(struct hm_holdout *holdout, const struct hm_traces *traces,
                       const struct hm_holdout_settings *settings, struct hm_err *err);
 

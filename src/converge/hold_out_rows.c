@@ -12,11 +12,11 @@
 #include "hold_out.h"
 #include "size.h"
 
-/* The traces on `rows` rows are predicted from those on fewer. */
+/* A prediction of the traces on `rows` rows from the traces on fewer rows. */
 struct rows_trial {
     const struct hm_traces *traces;
     double rows;
-    double best; /* P* of the traces on `rows` rows. */
+    double best; /* Optimal loss P* of the traces on `rows` rows. */
     struct hm_convergence *c;
 };
 
@@ -46,7 +46,7 @@ static int trial_fit_below(struct rows_trial *t, struct hm_arena *arena,
     return *ret_sizes < 2 ? 0 : hm_convergence_new(&below, &s, &t->c, err);
 }
 
-/* Predicts the traces of one algorithm; ret->points is 0 if there are none. */
+/* Predicts the traces of one algorithm on `rows` rows; ret->points is 0 if there are none. */
 static int trial_predict(const struct rows_trial *t, size_t algorithm, struct hm_g_rows_error *ret,
                          struct hm_err *err)
 {

@@ -304,10 +304,8 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-/*
- * Sets the runs that share a pace with the k-th trace; returns false if an earlier trace shares it
- * too.
- */
+/* Finds the runs that share the pace (seconds of an iteration) of the k-th trace; returns false if
+ * an earlier trace has the same pace. */
 static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
 {
     const struct hm_trace *t = &traces->traces[k];

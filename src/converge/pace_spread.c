@@ -3,9 +3,9 @@
  * percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
  * standard deviation. A trace whose points are several iterations apart only has means of several
  * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
- * The seconds of k iterations then deviate by the root of k of those of one, if iterations are
- * independent. Limits: SPREAD_LEAST iterations for each m; slow phases that last for several
- * iterations make totals vary more than this.
+ * If iterations are independent, the standard deviation of the seconds of k iterations is sqrt(k)
+ * times that of one iteration. Limits: at least SPREAD_LEAST iterations are needed for each m; slow
+ * phases that last for several iterations make total times vary more than this.
  */
 #include <math.h>
 #include <string.h>
@@ -14,13 +14,15 @@
 #include "err.h"
 #include "student.h"
 
-/* Smallest number of iterations of which percentiles are computed. */
+/* Smallest number of iterations from which percentiles are computed. */
 enum { SPREAD_LEAST = 10 };
 
 /* Sums over the points of traces on m workers. */
 struct spread_sums {
-    double count, mean, square; /* Weighted by the iterations between points. */
-    double *single;             /* Seconds of single iterations; NULL: they are only counted. */
+    double count, mean, square; /* Number of points; sum of the relative deviations of their
+                                   seconds; sum of the squared deviations, each multiplied by the
+                                   number of iterations since the previous point. */
+    double *single; /* Seconds of single iterations; if NULL, single iterations are only counted. */
     size_t singles;
 };
 
@@ -87,10 +89,9 @@ int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
     return rc;
 }
 
-/*
- * Value of a table at m, relative to the measured seconds if `relative` is true: interpolated in ln
- * m between measured m, and that of the nearest m outside; NaN if it is unknown there.
- */
+/* Returns the value of a table on m workers, divided by the measured seconds if `relative` is true.
+ * It is interpolated in ln m between measured m; outside their range it is the value at the nearest
+ * measured m. NaN if it is unknown there. */
 static double table_at(const struct hm_pace *pace, const double *values, bool relative, double m)
 {
     size_t right = 0;

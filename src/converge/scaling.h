@@ -1,14 +1,14 @@
 /*
  * The loss curve g of language models without traces: the loss of a transformer of N parameters
- * after D tokens, by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch
- * beyond which a larger one saves little time.
+ * after D tokens, by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch size
+ * beyond which a larger batch saves little time.
  */
 #ifndef HM_SCALING_H
 #define HM_SCALING_H
 
 #include "howmany_advise.h"
 
-/* Name of the algorithm of traces that follow scaling laws. */
+/* Name of the algorithm in traces that are made from scaling laws. */
 #define HM_SCALING_ALGORITHM "scaling laws"
 
 /* One published law; losses are in nats per token. */
@@ -25,11 +25,13 @@ struct hm_scaling_range {
     double low, middle, high;
 };
 
-/* Returns the loss of a network of `parameters` after `tokens`, by one law. */
+/* Returns the loss of a network with `parameters` parameters after `tokens` tokens, by one law. */
 double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, double tokens);
-/* Returns the tokens after which the loss is reached, by one law; INFINITY if it never is. */
+/* Returns the number of tokens after which the loss is reached, by one law; INFINITY if it never
+ * is. */
 double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
-/* Returns the parameters N with the least loss for `flop` = 6 N D of training on D tokens. */
+/* Returns the number of parameters N with the least loss if training costs `flop` = 6 N D
+ * operations, where D is the number of tokens. */
 double hm__scaling_optimum(const struct hm_scaling_law *law, double flop);
 /* Same as hm__scaling_optimum, but returns the median over all laws. */
 double hm__scaling_optimum_middle(double flop);
@@ -40,16 +42,14 @@ struct hm_scaling_range hm__scaling_tokens_range(double parameters, double loss)
 /* Returns the critical batch in tokens at a loss: a batch of this size needs twice the tokens of a
  * very small one, and twice the iterations of a very large one. */
 double hm__critical_batch(double loss);
-/*
- * Returns the factor by which a batch of `batch` tokens increases the tokens that a loss needs. The
- * laws were measured with batches up to the critical one, so the factor is 1 up to there.
- */
+/* Returns the factor by which a batch of `batch` tokens increases the number of tokens needed to
+ * reach a loss. The laws were measured with batches up to the critical size, so the factor is 1 for
+ * these. */
 double hm__batch_factor(double batch, double critical);
 
-/*
- * Make traces for each number of workers m that follow the laws, for a network of `parameters` and
- * a batch of `batch` tokens. They have no times; free them with hm_traces_free.
- */
+/* Make traces for each number of workers m that follow the laws, for a network with `parameters`
+ * parameters and a batch of `batch` tokens. The traces have no times; free them with
+ * hm_traces_free. */
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
 /*

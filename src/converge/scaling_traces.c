@@ -19,7 +19,8 @@ static const double FIRST_TOKENS = 2e9, LAST_PER_PARAMETER = 500;
 
 /* Tokens per parameter of a usual training run (Hoffmann et al. 2022). */
 static const double USUAL_PER_PARAMETER = 20;
-/* Largest factor between the traces, where a law never reaches the loss. */
+/* Upper limit of the factor between the traces, which would be infinite if a law never reached the
+ * loss. */
 static const double LARGEST_FACTOR = 10;
 
 /* Returns the median loss after `tokens` with a batch of `batch` tokens. */
@@ -31,7 +32,7 @@ static double median_loss(double parameters, double batch, double tokens)
     return hm__scaling_loss_range(parameters, useful).middle;
 }
 
-/* Returns the factor on the tokens by which the laws differ from their median. */
+/* Returns how much the laws differ from their median, as a factor on the number of tokens. */
 static double law_factor(double parameters)
 {
     double loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;

@@ -6,18 +6,20 @@
  *
  *     i (R / r)^power,    y + scale ln(R / r).
  *
- * power and scale are those for which converted traces on the same m agree best: y minus scale
- * ln(R / r) is fitted, for each m separately, by a sum of 1, ln i, sqrt(i) and i of the converted
- * iterations, and the sum of squared residuals is minimised, over power by a grid and golden
- * sections, over scale exactly; a small penalty keeps both near 0. With three sizes or more, the
- * models with none of the two, one of them and both are compared by their errors for the largest
- * size, which is predicted from the smaller ones; with two sizes there is only a power. For each m
- * the traces on most rows are converted, since their error is the smallest.
+ * power and scale are those for which converted traces on the same m agree best: y minus scale ln(R
+ * / r) is fitted, for each m separately, by a sum of 1, ln i, sqrt(i) and i of the converted
+ * iterations, and the sum of squared residuals is minimised, over power by a grid and
+ * golden-section search, over scale exactly; a small penalty keeps both near 0. With three sizes or
+ * more, the models with neither parameter, with one of them and with both are compared by their
+ * errors for the largest size, which is predicted from the smaller ones; with two sizes, the model
+ * has only a power. For each m, the traces on the largest number of rows are converted, since their
+ * error is the smallest.
  *
  * The seconds of an iteration on R rows come from a fit of the seconds of all sizes (Ernest:
  * Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the idea: Pan et
- * al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; the strength of
- * the regulariser changes the rate of most algorithms with the rows unless it is scaled with them.
+ * al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; if the strength
+ * of the regulariser is not scaled with the rows, the rate of most algorithms changes with the
+ * rows.
  */
 #include <math.h>
 #include <string.h>
@@ -29,12 +31,12 @@
 
 enum { SHAPE = 4, STEPS = 80 };
 
-/* Range of the power that is searched, and the width at which the search ends. */
+/* Largest power that is tried, and the width of the interval at which the search ends. */
 static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
 /*
- * Penalty of power^2 + scale^2, relative to the sum of squares without both. Where P - P* is nearly
- * a power of i, a power and a scale have the same effect, and large values of opposite sign would
- * fit as well as small ones.
+ * Penalty of power^2 + scale^2, relative to the sum of squares without both. If P - P* is nearly a
+ * power of i, a power and a scale have the same effect, and large values of opposite sign would fit
+ * as well as small ones.
  */
 static const double PULL = 0.01;
 /*
@@ -48,14 +50,14 @@ static const double PULL = 0.01;
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
-/* A model with more parameters must reduce the error by this factor. */
+/* A model with more parameters is chosen only if it reduces the error by at least this factor. */
 static const double BETTER = 0.98;
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /*
- * Lists the different numbers of rows of an algorithm, or of all algorithms if it is NULL, in
- * ascending order; returns their number.
+ * Lists the different numbers of rows of an algorithm, or of all algorithms if `algorithm` is NULL,
+ * in ascending order; returns their number.
  */
 static size_t list_rows(const struct hm_traces *traces, const char *algorithm, double *rows)
 {
@@ -125,7 +127,8 @@ static int check_rows(const struct hm_traces *traces, const double *rows, size_t
 
 /* ---- P* of each size ------------------------------------------------------------------------- */
 
-/* Finds P* of the traces with a given number of rows: as they give it, else estimated. */
+/* Finds the optimal loss P* of the traces with a given number of rows: the value that the traces
+ * give, or an estimate if they give none. */
 static int size_best(const struct hm_traces *traces, struct hm_arena *arena, double rows,
                      const struct hm_converge_settings *s, double *ret_best, bool *estimated,
                      struct hm_err *err)
@@ -159,7 +162,7 @@ struct size_work {
     struct size_curve *curves;
     size_t count;
     double rows; /* Number of rows R to which curves are converted. */
-    double most; /* Curves with more rows than this are not used. */
+    double most; /* Largest number of rows; curves with more rows are not used. */
     double pull; /* Weight of power^2 + scale^2 in the sum that is minimised. */
 };
 
@@ -168,11 +171,9 @@ struct size_model {
     double power, scale;
 };
 
-/*
- * Adds the points of the curves on m workers, converted with a power, to a least-squares problem
- * for y with the unknowns of the shape and the scale. Returns whether the curves have several
- * numbers of rows.
- */
+/* Adds the points of the curves on m workers, converted with a power, to a least-squares problem
+ * for y whose unknowns are the coefficients of the curve and the scale. Returns true if the curves
+ * have several numbers of rows. */
 static bool work_add_points(const struct size_work *w, double m, double power, struct hm_lsq *lsq)
 {
     double first = NAN;
@@ -198,11 +199,10 @@ static bool work_add_points(const struct size_work *w, double m, double power, s
     return several;
 }
 
-/*
- * Sum of squared residuals and penalties for a power, and the best scale. The triangle of each m
- * has the scale in its last row but one: what the shape of the curve on m workers does not explain.
- * Returns NaN if no m has curves of several sizes.
- */
+/* Returns the sum of squared residuals and penalties for a power, and the best scale. For each m,
+ * the last row but one of the triangular factor contains only the scale, because the coefficients
+ * of the curve on m workers are eliminated in the rows above. NaN if no m has curves of several
+ * sizes. */
 static double work_residual(const struct size_work *w, double power, bool uses_scale,
                             double *ret_scale)
 {
@@ -330,7 +330,7 @@ static double model_error(const struct size_work *w, const struct size_model *mo
 
 /*
  * Chooses the model that best predicts the largest size from the smaller ones, and fits it to all
- * sizes. Without three sizes the model has a power alone.
+ * sizes. With fewer than three sizes, the model has only a power.
  */
 static bool model_choose(struct size_work *w, const double *rows, size_t count,
                          struct size_model *ret_model, double *ret_held_out)
@@ -379,7 +379,7 @@ static int work_gather(struct size_work *w, struct hm_arena *arena, const struct
     return 0;
 }
 
-/* Fits the seconds of an iteration on all sizes; *ret_fit is NULL if that is impossible. */
+/* Fits the seconds of an iteration for all sizes; *ret_fit is NULL if that is impossible. */
 static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
                        const struct hm_size *size, double rows, struct hm_fit **ret_fit,
                        struct hm_err *err)
@@ -447,10 +447,8 @@ static int trace_convert(struct hm_trace *t, struct hm_arena *arena, const struc
     return 0;
 }
 
-/*
- * Whether another trace of the same algorithm, m and consistency has a number of rows nearer to
- * `rows`; of two that are equally near, the larger one.
- */
+/* Whether another trace of the same algorithm, m and consistency has a number of rows nearer to
+ * `rows`; if two are equally near, the larger one is preferred. */
 static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_trace *t,
                                double rows)
 {
@@ -543,7 +541,7 @@ static int sizes_find_bests(struct hm_sizes *sizes, struct hm_arena *arena,
         for (size_t k = 0; rc == 0 && k < traces->count; k++)
             if (traces->traces[k].rows == rows[r])
                 sizes->bests[k] = best;
-        /* P* of a larger number of rows is unknown; that of the largest sample replaces it. */
+        /* P* of a larger number of rows is unknown, so P* of the largest sample is used instead. */
         if (rc == 0 && (rows[r] <= sizes->rows || r == 0))
             sizes->best = best;
         sizes->best_known = rows[r] == sizes->rows || sizes->best_known;

@@ -1,14 +1,12 @@
-/*
- * Internal interface of the number of rows: traces on samples of the training data, converted to
- * traces on one number of rows.
- */
+/* Internal interface for training data of several sizes: converts traces on samples of the rows to
+ * traces on one number of rows. */
 #ifndef HM_SIZE_H
 #define HM_SIZE_H
 
 #include "howmany_advise.h"
 #include "memory.h"
 
-/* The dependence of one algorithm on the number of rows. */
+/* The dependence of the loss curve of one algorithm on the number of rows. */
 struct hm_size {
     const char *algorithm; /* Name of the algorithm; borrowed from the traces. */
     struct hm_g_size fit;
@@ -16,14 +14,14 @@ struct hm_size {
 
 /* Traces that were converted to one number of rows. All memory is in the arena of the caller. */
 struct hm_sizes {
-    double rows;             /* Number of rows to which the traces were converted. */
-    double best;             /* P* of the converted traces. */
-    bool best_known;         /* There are traces on that number of rows, so P* is that of the data;
-                                otherwise it is P* of the largest sample. */
-    bool estimated;          /* P* was estimated for one of the numbers of rows. */
-    double *bests;           /* P* of each of the original traces. */
+    double rows;     /* Number of rows to which the traces were converted. */
+    double best;     /* Optimal loss P* of the converted traces. */
+    bool best_known; /* True if there are traces on `rows` rows, so that P* is that of the whole
+                        data; otherwise P* is that of the largest sample. */
+    bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
+    double *bests;   /* Optimal loss P* of each of the original traces. */
     struct hm_traces traces; /* The converted traces. */
-    struct hm_size *sizes;   /* One element for each algorithm. */
+    struct hm_size *sizes;   /* Dependence on the number of rows, one element for each algorithm. */
     size_t count;
 };
 
@@ -36,7 +34,7 @@ bool hm__traces_sized(const struct hm_traces *traces, double rows);
  */
 int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
                    const struct hm_converge_settings *settings, struct hm_err *err);
-/* Returns the dependence of an algorithm on the number of rows; NULL if there is none. */
+/* Returns how an algorithm depends on the number of rows; NULL if this is unknown. */
 const struct hm_size *hm__sizes_find(const struct hm_sizes *sizes, const char *algorithm);
 
 #endif

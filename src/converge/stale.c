@@ -613,7 +613,8 @@ static double stale_noise(const struct stale_work *w, const double *theta)
             slopes += curve_weight(w, c) * slope * slope;
         }
     }
-    /* Curves that are flat everywhere show nothing: c may then be anything between its bounds. */
+    /* Curves that are flat everywhere do not determine c, which may then have any value within its
+     * bounds. */
     return slopes > 0 ? fmin(sqrt(squares / slopes / (double)(HM_G_BLOCKS * w->count)), MOST)
                       : MOST;
 }

@@ -69,10 +69,8 @@ enum hm_scaled_terms {
     HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
     HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
     HM_TERMS_OF_WORK, /* A fixed amount of work, such as an epoch; the scaling is unknown. */
-    /*
-     * A fixed amount of work that is done by iterations with weak scaling; their terms are divided
-     * by n.
-     */
+    /* A fixed amount of work that is done by iterations with weak scaling; the terms of these
+     * iterations are divided by n. */
     HM_TERMS_WEAK_OF_WORK,
 };
 

@@ -27,7 +27,7 @@
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2;
-/* A set of terms whose relative error is at least this is useless. */
+/* A set of terms whose relative error is at least this value is useless. */
 static const double HOPELESS = 0.15;
 
 /*

@@ -264,7 +264,7 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run to those that a fit of the job will have; f holds its scaled features. */
+/* Adds a run to the rows of a later fit of the job; f holds the scaled features of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {
     double terms[HM_TERMS_MAX];
@@ -581,9 +581,10 @@ static int order_made(struct design_work *w, const struct ranked_share *ranked, 
     }
     hm__free(features);
     if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
-        return hm__notes_add(design_notes(d), err,
-                             "whole runs inform much less than the shares: fill spends the rest of "
-                             "the budget");
+        return hm__notes_add(
+            design_notes(d), err,
+            "whole runs give much less information than shares of runs would: fill spends "
+            "the rest of the budget");
     return 0;
 }
 

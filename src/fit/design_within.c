@@ -1,4 +1,5 @@
-/* Intervals from draws of the coefficients that the runs of a design will leave. */
+/* Computes intervals from draws of the coefficients, with the uncertainty that remains after the
+ * runs of a design. */
 #include "design_within.h"
 
 #include <math.h>
@@ -7,9 +8,9 @@
 #include "student.h"
 
 /*
- * The number of draws of the coefficients, and of runs with other noise for each draw. Several runs
- * halve the random error of the interval's width (about 7 % with 100 draws) and cost little,
- * because solving for the coefficients takes most of the time.
+ * Number of draws of the coefficients, and number of runs with different noise for each draw.
+ * Several runs halve the random error of the interval's width (about 7 % with 100 draws) and cost
+ * little, because solving for the coefficients takes most of the time.
  */
 enum { DRAWS = 100, RUNS = 8 };
 
@@ -26,7 +27,7 @@ void hm__design_add_row(struct hm_design_rows *rows, const double *terms)
 double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
                          double noise, const double *target)
 {
-    /* As in a fit, the expected noise counts as much as one run. */
+    /* The expected noise counts as much as one run, as in a fit. */
     const struct hm_noise expected = {1, noise, 0};
     struct hm_draw draws[DRAWS];
     double seconds[DRAWS * RUNS];

@@ -1,4 +1,4 @@
-/* How exactly the time at the target of a design will be known after its runs. */
+/* Computes how exactly the time at the target of a design will be known after its runs. */
 #ifndef HM_DESIGN_WITHIN_H
 #define HM_DESIGN_WITHIN_H
 

@@ -247,7 +247,7 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
     return rc;
 }
 
-/* A fit whose relative error is at least this does not describe the runs. */
+/* A fit whose relative error is at least this value does not describe the runs. */
 static const double FAR_OFF = 0.15;
 
 static int note_far_off(struct hm_fit *fit, struct hm_err *err)

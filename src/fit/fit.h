@@ -11,7 +11,7 @@
 
 enum { HM_FIT_DRAWS = 2000 };
 
-/* How the default value of a quantity depends on n in predictions. */
+/* Ways in which the default value of a quantity depends on n in predictions. */
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
@@ -68,15 +68,13 @@ struct hm__fit {
 int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
                     const struct hm_fit_settings *settings, struct hm_err *err);
 /*
- * Does what hm_fit_new does. If `draws` is false, the coefficients are not drawn, which takes most
- * of the time, and the fit has no intervals.
+ * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most of
+ * the time, and the fit has no intervals.
  */
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
                 struct hm_fit **ret_fit, struct hm_err *err);
-/*
- * Draws the coefficients: of all sets of terms in proportion to their weights, or of the terms in
- * use if there are no choices. Implemented in fit_draw.c.
- */
+/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if there are
+ * no choices, draws those of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*

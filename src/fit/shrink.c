@@ -25,7 +25,7 @@
 #include "fit.h"
 #include "student.h"
 
-/* The places in n at which losses are compared. */
+/* The numbers of workers at which losses of efficiency are compared. */
 enum { EARLY, MIDDLE, LAST, FAR, PLACES };
 enum { FREE = 4 };
 

@@ -182,7 +182,7 @@ static int need_same(const struct hm__node *x, const struct hm__node *y, const c
     *dim = x->zero ? y->dim : x->dim;
     if (x->zero || y->zero || hm__dim_equal(x->dim, y->dim))
         return 0;
-    return hm__fail(err, HM_E_UNIT, "%s: %s and %s do not go together", what,
+    return hm__fail(err, HM_E_UNIT, "%s: %s and %s have different dimensions", what,
                     hm__dim_name(x->dim, left), hm__dim_name(y->dim, right));
 }
 

@@ -29,10 +29,12 @@ struct hm_scope {
     const char *source; /* Name of the file in error messages; may be NULL. */
     const struct hm_symbol *symbols;
     size_t symbol_count;
-    const struct hm_definition *definitions; /* A definition hides a symbol of the same name. */
+    /* Definitions; each hides a symbol of the same name. */
+    const struct hm_definition *definitions;
     size_t definition_count;
-    bool columns; /* Every symbol may vary between evaluations, not only n; for
-                     hm__formula_eval_columns. */
+    /* True if every symbol may vary between evaluations, not only n; for
+     * hm__formula_eval_columns. */
+    bool columns;
 };
 
 /*

@@ -47,7 +47,7 @@ struct hm__node {
     double value;   /* HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
     bool varies; /* Whether the value depends on n. */
-    bool zero;   /* The node is the literal 0, which is accepted for every dimension. */
+    bool zero;   /* True if the node is the literal 0, which is accepted for every dimension. */
 };
 
 enum { HM__NODES_MAX = 4096 };
@@ -60,7 +60,7 @@ struct hm_formula {
     size_t name_count;
     char **symbols; /* Names of the symbols of the scope; owned by the formula. */
     size_t symbol_count;
-    bool columns; /* Every symbol may vary between evaluations, not only n. */
+    bool columns; /* True if every symbol may vary between evaluations, not only n. */
 };
 
 /*

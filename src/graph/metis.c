@@ -64,7 +64,7 @@ int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
     if (n > HM__METIS_VERTICES * g->vertices || n > g->edges) {
         hm__fail(err, HM_E_LIMIT, "%u parts of %.0f vertices are too small for METIS", n,
                  g->vertices);
-        hm__err_hint(err, "it needs some ten vertices a part; greedy has no such limit");
+        hm__err_hint(err, "it needs about ten vertices for each part; greedy has no such limit");
         return HM_E_LIMIT;
     }
     return 0;

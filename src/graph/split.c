@@ -212,10 +212,8 @@ static double sorted_percentile(const double *sorted, size_t count, double share
 
 /* Buffers for the trials, reused for every number of workers. */
 struct split_space {
-    /*
-     * found: the result of each trial. loads: the load of each worker, then the difference array of
-     * the loads.
-     */
+    /* `found` has the result of each trial; `loads` has the load of each worker, followed by the
+     * difference array of the loads. */
     double *found, *loads;
     uint32_t *owner;          /* Worker of each vertex, if the edges are known. */
     struct hm_adjacency rows; /* Neighbours of each vertex, if the edges are known. */

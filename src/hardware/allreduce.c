@@ -10,7 +10,7 @@
  *     start + 2 (g-1) link latency + 2 ceil(log2 N) fabric latency
  *
  * Larger ones are sent with a protocol that reaches the full bandwidth and synchronises more often
- * (NCCL calls it Simple), which costs up to `floor` seconds more; half of them at M = `half`. The
+ * (NCCL calls it Simple), which costs up to `floor` seconds more (half of that at M = `half`). The
  * floor has a constant part for the links, which a switch that adds up does not need, and several
  * fabric latencies for each hop between nodes. Until the pipeline is full another fill * x/(fill+x)
  * seconds are lost; between nodes the pipeline holds a constant number of bytes, so that slow ports
@@ -28,13 +28,15 @@ static double up_log2(double n)
     return n > 1 ? ceil(log2(n) - 1e-9) : 0;
 }
 
-/* Returns the all-reduce that a collective library would choose: ring, or both stages. */
+/* Returns the all-reduce that a collective library would choose: a ring, or, for several nodes
+ * with several workers each, one stage inside the nodes and one between them. */
 static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
                                             const struct hm_constants *k)
 {
     double inside = fmin(n, w->per_node), nodes = ceil(n / w->per_node);
     double link = w->link.bandwidth_bytes_per_s * k->coll_link;
-    /* In a mesh, a worker of a part of the node uses only the links to the others of this part. */
+    /* In a mesh, a worker uses only its links to workers that take part in the all-reduce, so the
+     * other links of a node that is partly used carry nothing. */
     if (w->link.mesh && inside > 1)
         link *= (inside - 1) / (w->per_node - 1);
     bool adds = w->link.reduces && inside > 4 && nodes == 1;

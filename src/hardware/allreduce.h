@@ -6,8 +6,8 @@
 #include "constants.h"
 
 /* An all-reduce among a fixed number of workers. A message of M bytes takes a latency, a time for
- * each byte, up to floor_s seconds for the protocol of large messages (half of them at half_bytes),
- * and up to fill_s seconds until the pipeline of transfers is full. */
+ * each byte, up to floor_s seconds for the protocol of large messages (half of floor_s if M is
+ * half_bytes), and up to fill_s seconds until the pipeline of transfers is full. */
 struct hm_allreduce {
     enum hm_scheme scheme; /* The scheme that is used; never HM_SCHEME_BEST. */
     double latency_s, per_byte_s, floor_s, half_bytes, fill_s;

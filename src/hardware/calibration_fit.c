@@ -7,10 +7,10 @@
  * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise.
  * Because of the median, a few shapes with bad kernels have little effect.
  *
- * A CPU is described by its cores, by the memory bandwidth of all threads and of one, and by one
- * rate for each precision, which is that of the fastest product. The rate of the largest products
- * inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use the fraction of
- * the rate that products with the sizes of layers reach in the median.
+ * A CPU is described by its cores, by the memory bandwidth of all threads and of one thread, and by
+ * one rate for each precision, which is that of the fastest product. The rate of the largest
+ * products inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use the
+ * fraction of the rate that products with the sizes of layers reach in the median.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
  * relative distance between the fastest round and the median. It says how well a figure repeats,
@@ -139,7 +139,8 @@ struct figure_search {
     enum hm_math math;
     /* Whether the operations are convolutions; otherwise they are matrix products. */
     bool convolutions;
-    double cores; /* Number of cores of a CPU, whose operations on all cores count; 0: a GPU. */
+    double cores; /* Number of cores of a CPU; only operations that ran on all cores are used. 0 for
+                     a GPU. */
 };
 
 /*
@@ -165,8 +166,8 @@ static double search_error(const struct figure_search *g, double x)
 
 /*
  * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
- * faster the machine, the shorter the time. Sets 0 if the operations were not timed, or if no
- * figure gives their times, because memory traffic limits them.
+ * faster the machine, the shorter the time. Sets the figure to 0 if the operations were not timed,
+ * or if no figure gives their times, because memory traffic limits them.
  */
 static void search_solve(const struct figure_search *g, double low, double high)
 {

@@ -1,7 +1,7 @@
 /*
  * Finds the latency a and the seconds per byte b of links from messages: the time of a message of M
  * bytes is a + b M. Both are found by least squares of the relative errors, so that short and long
- * messages count alike; neither is negative.
+ * messages have the same weight; neither is negative.
  *
  * If only all-reduces were timed (nccl-tests), the model of all-reduces (allreduce.c) is inverted.
  * The bandwidth is the one for which the model is right in the median of the largest quarter of the
@@ -125,10 +125,8 @@ static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, siz
     }
 }
 
-/*
- * Finds latency and bandwidth of a link from all-reduces: alternately one of them, with the other
- * one fixed.
- */
+/* Finds latency and bandwidth of a link from all-reduces, by turns: each is found while the other
+ * is kept fixed. */
 static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, struct hm_link *link)
 {
     size_t few = r->count > 4 ? r->count / 4 : 1;

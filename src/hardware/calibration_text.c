@@ -18,7 +18,7 @@ static void put_quantity(struct hm_text *out, double value, const char *unit)
     bool time = strcmp(unit, "s") == 0;
     size_t i = time ? ONE : 0;
 
-    /* Seconds have no prefix above 1; other units have none below 1. */
+    /* Seconds have no prefix for values above 1, and other units have none for values below 1. */
     while (i < (time ? LAST : ONE) && value < prefixes[i].factor * 0.99995)
         i++;
     hm__text_addf(out, "%.4g %s%s", value / prefixes[i].factor, prefixes[i].name, unit);

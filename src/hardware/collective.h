@@ -4,10 +4,8 @@
 
 #include "howmany.h"
 
-/*
- * How workers are connected: `per_node` workers share a node, its inner link and its port to the
- * fabric.
- */
+/* The connections of workers: `per_node` workers share a node, its inner link and its port to the
+ * fabric. */
 struct hm_wires {
     struct hm_link fabric; /* The port that connects a node to the other nodes. */
     struct hm_link link;   /* The link between workers of one node; unused when per_node is 1. */

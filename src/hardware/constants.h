@@ -86,7 +86,7 @@ struct hm_constants {
     const struct hm_framework_costs *frameworks;
 };
 
-/* Returns the constants of this version. */
+/* The constants of this version of the model. */
 extern const struct hm_constants hm__constants;
 
 #endif

@@ -23,9 +23,11 @@ static const double BLOCK = 64; /* Rows and columns of the block that one thread
 /* Bytes of cache of each core if the node does not give them. */
 static const double CACHE_OF_CORE = 2e6;
 static const double CACHE_LINE = 64; /* Bytes of a cache line. */
-/* Operations added for each state of an edge, measured with this project's belief propagation. */
+/* Number of additional operations for each state of an edge, measured with this project's belief
+ * propagation. */
 static const double STATE_OPERATIONS = 90;
-static const double ENDS_BYTES = 8 + 8; /* Bytes of both ends of an edge, and of its weight. */
+/* Bytes of the two vertex numbers of an edge, and bytes of its weight. */
+static const double ENDS_BYTES = 8 + 8;
 
 #define HM_CPU_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
 const struct hm_cpu_constants hm__cpu_constants = {HM_CPU_CONSTANT_MAP(HM_CPU_CONSTANT_VALUE)};
@@ -119,7 +121,8 @@ double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double
 
     if (2 * vertices * values * value_bytes > node_cache(node))
         bytes += 2 * fmax(CACHE_LINE, 2 * values * value_bytes);
-    /* With more states, products of messages need exponents of their own. */
+    /* With more than two states, each product of messages has an exponent of its own, which needs
+     * more operations. */
     double work = flop + (states > 2 ? STATE_OPERATIONS * states : 0);
     return fmax(work / (rate * share * c->graph), bytes / bandwidth);
 }

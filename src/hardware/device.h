@@ -18,7 +18,8 @@ struct hm_device {
     double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
     bool matrix_units;  /* Whether products run on matrix units, which need aligned sides. */
     const struct hm_constants *k;
-    /* The cores of a worker without an accelerator; cpu.k is NULL if there is one. */
+    /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
+     * accelerator. */
     struct hm_cpu cpu;
 };
 

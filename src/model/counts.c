@@ -38,7 +38,7 @@ struct counter {
      * repeats.
      */
     size_t visits;
-    double side; /* Number of values that the last side layers give; 0: there were none. */
+    double side; /* Number of values that the most recent side layers give; 0 if there were none. */
     const char *source;
     struct hm_err *err;
 };
@@ -164,7 +164,7 @@ static void count_dense(const struct hm_layer *l, struct hm_shape *shape, struct
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, l->units};
 }
 
-/* Counts attention: queries and outputs have the places t and the width w of the input; keys and
+/* Counts attention. Queries and outputs have the positions t and the width w of the input; keys and
  * values have those of another sequence if there is one. */
 static int count_attention(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                            struct hm_count *row)
@@ -185,7 +185,7 @@ static int count_attention(struct counter *c, const struct hm_layer *l, struct h
     return 0;
 }
 
-/* Counts an activation; two kinds change the shape: a gate halves the channels, and upsampling
+/* Counts an activation. Two kinds change the shape: a gate halves the channels, and upsampling
  * doubles both sides of an image. */
 static int count_activation(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
@@ -203,8 +203,8 @@ static int count_activation(struct counter *c, const struct hm_layer *l, struct 
     return 0;
 }
 
-/* Counts the dot products of all pairs of t vectors of the input and one of the side layers, whose
- * size must be that of the others. */
+/* Counts the dot products of all pairs of t vectors of the input and one vector of the side layers,
+ * which must have the size of the others. */
 static int count_interact(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                           struct hm_count *row)
 {
@@ -358,7 +358,7 @@ static int count_scale(struct counter *c, const struct hm_layer *l, struct hm_sh
     return counter_add_row(c, l, &row);
 }
 
-/* Counts layers on a second input; the shape of the first one does not change. */
+/* Counts layers on a second input; the shape of the first input does not change. */
 static int count_side(struct counter *c, const struct hm_layer *l)
 {
     struct hm_shape shape = {HM_SHAPE_VECTOR, 1, 1, l->units};

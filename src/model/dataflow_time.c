@@ -2,14 +2,14 @@
  * Dataflow platforms such as Spark (Zaharia et al. 2012; Zhang, Alqahtani and Demirbas 2017).
  *
  * The data set has P partitions, and a stage has one task for each. n workers have S slots
- * together. Tasks run in ceil(P / S) waves, so an iteration computes ceil(P / S) S / P times as
- * long as with slots that are always busy. If the largest partition is `skew` times the mean, its
- * task may end last. The driver starts the tasks one after another. A speculative copy starts when
- * a task has taken `speculation` times the usual time, and takes the usual time itself, so a slow
- * worker delays a task by a factor of at most speculation + 1; a copy of a large partition is as
- * large, so skew remains.
+ * together. Tasks run in ceil(P / S) waves, so computing takes ceil(P / S) S / P times as long as
+ * with slots that are always busy. If the largest partition is `skew` times the mean, its task may
+ * end last. The driver starts the tasks one after another. A speculative copy starts when a task
+ * has taken `speculation` times the usual time, and takes the usual time itself, so a slow worker
+ * delays a task by a factor of at most speculation + 1; a copy of a task with a large partition
+ * takes as long, so the effect of skew remains.
  *
- * Limits: one stage of an iteration has all the work; copies take no slots; tasks read their
+ * Limits: all work of an iteration is in one stage; copies take no slots; tasks read their
  * partitions from memory on their own worker.
  */
 #include "dataflow_time.h"
@@ -18,10 +18,11 @@
 
 #include "slowness.h"
 
-enum { WAVES_TRIED = 64 }; /* Most waves in which the large task is tried. */
+/* Number of waves in which the large task is tried, evenly spaced if there are more waves. */
+enum { WAVES_TRIED = 64 };
 
-/* Number of equal tasks that end by the time t, if one slot has the large task of `large` from the
- * time `start` on. Times are in units of an equal task. */
+/* Number of equal tasks that end by the time t, if one slot runs the large task, which takes
+ * `large`, from the time `start` on. Times are in units of an equal task. */
 static double tasks_done(double t, double slots, double start, double large)
 {
     return (slots - 1) * floor(t) + fmin(start, floor(t)) +
@@ -40,7 +41,7 @@ static double equal_end(double tasks, double slots, double start, double large)
         else
             low = middle;
     }
-    /* The last task may end between two waves, on the slot of the large one. */
+    /* The last task may end between two waves, on the slot that ran the large task. */
     double between = start + large + floor(high - start - large);
     bool later = between > high - 1 && between < high && between >= start + large + 1 - 1e-9;
     return later && tasks_done(between, slots, start, large) >= tasks ? between : high;

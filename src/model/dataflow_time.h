@@ -11,40 +11,40 @@
  */
 double hm__dataflow_makespan(double tasks, double slots, double skew);
 
-/* Expected share of the time that lost workers add, with lineage or with checkpoints. */
+/* Expected time that lost workers add, as a share of the time, with lineage or with checkpoints. */
 struct hm_dataflow_loss {
-    double failures_per_s; /* Rate at which workers are lost. */
+    double failures_per_s; /* Rate at which workers are lost, per second. */
     double lineage,
-        checkpoint; /* Shares with lineage and with checkpoints; the share with
-                       checkpoints is INFINITY if the time of a checkpoint is unknown. */
-    double every_s; /* Seconds between two checkpoints that make `checkpoint` least. */
+        checkpoint; /* Shares of the time that recovery with lineage and with checkpoints adds; the
+                       latter is INFINITY if the time of a checkpoint is unknown. */
+    double every_s; /* Seconds between two checkpoints for which `checkpoint` is smallest. */
 };
 
 /*
  * Returns the loss for n workers whose iterations take time_s, of which compute_s can be repeated
  * by the other workers in parallel. With lineage, a lost worker costs the restart and `lineage`
- * iterations of its partitions, on n - 1 workers (one worker repeats them alone). With checkpoints
- * it costs the restart and half the time since the last checkpoint, whose best interval is
- * sqrt(2 C / rate) for checkpoints of C seconds (Young 1974).
+ * iterations of its partitions, which the other n - 1 workers repeat (a single worker repeats them
+ * alone). With checkpoints, it costs the restart and half the time since the last checkpoint, whose
+ * best interval is sqrt(2 C / rate) for checkpoints of C seconds (Young 1974).
  */
 struct hm_dataflow_loss hm__dataflow_loss(const struct hm_dataflow *dataflow, double n,
                                           double compute_s);
-/* Returns the share of the time that recovery adds in the way that the job names or, if it names
- * none, in the way that adds less. */
+/* Returns the share of the time that recovery adds, with the method that the job names or, if it
+ * names none, with the one that adds less. */
 double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
                              const struct hm_dataflow_loss *loss);
 
-/* What a dataflow platform does in an iteration on n workers. */
+/* Properties of one iteration of a dataflow platform on n workers. */
 struct hm_dataflow_parts {
-    double tasks, slots; /* Tasks of a stage, and slots of all workers. */
-    double waves;        /* Waves of tasks, rounded up. */
+    double tasks, slots; /* Number of tasks of a stage, and number of slots of all workers. */
+    double waves;        /* Number of waves of tasks, rounded up. */
     double even;         /* Share of the computing time in which all slots have equal work. */
     double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
 };
 
-/* Sets the parts of an iteration on n workers. The model must have a dataflow. */
+/* Returns the properties of an iteration on n workers. The model must have a dataflow. */
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
-/* Adds waves and skew to the computing times of points. */
+/* Adds the effects of waves and skew to the computing times of points. */
 void hm__model_dataflow_work(const struct hm_model *model, struct hm_point *points, size_t count);
 /* Adds the expected time that lost workers cost. */
 void hm__model_dataflow_losses(const struct hm_model *model, struct hm_point *points, size_t count);

@@ -2,10 +2,10 @@
  * The costs of a job's framework: a constant for each iteration of a worker, the conversion of
  * samples from text, the scheduling of tasks by a driver, and the software of parameter servers.
  *
- * A server of a framework handles one message at a time, in either direction. With BSP, all
- * workers send and then all receive, so a step contains the messages of all workers in both
- * directions. With SSP and async, workers compute while others are served, and queue otherwise
- * (hm__framework_queue_time). Limits: with several servers, all are taken to have the same queue.
+ * A server of a framework handles one message at a time, in either direction. With BSP, all workers
+ * send and then all receive, so a step contains the messages of all workers in both directions.
+ * With SSP and async, workers compute while others are served, and queue otherwise
+ * (hm__framework_queue_time). Limit: all servers are assumed to have the same queue.
  */
 #include "framework_time.h"
 

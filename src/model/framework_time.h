@@ -13,11 +13,11 @@ double hm__model_framework_work(const struct hm_model *m, double samples);
 const struct hm_dataflow *hm__model_dataflow(const struct hm_model *m);
 /* Returns the number of threads of a worker that compute. */
 double hm__model_threads(const struct hm_model *m);
-/* Returns the seconds in which the driver of a dataflow starts the stages of an iteration and
- * `tasks` tasks for each; a distributed model needs twice as many stages. */
+/* Returns the seconds in which the driver of a dataflow starts the stages of an iteration, with
+ * `tasks` tasks in each; a distributed model needs twice as many stages. */
 double hm__model_schedule(const struct hm_model *m, double tasks);
 /* Adds the costs of a server or driver for a message of `bytes` bytes among n workers to the time
- * of its step, and those of a server for one direction to *server_s. */
+ * of the step, and the costs of a server for one direction to *server_s. */
 void hm__model_framework_message(const struct hm_model *m, const struct hm_transfer *t, double n,
                                  double bytes, const struct hm_wires *wires,
                                  struct hm_wire_time *time, double *server_s);

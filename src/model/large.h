@@ -56,7 +56,8 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    HM_FAMILY_OTHER, /* A generation without measurements; it gets the means of the others. */
+    /* A generation without measurements; it gets the means of the other generations. */
+    HM_FAMILY_OTHER,
     HM_FAMILIES
 };
 
@@ -65,7 +66,7 @@ struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
     double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
-    double memory_bytes;               /* Memory of one worker that tensors can take. */
+    double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
     double processors;                 /* Number of streaming multiprocessors. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
@@ -77,14 +78,15 @@ struct hm_large_device {
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
     double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
-    double speed;           /* Rate of products relative to the usual one; 0: as usual. */
-    double price_per_s;     /* Money per second of one node; NaN: unknown. */
-    double max_nodes;       /* Number of nodes that exist; NaN: no limit. */
+    /* Rate of matrix products relative to that of the usual device; 0 means the usual rate. */
+    double speed;
+    double price_per_s; /* Money per second of one node; NaN: unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
 };
 
-/* Fill in a device from a cluster. This is the only function through which figures of the catalog
- * enter the model of large networks. What a cluster that gives only rates does not say is as usual
- * in the most similar generation. */
+/* Set a device from a cluster. This is the only function through which figures of the catalog enter
+ * the model of large networks. If a cluster gives only rates, the figures that it does not give are
+ * those of the most similar generation. */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
 /* Returns the bytes per second of a copy between a worker and its host, one way. */
@@ -150,7 +152,7 @@ enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) }
 /* Returns the constants that are fitted to all measured rows. */
 const struct hm_large_constants *hm__large_fitted(void);
 /* Returns the constants that are fitted to all rows except those of a source, for cross-validation;
- * NULL: no such source. */
+ * NULL if there is no such source. */
 const struct hm_large_constants *hm__large_without(const char *source);
 
 /* Constants with the name of the source that they were fitted without. The first entry is fitted to
@@ -174,20 +176,23 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                     const struct hm_large_work *work);
 /*
  * The ends of the interval of ln(measured/predicted), each a sum of parts that depend on what is
- * uncertain about a step. `experts` is added for mixtures of experts; `recent` for dense networks
- * with tuned software on devices since Hopper, whose software still becomes faster; `waiting` times
- * the share of the step in which workers wait for messages, for the pipeline or for the host.
+ * uncertain about a step. `experts` is added for mixtures of experts. `recent` is added for dense
+ * networks with tuned software on devices since Hopper, whose software still becomes faster.
+ * `waiting` is multiplied by the share of the step in which workers wait for messages, for the
+ * pipeline or for the host.
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    double low, low_experts, low_recent; /* Distances below 0. */
+    /* Parts of the distance by which the lower end lies below 0. */
+    double low, low_experts, low_recent;
 };
-/* The spread that was estimated from all rows, or without some of them. */
+/* A spread that was estimated from all rows, or from all except those of one source. */
 struct hm_large_spread_set {
-    const char *source, *network; /* Source that was left out, and network; NULL: all of them. */
+    /* Source and network whose rows were left out; NULL if all rows were used. */
+    const char *source, *network;
     struct hm_large_spread spread;
 };
-/* All sets; the first one has seen all rows, and the last one has the source NULL. */
+/* All sets; the first one was estimated from all rows, and the last one has the source NULL. */
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
  * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows
@@ -198,7 +203,8 @@ const struct hm_large_spread *hm__large_spread_without(const char *source, const
 struct hm_large_interval {
     double low, high;
 };
-/* Returns the interval of a step; without a step (NULL), that of one in which no worker waits. */
+/* Returns the interval of a step; if the step is NULL, the interval of a step in which no worker
+ * waits. */
 struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread,
                                             const struct hm_large_device *device,
                                             const struct hm_large_work *work,
@@ -213,7 +219,7 @@ extern const struct hm_large_constants hm__large_reference;
 
 /* Seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
-    double share;             /* Share of the layers that are of this kind; 0: none. */
+    double share;             /* Share of the layers that are of this kind; 0 if there are none. */
     double forward, backward; /* Seconds of computing on the device. */
     /*
      * Seconds of the forward pass of the linear maps of attention, and of the feed-forward layer.
@@ -246,7 +252,8 @@ struct hm_large_case {
 /* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of
  * `peak` flop/s. */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
-/* Returns the bytes per second of a collective of `ranks` with `per_node` of them in each node. */
+/* Returns the bytes per second of a collective of `ranks` ranks, of which `per_node` are in each
+ * node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
 /* Evaluate the times of single layers. */

@@ -4,9 +4,9 @@
  * Two factors are estimated: one on computing and memory traffic (clocks, power limits, kernels),
  * and one on the time of the host, which limits a layer whose time does not fall with the
  * micro-batch. They minimise the sum of squared errors of the logarithms, with normal priors around
- * 1: the spread of published measurements for computing, and a wide one for the host. The interval
- * of a corrected time has two parts: the remaining uncertainty of the factors, and the spread of
- * layouts of one job around the model, which runs of other layouts do not show.
+ * 1. The prior for computing has the spread of published measurements, and that for the host is
+ * wide. The interval of a corrected time has two parts: the remaining uncertainty of the factors,
+ * and the spread of layouts of one job around the model, which runs of other layouts do not show.
  */
 #include "large_correct.h"
 
@@ -20,8 +20,8 @@ static const double HOST_SPREAD = .5;
 /*
  * Standard deviations of ln(measured/predicted) by group of jobs: between layouts of one job, and
  * between runs of one layout with other numbers of workers and batches. The rest of the error is
- * common to all layouts of a job, including what is not known about a source that was not measured.
- * They follow from the correlations between the errors of rows of data/large.csv that have the same
+ * common to all layouts of a job; it includes the differences between sources. The deviations
+ * follow from the correlations between the errors of rows of data/large.csv that have the same
  * network and device, with the same layout or with different ones.
  */
 static const struct {
@@ -154,10 +154,8 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             sum += c->errors[i];
             count++;
         }
-    /*
-     * The variance of the error of this layout after its runs were measured. Before, the error is
-     * normally distributed with the variance `layout`.
-     */
+    /* Variance of the error of this layout after its runs were measured. Before that, the error is
+     * normally distributed with the variance `layout`. */
     double left = 1 / (1 / c->layout + count / c->run);
     *ret_narrower = fmin(1, sqrt((c->common + left + c->run) / c->all));
     return exp(left * sum / c->run);

@@ -1,7 +1,5 @@
-/*
- * Measured steps correct the model of large networks: the rates of the device and the time of the
- * host are scaled so that the model agrees with them.
- */
+/* Corrects the model of large networks by measured steps: the rates of the device and the time of
+ * the host are scaled so that the model agrees with the measured times. */
 #ifndef HM_LARGE_CORRECT_H
 #define HM_LARGE_CORRECT_H
 
@@ -16,14 +14,15 @@ struct hm_large_measured {
      * layout.
      */
     struct hm_layout layout;
-    /* Number of sequences of one step and of tokens of a sequence; NaN: as in the job. */
+    /* Number of sequences of one step, and number of tokens of a sequence; NaN means those of the
+     * job. */
     double batch, sequence;
     double time_s; /* Seconds of one step. */
 };
 
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
-/* Factors on the seconds of the model, and the errors of the layouts that were measured. */
+/* Factors on the seconds of the model, and the errors that remain for the measured layouts. */
 struct hm_large_correction {
     double compute; /* Factor on the seconds of computing and of memory traffic. */
     double host;    /* Factor on the seconds of the host. */
@@ -52,7 +51,8 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        double *ret_narrower);
-/* Returns the same factor after one measured step of a layout, for the time of this layout. */
+/* Returns *ret_narrower of hm__large_known for the time of a layout after one measured step of it.
+ */
 double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout);
 
 #endif

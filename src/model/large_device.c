@@ -14,7 +14,7 @@
 #include "err.h"
 
 /*
- * The usual figures of a generation, for clusters that give rates alone; cards are described in the
+ * The usual figures of a generation, for clusters that give only rates; cards are described in the
  * catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4 bits relative to that,
  * memory bandwidth, memory, processors, bandwidth of a link.
  */
@@ -68,8 +68,8 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     case HM_GENERATION_VOLTA:
         return HM_FAMILY_VOLTA;
     case HM_GENERATION_AMPERE:
-    case HM_GENERATION_ADA: /* No rows were measured on Ada, which runs the same kernels as Ampere.
-                             */
+    case HM_GENERATION_ADA: /* No rows were measured on Ada devices, which run the same kernels as
+                               Ampere devices. */
         return HM_FAMILY_AMPERE;
     case HM_GENERATION_HOPPER:
         return HM_FAMILY_HOPPER;
@@ -96,13 +96,14 @@ static const struct usual *nearest_usual(const struct hm_node *node)
 }
 
 /*
- * Returns a device with the rates of a node. What the node does not give is as usual in its
- * generation, or in the most similar one; a machine that differs much from all of them has an
+ * Returns a device with the rates of a node. Figures that the node does not give are those of its
+ * generation, or of the most similar one; a machine that differs much from all of them has an
  * unknown generation.
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
-    /* Largest distance at which a machine without a generation counts as one of that generation. */
+    /* Largest distance from the usual device of a generation at which a machine without a
+     * generation counts as one of that generation. */
     static const double SAME = .25;
     const struct usual *usual = nearest_usual(node);
     const bool same = usual_distance(usual, node) <= SAME;
@@ -121,7 +122,8 @@ static struct hm_large_device node_device(const struct hm_node *node)
         d.family = generation_family(node->generation);
     if (!hm__is_given(node->processors))
         return d;
-    /* If the processors of a machine are known, all rates that it supports are given. */
+    /* If the number of processors of a machine is known, the machine also gives all rates that it
+     * supports. */
     d.processors = node->processors;
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;

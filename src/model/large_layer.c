@@ -17,8 +17,7 @@ static const struct {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, .93},
              {128, 64, .80}, {64, 128, .80}, {64, 64, .60}};
 
-/* The inner dimension k is split into 2, 4 or 8 parts only if each part has at least this many
- * values. */
+/* Least number of values in each part when the inner dimension k is split into 2, 4 or 8 parts. */
 static const double SPLIT_LEAST = 512;
 
 static double gemm_efficiency(const struct hm_large_case *x)
@@ -44,8 +43,7 @@ static double memory_rate(const struct hm_large_case *x)
     return x->device->bandwidth_bytes_per_s * x->constants->memory;
 }
 
-/* Returns the factor by which the power limit and a measured speed change the compute rates of a
- * device. */
+/* Returns the factor by which the power limit and a measured speed change the rates of a device. */
 static double power_factor(const struct hm_large_case *x)
 {
     return x->device->speed > 0 ? x->device->speed : 1;
@@ -320,7 +318,7 @@ static double expert_time(const struct hm_large_case *x, const struct hm_layout 
     return 2 * (fmax(across, spread) + 2 * c->link_s);
 }
 
-/* Returns the part of the exchange of keys and values that does not overlap with the attention
+/* Returns the seconds of the exchange of keys and values that do not overlap with the attention
  * core. */
 static double context_shown(double exchange, double core)
 {

@@ -30,7 +30,7 @@ struct hm_large_stages hm__large_stages(double layers, double stages, double hea
     return best;
 }
 
-/* Bytes that one layer keeps per token: without recomputation (whole), and with it (remains). */
+/* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with it. */
 struct kept {
     double whole, remains;
 };
@@ -80,7 +80,8 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
     }
 }
 
-/* Number of parameters on the fullest worker, in the layers of its stage and in tables. */
+/* Number of parameters on the fullest worker: those in the layers of its stage and those in
+ * tables. */
 struct held {
     /* Parameters of all layers of the stage, outside of experts and in experts. */
     double dense, expert;
@@ -125,10 +126,10 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
 }
 
 /*
- * Removes states that the host keeps: the optimizer's, gradients if they are sharded (ZeRO-Offload
- * sends them to the host as they are computed), and weights. Two layers of offloaded gradients and
- * weights remain on the device, and the tables of the weights. `own_weights` are the bytes of the
- * worker's own weights, without those that are gathered.
+ * Removes the states that the host keeps: optimizer states, gradients if they are sharded
+ * (ZeRO-Offload sends them to the host as they are computed), and weights. The gradients and
+ * weights of two layers, and the weights of tables, remain on the device. `own_weights` are the
+ * bytes of the worker's own weights, without those that are gathered.
  */
 static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
                            const struct held *held, double own_weights, struct hm_large_memory *m)

@@ -6,7 +6,7 @@
 
 #include "err.h"
 
-/* In a sweep of at least SWEEP_ROWS layouts, a run is not compared if its speed is below this share
+/* A run in a sweep of at least SWEEP_ROWS layouts is not compared if its speed is below this share
  * of the speed of the fastest run. */
 enum { SWEEP_ROWS = 10 };
 static const double HEALTHY_SHARE = .4;

@@ -24,10 +24,10 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward; /* Seconds of the device or the host, whichever is longer. */
+    double forward, backward; /* Seconds of the device or of the host, whichever are longer. */
     double comm_forward, comm_backward; /* Seconds of communication without overlap. */
-    double attention, traffic, host;    /* Seconds that are parts of forward + backward. */
-    double tensor, expert, context;     /* Seconds of communication of both passes, by kind. */
+    double attention, traffic, host;    /* Parts of forward + backward, in seconds. */
+    double tensor, expert, context;     /* Seconds of communication in both passes, by kind. */
 };
 
 /* Returns the seconds of the recomputation in the backward pass. */

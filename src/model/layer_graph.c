@@ -1,7 +1,7 @@
 /*
- * The graph of a network's layers. It visits the layers in the order in which counts.c lists them,
- * so that each visited layer is the next row. Residual blocks read their input twice, scale layers
- * too, and concat layers read all their branches. Flattening has no row.
+ * The graph of a network's layers. The layers are visited in the order in which counts.c lists
+ * them, so each visited layer is the next row of the counts. Residual blocks and scale layers read
+ * their input twice, and concat layers read all their branches. Flattening has no row.
  */
 #include "layer_graph.h"
 
@@ -41,7 +41,7 @@ static void visitor_add(struct visitor *v, size_t from, size_t to)
 static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, size_t count,
                            size_t input);
 
-/* Joins the outputs of two rows in the next row, whose index is returned. */
+/* Adds a row that joins the outputs of two rows; returns its index. */
 static size_t visit_join(struct visitor *v, size_t one, size_t other)
 {
     visitor_add(v, one, v->row);
@@ -89,7 +89,7 @@ static size_t visit_layer(struct visitor *v, const struct hm_layer *l, size_t in
         return visit_join(v, out, input);
     case HM_LAYER_CONCAT:
         return visit_concat(v, l, input);
-    case HM_LAYER_SIDE: /* The output of side layers is not followed. */
+    case HM_LAYER_SIDE: /* No other layer reads the output of side layers. */
         visit_layers(v, l->children, l->child_count, HM_NONE);
         return input;
     default:
@@ -106,7 +106,7 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Ends a unit after each row that no edge passes by. */
+/* Ends a unit after each row that no edge skips. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {
     size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));
@@ -117,13 +117,13 @@ static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
         hm__free(far);
         return hm__fail_nomem(err);
     }
-    /* far[r + 1] is the last row that reads the row r; far[0] is that of the input. */
+    /* far[r + 1] is the last row that reads row r; far[0] is the last row that reads the input. */
     for (size_t i = 0; i < g->edge_count; i++) {
         size_t from = g->edges[i].from == HM_NONE ? 0 : g->edges[i].from + 1;
         far[from] = g->edges[i].to > far[from] ? g->edges[i].to : far[from];
     }
     for (size_t r = 0; r < g->row_count; r++) {
-        reach = far[r] > reach ? far[r] : reach; /* Reads of all rows before r. */
+        reach = far[r] > reach ? far[r] : reach; /* Last row that reads any row before r. */
         if (reach <= r || r + 1 == g->row_count)
             g->ends[g->unit_count++] = r + 1;
     }

@@ -1,4 +1,4 @@
-/* The graph of a network's layers: which row of its counts reads the outputs of which other row. */
+/* The graph of a network's layers: for each row of the counts, the rows whose outputs it reads. */
 #ifndef HM_LAYER_GRAPH_H
 #define HM_LAYER_GRAPH_H
 
@@ -10,10 +10,10 @@ struct hm_layer_edge {
 };
 
 struct hm_layer_graph {
-    struct hm_layer_edge *edges; /* In ascending order of `to`; owned. */
+    struct hm_layer_edge *edges; /* Edges in ascending order of `to`; owned. */
     size_t edge_count, row_count;
-    /* Index after the last row of each unit: one tensor leaves a unit, which the next one reads. */
-    size_t *ends; /* Owned. */
+    /* Index after the last row of each unit; owned. A unit gives one tensor to the next unit. */
+    size_t *ends;
     size_t unit_count;
 };
 

@@ -21,11 +21,11 @@ struct ops {
     const struct hm_device *d;
     const struct hm_count *l;
     const struct hm_layer_place *place;
-    double b;                                /* Number of samples. */
-    double in, out;                          /* Numbers of values that b samples read and write. */
-    double a;                                /* Number of bytes of one activation. */
-    double wide;                             /* Bytes of one value that stays in 32 bits. */
-    bool mixed;                              /* Whether weights are wider than activations. */
+    double b;       /* Number of samples. */
+    double in, out; /* Number of values that b samples read, and number that they write. */
+    double a;       /* Number of bytes of one activation. */
+    double wide;    /* Bytes of one value that stays in 32 bits. */
+    bool mixed;     /* Whether weights are wider than activations. */
     double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
     struct hm_layer_step step;
 };
@@ -161,11 +161,11 @@ static void ops_activation(struct ops *o)
         ops_gelu_tanh(o);
         return;
     }
-    /* A gate reads twice the values that it writes, and upsampling a quarter. */
+    /* A gate reads twice as many values as it writes, and upsampling reads a quarter as many. */
     o->step.forward_s += ops_stream(o, (o->in + o->out) * o->a + (drop ? o->out : 0));
     o->step.backward_s += ops_stream(o, (2 * o->in + o->out) * o->a);
     ops_host(o, 1, 1, 0);
-    /* A rectifier works in place on images; dropout keeps a mask with one byte per value. */
+    /* A rectifier on images works in place; dropout keeps a mask with one byte per value. */
     o->step.kept_bytes += drop ? o->out : image && clamp ? 0 : o->out * o->a;
 }
 
@@ -227,7 +227,7 @@ static void ops_attention(struct ops *o)
 
     if (o->l->in.kind == HM_SHAPE_IMAGE)
         length *= o->l->in.width;
-    /* The number of scores is that of a square with this side. */
+    /* Side of a square matrix with the same number of scores. */
     double side = cross ? sqrt(length * layer->context) : length;
     ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
     if (cross)
@@ -243,7 +243,8 @@ static void ops_attention(struct ops *o)
     o->step.kept_bytes += 5 * o->out * o->a;
 }
 
-/* Adds a linear map of a vector to all places of each channel; its gradient is a sum over them. */
+/* Adds a linear map of a vector to all positions of each channel; its gradient is a sum over these
+ * positions. */
 static void ops_condition(struct ops *o)
 {
     ops_linear(o, o->b, o->l->layer->units, o->l->out.channels, true);

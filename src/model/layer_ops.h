@@ -4,19 +4,18 @@
 
 #include "device.h"
 
-/* Times of one layer for b samples: those of the device, and those of the host that launches
- * kernels. */
+/* Times of one layer for b samples, on the device and on the host, which launches kernels. */
 struct hm_layer_step {
     double forward_s, backward_s; /* Seconds of the device. */
     double forward_host_s, backward_host_s;
     double kept_bytes; /* Bytes that the layer keeps for the backward pass. */
 };
 
-/* Properties of the position of a layer in the network that change its operations. */
+/* Properties of a layer's position in the network that change its operations. */
 struct hm_layer_place {
     bool first; /* Whether the layer is the first; the gradient of its input is not needed. */
     bool last;  /* Whether the layer is the last; the loss is computed from its outputs. */
-    const struct hm_count *next; /* The next layer; NULL at the end. */
+    const struct hm_count *next; /* The next layer; NULL if there is none. */
 };
 
 struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct hm_count *layer,

@@ -27,9 +27,8 @@ static bool layer_cost_equal(const struct hm_layer_cost *a, const struct hm_laye
 
 static void layer_costs_add(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
 {
-    /*
-     * Equal layers are searched only among the most recent ones, because repeated blocks are short.
-     */
+    /* Only the most recent layers are searched for an equal one, because repeated blocks are
+     * short. */
     for (size_t i = costs->count > LOOK_BACK ? costs->count - LOOK_BACK : 0; i < costs->count;
          i++) {
         if (layer_cost_equal(&costs->layers[i], cost)) {

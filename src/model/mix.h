@@ -1,4 +1,4 @@
-/* Mixes of a cluster with several kinds of machines, and the time of an iteration on a mix. */
+/* Mixes of several kinds of machines in one cluster, and the time of an iteration on a mix. */
 #ifndef HM_MIX_H
 #define HM_MIX_H
 
@@ -7,15 +7,15 @@
 
 struct hm_model;
 
-/* Number of machines of each kind. */
+/* A mix: the number of machines of each kind. */
 struct hm_mix {
     double machines[HM_KINDS_MAX];
 };
 
-/* The mix that is used for each number of workers. */
+/* The mix of machines for each number of workers. */
 struct hm_mixes {
     const struct hm_cluster *cluster; /* The mixed cluster; borrowed. */
-    /* Times of steps on each kind of machine, or NULL; owned by the maker of this struct. */
+    /* Times of steps on each kind of machine, or NULL; owned by the creator of this struct. */
     struct hm_step_table *tables[HM_KINDS_MAX];
     struct hm_mix *at; /* at[n] is the mix of n workers; all numbers are 0 if there is none. */
     size_t count;      /* Number of elements of `at`. */
@@ -23,10 +23,8 @@ struct hm_mixes {
 
 /* Number of workers of a mix that uses all workers of its machines. */
 double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mix);
-/*
- * Evaluates one mix: like hm__model_eval_slowed for points[0].n = point->n, which is at most the
- * number of workers of the mix; also sets `machines` and `price_per_s`.
- */
+/* Evaluates one mix at point->n, which is at most the number of workers of the mix, like
+ * hm__model_eval_slowed; also sets `machines` and `price_per_s`. */
 int hm__mix_eval(const struct hm_model *model, const struct hm_mix *mix, double factor,
                  struct hm_point *point, struct hm_err *err);
 

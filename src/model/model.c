@@ -2,10 +2,10 @@
  * Time of a superstep on n workers: t(n) = compute(n) + communicate(n), or less with overlap.
  *
  * compute is the job's formula, or the flop of the local batch divided by the rate that a worker
- * reaches (with a roofline if the memory bandwidth is known), or, for a graph, the work on the
- * edges of the worker that has most. communicate is the sum of the communication steps. Overlap is
- * one of: none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling
- * divides the batch among the workers, weak scaling gives each worker the whole batch.
+ * reaches (with a roofline if the memory bandwidth is known), or, for a graph, the work of the
+ * worker with the most edges. communicate is the sum of the communication steps. Overlap is one of:
+ * none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling divides
+ * the batch among the workers, weak scaling gives each worker the whole batch.
  *
  * Limits: no contention between jobs, and one batch per iteration. model_mix.c evaluates clusters
  * of several kinds of machines by the models of their kinds.
@@ -269,7 +269,8 @@ struct eval_space {
     /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
-    /* With servers: seconds of a message in one direction, at a worker's and at a server's port. */
+    /* With servers: seconds of a message in one direction, at the port of a worker and at the port
+     * of a server. */
     double *worker, *server;
     double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
     double factor;  /* Factor on the seconds of all communication. */
@@ -676,7 +677,8 @@ static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
     struct eval_space space;
     int rc = 0;
 
-    /* The links of a mixed cluster depend on n, so each point has a model of its own. */
+    /* The links of a mixed cluster depend on n, so each point is evaluated with a model of its
+     * own. */
     for (size_t i = 0; m->mixes && count > 1 && i < count && rc == 0; i++)
         rc = eval_one_step(m, t, &points[i], 1, err);
     if (m->mixes && (count > 1 || (rc = hm__model_mix_links(m, points[0].n, &mixed, err))))
@@ -745,8 +747,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* This is the communication that does not overlap; without overlap, the loop below replaces
-         * it. */
+        /* Communication that does not overlap; without overlap, the loop below replaces this
+         * value. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

@@ -45,9 +45,10 @@ void hm__model_part_name(const struct hm_model *model, size_t part, char *text, 
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
-/* How the model's computing and communicating overlap; never HM_OVERLAP_AUTO. */
+/* Returns the kind of overlap of the model's computing and communicating; never HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
-/* The work factor of the variant that the model was made with. */
+/* Work factor of the variant that the model was made with: the factor on the samples of an
+ * iteration. */
 double hm__model_work(const struct hm_model *model);
 
 /*

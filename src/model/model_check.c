@@ -1,4 +1,5 @@
-/* Checks of a model before it is evaluated: quantities of formulas, links of communication. */
+/* Checks a model before it is evaluated: quantities that formulas use, and links that communication
+ * needs. */
 #include "err.h"
 #include "model_state.h"
 

@@ -57,7 +57,7 @@ double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mi
     return n;
 }
 
-/* Reduces a link to the slower one of two. */
+/* Replaces a link by the slower one of two. */
 static void link_slower(struct hm_link *link, const struct hm_link *other)
 {
     if (isnan(link->bandwidth_bytes_per_s) ||

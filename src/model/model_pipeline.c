@@ -1,10 +1,10 @@
 /*
- * A network whose layers are placed on several workers (model parallelism), which work as a
- * pipeline. n workers are n/k pipelines of k stages; each pipeline has an equal part of the batch,
- * in micro-batches of a power of two samples. For each k that divides n and each micro-batch, the
- * layers are placed by dynamic programming (place.h); the best one is then compared with the
- * placement that METIS finds for the graph of layers, which may cut inside a block. Gradients of a
- * stage are summed over the pipelines after the last micro-batch.
+ * A network whose layers are placed on several workers (model parallelism), which form a pipeline.
+ * n workers are divided into n/k pipelines of k stages; each pipeline has an equal part of the
+ * batch, in micro-batches of a power of two samples. For each k that divides n and each
+ * micro-batch, the layers are placed by dynamic programming (place.h); the best one is then
+ * compared with the placement that METIS finds for the graph of layers, which may cut inside a
+ * block. Gradients of a stage are summed over the pipelines after the last micro-batch.
  *
  * Limits: at most HM_STAGES_MAX stages; stages of one pipeline are all in one node or all use the
  * fabric; nothing overlaps with the sums of gradients.
@@ -22,11 +22,12 @@
 #include "need.h"
 #include "split.h"
 
-enum { SIZES_MAX = 13 }; /* Micro-batches of 1, 2, 4, … 4096 samples. */
+enum { SIZES_MAX = 13 }; /* The possible micro-batches are 1, 2, 4, ... 4096 samples. */
 
 /* Times of the rows of a network for one micro-batch. */
 struct row_times {
-    double *time_s, *kept_bytes; /* Each has one value for each row; NULL until they are needed. */
+    /* Arrays with one value for each row; NULL until they are needed. */
+    double *time_s, *kept_bytes;
 };
 
 struct hm_pipeline {
@@ -94,7 +95,8 @@ static void rows_time(const struct hm_model *m, double b, struct row_times *rows
     }
 }
 
-/* Increases what the rows keep to what a step of the whole network keeps, if that is more. */
+/* Increases the bytes that the rows keep to those that a step of the whole network keeps, if these
+ * are more. */
 static void rows_keep(const struct hm_model *m, double b, struct row_times *rows)
 {
     double kept = 0;
@@ -105,7 +107,7 @@ static void rows_keep(const struct hm_model *m, double b, struct row_times *rows
         rows->kept_bytes[i] *= kept > 0 ? fmax(1, m->memory_per_sample * b / kept) : 1;
 }
 
-/* Returns the bytes that each worker needs besides its layers. */
+/* Returns the bytes that each worker needs in addition to those of its layers. */
 static double worker_bytes(const struct hm_model *m)
 {
     double per = hm__need_parameter_bytes(m->job->optimizer, m->job->precision);
@@ -113,7 +115,7 @@ static double worker_bytes(const struct hm_model *m)
     return fmax(0, m->memory_fixed - per * m->counts->parameters);
 }
 
-/* Returns the bytes that a worker has for its layers, at least 1; NaN: unknown. */
+/* Returns the bytes that a worker has for its layers, at least 1; NaN if unknown. */
 static double layer_bytes(const struct hm_model *m)
 {
     bool known = m->cluster && m->cluster->node.memory_bytes > 0;
@@ -121,7 +123,7 @@ static double layer_bytes(const struct hm_model *m)
     return known ? fmax(hm__model_memory_limit(m) - worker_bytes(m), 1) : NAN;
 }
 
-/* Returns the times for micro-batches of 2^size samples, which are computed once. */
+/* Returns the times for micro-batches of 2^size samples, which are computed at the first call. */
 static const struct row_times *pipeline_rows(const struct hm_model *m, size_t size,
                                              struct hm_err *err)
 {
@@ -174,7 +176,7 @@ static void case_units(const struct hm_model *m, const struct pipeline_case *c,
     }
 }
 
-/* Returns a time that no placement of the units undercuts. */
+/* Returns a lower bound of the time of all placements of the units. */
 static double units_least(const struct hm_place_unit *units, size_t count,
                           const struct pipeline_case *c)
 {
@@ -223,7 +225,7 @@ static void choice_set(const struct hm_model *m, const struct pipeline_case *c, 
                                           .fits = fits};
 }
 
-/* Places the units of the chain, without the limit of memory if nothing fits. */
+/* Places the units of the chain; if nothing fits, the memory limit is ignored. */
 static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
                       const struct hm_place_unit *units, struct hm_pipeline_choice *choice,
                       struct hm_err *err)
@@ -258,11 +260,9 @@ static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
     return 0;
 }
 
-/*
- * Evaluates a placement of single rows on stages, stage[row] from 0 on; false if an edge goes back
- * to an earlier stage. `last` has room for a number of each row. A tensor that several later stages
- * read passes all links in between.
- */
+/* Evaluates a placement of single rows, where stage[row] is the stage of a row, from 0; returns
+ * false if an edge goes back to an earlier stage. `last` has room for one number per row. A tensor
+ * that several later stages read is sent over all links in between. */
 static bool case_rows(const struct hm_model *m, const struct pipeline_case *c,
                       const struct row_times *rows, const uint32_t *stage, uint32_t *last,
                       struct hm_pipeline_choice *choice)
@@ -306,7 +306,7 @@ static bool case_rows(const struct hm_model *m, const struct pipeline_case *c,
     return true;
 }
 
-/* Asks METIS for a placement of the rows and numbers its parts by their first rows. */
+/* Asks METIS for a placement of the rows, and numbers the stages by their first rows. */
 static int case_metis(const struct hm_model *m, const struct pipeline_case *c,
                       const struct row_times *rows, uint32_t *stage, struct hm_err *err)
 {
@@ -344,7 +344,8 @@ static bool choice_better(const struct hm_pipeline_choice *a, const struct hm_pi
     return a->fits != b->fits ? a->fits : a->time_s < b->time_s;
 }
 
-/* Replaces a choice by that of METIS if this is better; builds without METIS keep the chain. */
+/* Replaces a choice by that of METIS if the latter is better; builds without METIS keep the
+ * chain. */
 static int choice_try_metis(const struct hm_model *m, const struct pipeline_case *c,
                             struct hm_pipeline_choice *best, struct hm_err *err)
 {
@@ -362,7 +363,8 @@ static int choice_try_metis(const struct hm_model *m, const struct pipeline_case
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Sets the case of k stages on n workers; returns the samples of one pipeline in a step. */
+/* Sets the case of k stages on n workers; returns the number of samples of one pipeline in a
+ * step. */
 static double case_init(const struct hm_model *m, double n, double stages, double factor,
                         struct pipeline_case *c)
 {

@@ -1,4 +1,4 @@
-/* A network whose layers are placed on several workers, which work as a pipeline. */
+/* A network whose layers are placed on several workers, which form a pipeline. */
 #ifndef HM_MODEL_PIPELINE_H
 #define HM_MODEL_PIPELINE_H
 
@@ -8,14 +8,17 @@
 /* The best placement on n workers: `replicas` pipelines of `stages` workers each. */
 struct hm_pipeline_choice {
     double stages, replicas;
-    double micro_batch, micro_batches; /* Samples of a micro-batch, and their number in a step. */
-    double busy_s;       /* Seconds in which a worker computes, on average over the stages. */
+    double micro_batch, micro_batches; /* Number of samples of a micro-batch, and number of
+                                          micro-batches in a step. */
+    double busy_s;       /* Seconds in which a worker computes, averaged over the stages. */
     double send_s;       /* Seconds of messages between stages and among replicas. */
     double time_s;       /* Seconds of a step. */
     double memory_bytes; /* Memory of the fullest stage. */
     bool fits;
-    bool metis;                 /* The placement is that of METIS, not of the chain. */
-    size_t rows[HM_STAGES_MAX]; /* Chain: index after the last row of each stage. */
+    bool metis; /* True if METIS found the placement; false if it was found for the chain of units.
+                 */
+    size_t rows[HM_STAGES_MAX]; /* For a placement of the chain: index after the last row of each
+                                   stage. */
 };
 
 /* Prepares the placement of the model's network; fails if its layers are not known. */
@@ -24,7 +27,7 @@ void hm__pipeline_free(struct hm_pipeline *pipeline);
 /* Finds the best placement on n workers. */
 int hm__model_pipeline_choose(const struct hm_model *m, double n,
                               struct hm_pipeline_choice *ret_choice, struct hm_err *err);
-/* Sets times and memory of points. */
+/* Sets the times and the memory of points. */
 int hm__model_eval_pipeline(const struct hm_model *m, struct hm_point *points, size_t count,
                             double factor, struct hm_err *err);
 

@@ -1,4 +1,4 @@
-/* How sensitive the time of an iteration is to the quantities of a job's formulas. */
+/* Computes how sensitive the time of an iteration is to the quantities of a job's formulas. */
 #include "model.h"
 #include "model_state.h"
 

@@ -21,7 +21,8 @@ struct hm_model {
      * the table is shared.
      */
     struct hm_step_table *table, *own_table;
-    enum hm_overlap overlap; /* How computing and communication overlap; never HM_OVERLAP_AUTO. */
+    /* Kind of overlap of computing and communication; never HM_OVERLAP_AUTO. */
+    enum hm_overlap overlap;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     /* Communication steps of the job, or platform_steps; borrowed. */
@@ -36,7 +37,7 @@ struct hm_model {
     double batch;        /* Samples of an iteration, multiplied by the work factor. */
     double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
     double gradient_bytes;
-    /* Bytes of memory per worker, fixed and for each sample; NaN when unknown. */
+    /* Bytes of memory of a worker: a fixed number, and a number for each sample; NaN if unknown. */
     double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
@@ -62,8 +63,8 @@ int hm__model_mix_links(const struct hm_model *m, double n, struct hm_model *ret
 void hm__model_add_note(struct hm_model *m, const char *text);
 /*
  * The number format that the job asks for. HM_MATH_AUTO at 32 bits means mixed precision for
- * networks with layers only; formulas, totals and graphs keep the rate of 32 bits, since a fraction
- * of the rate of matrix units says little about them.
+ * networks with layers only; formulas, totals and graphs keep the rate of 32 bits, since they do
+ * not reach a fixed fraction of the rate of matrix units.
  */
 enum hm_math hm__model_math(const struct hm_job *job);
 int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
@@ -75,8 +76,8 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
 /* Sets the table of stragglers of the cluster, and notes that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
-/* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a
- * CPU of the catalog, its scalar arithmetic or its memory traffic. */
+/* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a CPU
+ * of the catalog, the time of its scalar arithmetic or of its memory traffic. */
 double hm__model_edge_time(const struct hm_model *m);
 /* Decides whether steps are modelled by their operations, and how they overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);

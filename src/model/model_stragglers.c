@@ -23,7 +23,8 @@ int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err)
         hm__model_add_note(
             m, "the computing time is the expected time of the slowest worker of a step: see "
                "stragglers of the cluster");
-    /* A shared table has no times of speculative copies of tasks. */
+    /* A shared table has no times for speculative copies of tasks, so a dataflow needs its own
+     * table. */
     m->stragglers = m->variant.by_speed || hm__model_dataflow(m) ? NULL : m->variant.stragglers;
     if (m->stragglers)
         return 0;

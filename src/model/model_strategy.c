@@ -1,9 +1,9 @@
 /*
- * What the strategies of TensorFlow (tf.distribute) need from a machine. Most are platforms with a
- * name. Central storage keeps the variables in the memory of the host: each accelerator sends its
- * gradients to the host and fetches the variables, through PCI Express or the slower link of the
- * machine, and the host is a server whose port is such a link. Limit: a host with several root
- * complexes is faster than this.
+ * The strategies of TensorFlow (tf.distribute) and what they need from a machine. Most strategies
+ * are other names of platforms. Central storage keeps the variables in the memory of the host: each
+ * accelerator sends its gradients to the host and fetches the variables, through PCI Express or
+ * through the link of the machine if that is slower, and the host is modelled as a server whose
+ * port is such a link. Limit: a host with several PCI Express root complexes is faster than this.
  */
 #include <math.h>
 #include <stdio.h>

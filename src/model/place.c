@@ -7,8 +7,8 @@
  * placement. For each value M that max(t_s, c_s) can have, in ascending order, a dynamic program
  * over the units finds the least sum(c_s) of placements whose stages and links take at most M. The
  * search ends when no placement with a larger M can be better than the best one so far. A stage s
- * of k keeps the activations of min(m, k - s) micro-batches (one forward, one backward pass in
- * turn).
+ * of k keeps the activations of min(m, k - s) micro-batches (forward and backward passes
+ * alternate).
  */
 #include "place.h"
 
@@ -19,7 +19,7 @@
 #include "err.h"
 #include "memory.h"
 
-/* Sums over the first units of the chain, so that those of a stage are differences. */
+/* Sums over the first units of the chain; the sums of a stage are differences of these. */
 struct place_sums {
     double *time_s, *fixed, *kept;
 };
@@ -29,8 +29,10 @@ struct place_search {
     size_t count, stages;
     double micro_batches, memory;
     struct place_sums sums;
-    double *least;  /* least[s * (count + 1) + j]: least sum of links of j units in s stages. */
-    size_t *before; /* The number of units before the last stage of that placement. */
+    double *least; /* least[s * (count + 1) + j] is the least sum of link times if the first j units
+                      are placed in s stages. */
+    size_t *before; /* before[i] is the number of units before the last stage of the placement whose
+                       sum is least[i]. */
 };
 
 static bool stage_fits(const struct place_search *s, size_t from, size_t to, size_t stage)
@@ -42,7 +44,8 @@ static bool stage_fits(const struct place_search *s, size_t from, size_t to, siz
     return isnan(s->memory) || bytes <= s->memory;
 }
 
-/* Fills the table for stages and links of at most `most` seconds; returns the least sum. */
+/* Fills the table for stages and links that take at most `most` seconds; returns the least sum of
+ * link times. */
 static double search_fill(struct place_search *s, double most)
 {
     const size_t width = s->count + 1;
@@ -140,14 +143,14 @@ static void search_run(struct place_search *s, const double *times, size_t count
                        struct hm_placement *best)
 {
     const double total = s->sums.time_s[s->count];
-    /* No placement has a smaller sum of links than one whose stages may take any time. */
+    /* Lower bound of the sum of link times: the least sum if stages may take any time. */
     const double links = search_fill(s, times[count - 1]);
     size_t low = 0, high = count - 1;
 
     if (isinf(links))
         return;
     search_take(s, best);
-    /* Find the shortest time with which a placement exists. */
+    /* Find the shortest time of the slowest stage for which a placement exists. */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (isinf(search_fill(s, times[middle])))

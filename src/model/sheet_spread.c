@@ -1,5 +1,5 @@
 /*
- * How far measured steps differ from the predictions of a specification sheet.
+ * Errors of the predictions of a specification sheet, found by comparison with measured steps.
  *
  * The table has, for each kind of job and hardware, mean and standard deviation of
  * r = ln(measured / predicted) over the measurements in data/steps.csv and data/platforms.csv. The
@@ -46,10 +46,11 @@ const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
 };
 /* clang-format on */
 
-/* Half of the 90 % interval of a normal distribution, in standard deviations. */
+/* Half of the width of the 90 % interval of a normal distribution, in standard deviations. */
 static const double NORMAL_90 = 1.645;
 
-/* Half of the 90 % interval of Student's distribution with 2, 3 and 4 degrees of freedom. */
+/* Half of the width of the 90 % interval of Student's distribution with 2, 3 and 4 degrees of
+ * freedom. */
 static const double student_90[] = {2.920, 2.353, 2.132};
 
 /* Whether the rate of the job's format is at least twice that of fp32. */

@@ -1,7 +1,5 @@
-/*
- * How far measured steps differ from the times that a specification sheet predicts, by kind of job
- * and hardware, and the estimate of these figures from measurements.
- */
+/* Errors of the times that a specification sheet predicts, by kind of job and hardware, and the
+ * estimate of these figures from measured steps. */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H
 
@@ -12,12 +10,12 @@
  * catalog.
  */
 enum hm_sheet_kind {
-    HM_SHEET_DEVICE,    /* A network on one accelerator. */
-    HM_SHEET_NODE,      /* A network on several accelerators of one node. */
+    HM_SHEET_DEVICE,    /* A network on one accelerator of the catalog. */
+    HM_SHEET_NODE,      /* A network on several accelerators in one node. */
     HM_SHEET_NODES,     /* A network on accelerators of several nodes. */
     HM_SHEET_COMPILED,  /* A network on any number of accelerators, with compiled software. */
     HM_SHEET_SERVER,    /* Parameter servers or a driver, and workers with accelerators. */
-    HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, and the framework is not known. */
+    HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, with an unknown framework. */
     HM_SHEET_FRAMEWORK, /* Parameter servers or a driver of a known framework on CPUs. */
     HM_SHEET_CPU,       /* A network on CPUs whose cores are known. */
     HM_SHEET_RATES,     /* A network on hardware of which only the rates are known. */
@@ -61,8 +59,8 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
  * Returns the spread of ln(measured / predicted) on n workers for a job that was measured on
- * `measured` workers, or 0 if its steps are not modelled by operations: no curves of such jobs were
- * measured.
+ * `measured` workers, or 0 if its steps are not modelled by operations, because no curves of such
+ * jobs were measured.
  */
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);
@@ -75,7 +73,8 @@ struct hm_sheet_row {
 
 /*
  * Estimates the distribution from rows of one kind, leaving out those of the source `without`,
- * which may be NULL. Returns the number of sources; below 2 the spread is that of one source.
+ * which may be NULL. Returns the number of sources; if it is below 2, the spread is that of one
+ * source.
  */
 size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
                           struct hm_sheet_error *ret_error);

@@ -14,10 +14,8 @@ struct hm_slow {
      * factor.
      */
     double chance, slow;
-    /*
-     * A class holds the workers with the same permanent factor. Each distinct speed has two
-     * classes: an even one for ordinary nodes and the following odd one for slow nodes.
-     */
+    /* A class holds the workers with the same permanent factor on their time. Each distinct speed
+     * has two classes: an even one for ordinary nodes and the following odd one for slow nodes. */
     double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
     double *distinct; /* Distinct speeds in ascending order. */
     size_t *classes;  /* Class of each listed node. */
@@ -28,10 +26,8 @@ struct hm_slow {
      * iteration.
      */
     bool tabulated;
-    /*
-     * pause and certain are relative to the time of an iteration; the integrand is 1 up to
-     * `certain`.
-     */
+    /* `pause` and `certain` are relative to the time of an iteration; the integrand is 1 up to
+     * `certain`. */
     double pause, certain;
     double *edges, *weights, *q, *log_done;
     size_t node_count;

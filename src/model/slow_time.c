@@ -173,7 +173,7 @@ static void quadrature_add_piece(struct hm_slow *w, double a, double b)
                                              0.2223810344533745, 0.1012285362903763};
     double middle = log(a * b) / 2, half = log(b / a) / 2;
 
-    if (w->slowness->spread == 0) { /* The integrand is constant in this piece. */
+    if (w->slowness->spread == 0) { /* Without spread, the integrand is constant in this piece. */
         quadrature_add_node(w, (a + b) / 2, b - a);
         return;
     }
@@ -268,7 +268,7 @@ static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;
 
-    for (;;) { /* Visits the classes from the slowest to the fastest. */
+    for (;;) { /* Visit the classes from the slowest to the fastest. */
         size_t at = HM_NONE;
         for (size_t g = 0; g < w->class_count; g++)
             if (w->counts[g] > 0 && (at == HM_NONE || class_factor(w, g) > class_factor(w, at)))

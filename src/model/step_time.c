@@ -222,7 +222,8 @@ static double node_batch(size_t i)
 static size_t node_below(double b)
 {
     int exponent;
-    double fraction = frexp(b, &exponent); /* b = fraction * 2^exponent, fraction in [0.5, 1). */
+    /* b = fraction * 2^exponent, where the fraction is in [0.5, 1). */
+    double fraction = frexp(b, &exponent);
 
     size_t i = 2 * (size_t)(exponent - 1) + (fraction >= 0.75 ? 1 : 0);
     return i < NODES_MAX - 2 ? i : NODES_MAX - 2;

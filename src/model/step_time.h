@@ -13,8 +13,9 @@ enum { HM_BUCKETS_MAX = 256 };
 /* The parts of a step for one batch. The parts add up to the time of a step on one worker. */
 struct hm_step_parts {
     double forward_s, backward_s, update_s;
-    double host_s, device_s; /* Total seconds of host and of device; the larger one counts. */
-    double memory_bytes;     /* Peak bytes of memory, without the context of the framework. */
+    /* Total seconds of the host and of the device; a step takes the larger one. */
+    double host_s, device_s;
+    double memory_bytes; /* Peak bytes of memory, without the context of the framework. */
     double ready_s[HM_BUCKETS_MAX]; /* Seconds from the step's start until each bucket is full. */
 };
 
@@ -40,7 +41,8 @@ int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_pa
 
 /* Communication of a step on n workers. */
 struct hm_step_sent {
-    double latency_s, bandwidth_s; /* Seconds, summed over the messages of all buckets. */
+    /* Seconds of latency and of transfer, summed over the messages of all buckets. */
+    double latency_s, bandwidth_s;
     double end_s; /* Seconds from the start of the step until the last bucket has been reduced. */
     enum hm_scheme scheme;
 };

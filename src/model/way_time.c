@@ -6,8 +6,8 @@
  * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that make local steps send
  * their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are taken
  * to wait for the slowest of all, though they wait for their neighbours only. Stale workers queue
- * at the servers' links (queue_time.h); with SSP, the wait at the links is that of asynchronous
- * workers and a part of every iteration of the recursion. Limits: the pace (the factor by which
+ * at the servers' links (queue_time.h); with SSP, the wait at the links is taken from asynchronous
+ * workers and added to every iteration of the recursion. Limits: the pace (the factor by which
  * stragglers slow an iteration) is interpolated linearly over ln n between two evaluated n, and
  * messages of different workers do not collide at a worker's port.
  */
@@ -117,7 +117,8 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
     }
     if (way->platform == HM_PLATFORM_PIPELINE) {
-        *ret_count = 0; /* The placement of the layers determines the messages. */
+        *ret_count = 0; /* The messages are determined by the placement of the layers, so there are
+                           no other steps. */
         return 0;
     }
     *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;
@@ -245,10 +246,8 @@ static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *r
     return 0;
 }
 
-/*
- * Largest n up to which every point is evaluated; beyond it, evaluated n are at least 5 % (BSP) or
- * 20 % (SSP) apart.
- */
+/* Largest n up to which every point is evaluated; above it, evaluated values of n are at least 5 %
+ * (BSP) or 20 % (SSP) apart. */
 static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 {
     const struct hm_slowness *s = &p->slowness;

@@ -29,7 +29,7 @@ double hm__way_nodes(const struct hm_way *way);
 double hm__way_used(const struct hm_way *way, double n);
 /* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
 bool hm__way_stale(const struct hm_way *way);
-/* Factor on the number of iterations because of stale gradients with n workers; at least 1. */
+/* Factor by which stale gradients increase the number of iterations on n workers; at least 1. */
 double hm__way_stale_cost(const struct hm_way *way, double n);
 /* Writes the platform's communication steps into steps[HM_WAY_STEPS]. */
 int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,

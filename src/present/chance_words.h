@@ -6,8 +6,8 @@
 
 /* A deadline and a budget, and the probabilities with which they are met and must be met. */
 struct hm_limits_met {
-    double deadline_s; /* NaN or 0: no deadline. */
-    double budget;     /* NaN: no budget. */
+    double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
+    double budget;     /* Budget; NaN: no budget. */
     double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
     /* Probability with which the question requires that deadline and budget are met. */
     double certainty;
@@ -24,13 +24,12 @@ const char *hm__show_chance(double probability, char *text);
  */
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
-/*
- * How certain it is that a recommended number of workers is good, and the interval of the exact
- * best.
- */
+/* The certainty that a recommended number of workers is good, and the interval of the exact
+ * best. */
 struct hm_near_best {
-    double near;  /* Probability that the number is within the slack of the best; NaN: unknown. */
-    double slack; /* Share by which the number may be worse than the best. */
+    double near;  /* Probability that the recommended number of workers is within `slack` of the
+                     best; NaN: unknown. */
+    double slack; /* Share by which the recommended number of workers may be worse than the best. */
     double low, high; /* Interval of the best number of workers; NaN: unknown. */
     double level;     /* Probability with which the interval contains the best number. */
     /*

@@ -64,7 +64,7 @@ struct canvas {
     unsigned char dots[ROWS][COLUMNS_MAX];
     const char *markers[ROWS][COLUMNS_MAX];
     bool unicode;
-    bool logarithmic;                  /* Both axes are logarithmic. */
+    bool logarithmic;                  /* True if both axes are logarithmic. */
     double min_n, max_n, min_y, max_y; /* Ends of the axes; a linear vertical axis starts at 0. */
 };
 
@@ -221,7 +221,8 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
     if (c->logarithmic)
         hm__text_add(&title, "dotted: ideal, ");
     if (!title.failed) {
-        title.data[title.length - 2] = '\0'; /* The last comma, or the colon without marks. */
+        /* Remove the last comma, or the colon if there are no marks. */
+        title.data[title.length - 2] = '\0';
         hm__text_add(out, "\n  ");
         hm__render_wrapped(out, style, title.data, 2);
         hm__text_add(out, "\n");
@@ -287,7 +288,7 @@ void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const stru
     size_t width = style->width > NARROWEST ? style->width : NARROWEST;
     struct canvas *c = NULL;
 
-    if (a->point_count < 2) /* One point is no curve. */
+    if (a->point_count < 2) /* A single point is not a curve, so nothing is drawn. */
         return;
     c = hm__calloc(1, sizeof(*c));
     if (!c) {

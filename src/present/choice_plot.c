@@ -200,7 +200,7 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
     for (size_t k = 0; k < a->candidate_count; k++) {
         if (is_repeated(a, k))
             continue;
-        /* The colour of the best point is not that of an algorithm. */
+        /* The colour of the best point is not used for an algorithm. */
         size_t type = block % (HM_PLOT_BEST - 1) + 1;
         hm__text_addf(out,
                       "%s$algorithm%zu using 1:3:4 with filledcurves %s lt %zu notitle, "
@@ -223,8 +223,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
 /* ---- designs ----------------------------------------------------------------------------------
  */
 
-/* Adds the runs as rows "place label cost", and what is known after each as "place variance".
- * Returns the number of the latter; the smallest and largest are in `variance`. */
+/* Adds the runs as rows "place label cost", and the value of the criterion after each run as rows
+ * "place variance". Returns the number of the latter; the smallest and largest are in
+ * `variance`. */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
                           struct hm_plot_span *variance)
 {

@@ -34,7 +34,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
                           size_t algorithm);
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
-/* With an advice (not NULL), algorithms have the colours of the other charts. */
+/* If the advice is not NULL, algorithms have the same colours as in the other charts. */
 void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
                      const struct hm_advice *advice);
 void hm__chart_checks(struct hm_page *page, const struct hm_study *study);

@@ -215,12 +215,12 @@ static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, co
 static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
-        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",                /* circle */
-        "m-3.2 -3.2h6.4v6.4h-6.4z",                                     /* square */
-        "m0 -4.5l4.2 7.2h-8.4z",                                        /* triangle */
-        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",                          /* diamond */
-        "m0 4.5l4.2 -7.2h-8.4z",                                        /* triangle, upside down */
-        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* cross */
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* This path is a circle. */
+        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* This path is a square. */
+        "m0 -4.5l4.2 7.2h-8.4z",                         /* This path is a triangle. */
+        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* This path is a diamond. */
+        "m0 4.5l4.2 -7.2h-8.4z", /* This path is a triangle that is upside down. */
+        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* This path is a cross. */
     };
     /*
      * The shapes are shifted after each round of colours, so that the same colour gets different

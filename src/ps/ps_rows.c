@@ -1,4 +1,4 @@
-/* Some rows of a table, found by their number. */
+/* Stores some rows of a table, and finds them by their numbers. */
 #include "ps_rows.h"
 
 #include <string.h>

@@ -74,7 +74,7 @@ static const struct hm_request_field fields[] = {
      .argument = "[ALGORITHM=]JOB",
      .choices = "@file",
      .help = "seconds of an iteration as `howmany plan` computes them"},
-    HM_ROW_ON(T, job, "with a job: plan for this machine; otherwise its price"),
+    HM_ROW_ON(T, job, "machine: with a job, plan for it; otherwise take its price"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",

@@ -9,7 +9,8 @@ enum { HM_ADVISE_SIZES = 64 };
 /* Numbers of workers whose memory suffices for a transformer, and the seconds of an iteration on
  * each. */
 struct hm_advise_paces {
-    struct hm_paces *paces; /* Owned by the caller. */
+    /* Seconds of an iteration on each number of workers; owned by the caller. */
+    struct hm_paces *paces;
     double m[HM_ADVISE_SIZES];
     size_t count;
     double price_per_s; /* Price of one worker in money per second; NaN: unknown. */

@@ -68,8 +68,8 @@ static const struct hm_member point[] = {
     KNOWN("bandwidth_s", "part of communicate_s that moves bytes"),
     NUMBER("speedup", "times faster than at the reference"),
     NUMBER("efficiency", "speedup per worker"),
-    NUMBER("total_s", "seconds of what total_of says"),
-    NUMBER("node_s", "node-seconds of what total_of says"),
+    NUMBER("total_s", "seconds in all; total_of names what is counted"),
+    NUMBER("node_s", "node-seconds in all; total_of names what is counted"),
     KNOWN("cost", "money of what total_of says"),
     KNOWN("meets", "probability of meeting deadline and budget"),
     KNOWN("memory_bytes", "memory that one worker needs"),
@@ -139,7 +139,7 @@ static const struct hm_member layout_room[] = {
     KNOWN("micro_batch", "largest micro-batch for which the recommended layout fits"),
     KNOWN("sequence", "longest sequence for which it fits"),
     KNOWN("breaks_n", "workers from which each is less than 80 % as fast as the fastest"),
-    KNOWN_TEXT("breaks_part", "the part of the step that grew most until there"),
+    KNOWN_TEXT("breaks_part", "the part of the step that grew most up to that number of workers"),
 };
 static const struct hm_member layout_memory[] = {
     NUMBER("weights_bytes", "weights"),
@@ -180,10 +180,10 @@ static const struct hm_member advised[] = {
     KNOWN("within", "half the width of the interval after them, relative to the time")};
 static const struct hm_member limit[] = {
     TEXT("kind", "what limits the speedup"), KNOWN("share", "its share of the iteration"),
-    NUMBER("n", "workers of that iteration"), KNOWN_TEXT("why", "a phrase")};
+    NUMBER("n", "workers of that iteration"), KNOWN_TEXT("why", "reason, as a phrase")};
 static const struct hm_member help[] = {
-    TEXT("what", "the change"), NUMBER("n", "recommended workers then"),
-    NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),
+    TEXT("what", "the change"), NUMBER("n", "recommended workers with the change"),
+    NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "speedup over the reference"),
     NUMBER("gain", "times faster than the answer")};
 
 /* Members that an answer has if the request names platforms. */
@@ -208,8 +208,8 @@ static const struct hm_member rank[] = {
     BOOL("feasible", "whether it meets the limits"),
     KNOWN("n", "workers of its best point"),
     KNOWN("time_s", "seconds of one iteration there"),
-    KNOWN("speedup", "over the reference"),
-    KNOWN("total_s", "seconds of what total_of says"),
+    KNOWN("speedup", "speedup over the reference"),
+    KNOWN("total_s", "seconds in all; total_of names what is counted"),
     KNOWN("cost", "money of what total_of says"),
     KNOWN_TEXT("why", "why it loses; null for the winner"),
     WAY,
@@ -227,7 +227,7 @@ static const struct hm_member plan[] = {
     TEXT("provenance", "model, fit, or model and runs"),
     TEXT("goal", "time, cost or balance"),
     TEXT("scaling", "strong or weak"),
-    TEXT("total_of", "what total_s and cost are of: job, iteration or reference-iteration"),
+    TEXT("total_of", "what total_s and cost count: job, iteration or reference-iteration"),
     NUMBER("reference", "workers that speedups are relative to"),
     KNOWN("iterations", "iterations of the job at the recommended n"),
     KNOWN("alpha", "weight of a second in a balance"),
@@ -239,7 +239,7 @@ static const struct hm_member plan[] = {
     KNOWN_OBJECT("in_budget", "point", "the fastest within the budget"),
     KNOWN_OBJECT("faster", "point", "fewest workers for the asked speedup"),
     KNOWN_OBJECT("work", "point", "fewest workers for the asked work"),
-    KNOWN_TEXT("missed", "which limit nothing meets"),
+    KNOWN_TEXT("missed", "the limit that no choice meets"),
     KNOWN_OBJECT("nearest", "point", "the nearest miss"),
     KNOWN("nearest_gap", "times over the limit; deadline and budget at the probability certainty"),
     KNOWN("certainty", "probability with which deadline and budget must be met"),
@@ -248,7 +248,7 @@ static const struct hm_member plan[] = {
     KNOWN("knee_hours", "machine-hours of the recommended point over those of the knee"),
     OBJECT("plateau", "range_of_n", "n within 5 % of the best time"),
     BOOL("at_ceiling", "the best n is the largest considered"),
-    OBJECT("beyond", "beyond", "what lies above the ceiling"),
+    OBJECT("beyond", "beyond", "what larger n would bring"),
     KNOWN("sure", "probability that the recommended n is exactly the best"),
     KNOWN("sure_near", "probability that the recommended n is within `slack` of the best"),
     KNOWN("level", "probability of the intervals"),
@@ -299,17 +299,17 @@ static const struct hm_member prediction[] = {
     KNOWN("high_s", "interval of one further run"),
     KNOWN("mean_low_s", "interval of the mean"),
     KNOWN("mean_high_s", "interval of the mean"),
-    KNOWN("speedup", "over the reference, or one worker"),
+    KNOWN("speedup", "speedup over the reference, or over one worker"),
     KNOWN("speedup_low", "lower end of its interval"),
     KNOWN("speedup_high", "upper end of its interval"),
-    NUMBER("beyond", "times outside the measured range of n"),
+    NUMBER("beyond", "factor by which n is outside the measured range"),
 };
 static const struct hm_member residual[] = {
     KNOWN("line", "line of the run in its table"),
     NUMBER("n", "workers"),
-    NUMBER("seconds", "measured"),
-    NUMBER("fitted_s", "as the fit has it"),
-    KNOWN("left_out_s", "as a fit without this run has it"),
+    NUMBER("seconds", "measured seconds"),
+    NUMBER("fitted_s", "seconds by the fit"),
+    KNOWN("left_out_s", "seconds by a fit without this run"),
     KNOWN("leverage", "leverage of the run"),
     KNOWN("influence", "Cook's distance"),
     BOOL("outlier", "whether it is an outlier"),
@@ -401,7 +401,7 @@ static const struct hm_member recommend[] = {
     KNOWN("n_low", "least n that may be the best"),
     KNOWN("n_high", "largest n that may be the best"),
     KNOWN("certainty", "probability with which deadline and budget must be met"),
-    KNOWN_TEXT("missed", "which limit nothing meets"),
+    KNOWN_TEXT("missed", "the limit that no choice meets"),
     LIST("candidates", "recommended", "best first"),
     NUMBERS("rows", "runs behind the answer"),
     KNOWN_OBJECT("next", "next_point",
@@ -413,9 +413,9 @@ static const struct hm_member recommend[] = {
 /* ---- converge and advise -----------------------------------------------------------------------
  */
 
-static const struct hm_member parameter[] = {TEXT("text", "term or letter of the form"),
-                                             KNOWN("value", "value"), KNOWN("low", "lower end"),
-                                             KNOWN("high", "upper end")};
+static const struct hm_member parameter[] = {
+    TEXT("text", "term, or name of the coefficient in the form"), KNOWN("value", "value"),
+    KNOWN("low", "lower end"), KNOWN("high", "upper end")};
 static const struct hm_member form[] = {TEXT("form", "form of g"), KNOWN("error", "its error")};
 static const struct hm_member stale_cost[] = {
     {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "clocks, or async"},
@@ -426,12 +426,12 @@ static const struct hm_member stale_cost[] = {
 };
 static const struct hm_member staleness[] = {
     NUMBER("traces", "stale traces"),
-    KNOWN("level", "parameter"),
-    KNOWN("growth", "parameter"),
+    KNOWN("level", "constant part of the factor"),
+    KNOWN("growth", "part of the factor that grows with n"),
     KNOWN("power", "exponent of n"),
     KNOWN("exponent", "exponent of the staleness"),
     KNOWN("error", "error of the fit"),
-    KNOWN("without", "error without it"),
+    KNOWN("without", "error of a fit without a factor for staleness"),
     KNOWN("held_out", "error on held-out traces"),
     LIST("costs", "stale_cost", "factors"),
 };
@@ -450,7 +450,7 @@ static const struct hm_member algorithm[] = {
     TEXT("algorithm", "name"),
     TEXT("form", "form of g"),
     NUMBER("traces", "traces"),
-    NUMBER("points", "points of them"),
+    NUMBER("points", "points of all traces"),
     LIST("parameters", "parameter", "terms and their coefficients"),
     NUMBERS("n", "numbers of workers"),
     NUMBERS("spread", "spread at each n"),
@@ -485,9 +485,9 @@ static const struct hm_member holdout_algorithm[] = {
     KNOWN("inside", "median error between measured numbers"),
     KNOWN("outside", "median error beyond them"),
     KNOWN("ahead_median", "median error ahead"),
-    LIST("left_out", "left_out", "each number of workers that was left out"),
-    LIST("ahead", "ahead", "each number of workers, ahead"),
-    LIST("rows", "rows_error", "each number of rows, from smaller ones"),
+    LIST("left_out", "left_out", "errors for each number of workers that was left out"),
+    LIST("ahead", "ahead", "errors of predictions ahead, for each number of workers"),
+    LIST("rows", "rows_error", "errors for each number of rows, predicted from smaller ones"),
 };
 static const struct hm_member holdout[] = {
     KNOWN("ahead", "iterations ahead"), KNOWN("ahead_s", "seconds ahead"),
@@ -534,8 +534,8 @@ static const struct hm_member candidate[] = {
     KNOWN("loss_high", "upper end"),
     KNOWN("reaches", "probability to reach the loss"),
     KNOWN("probability", "probability to be the best"),
-    KNOWN("beyond_n", "times outside the measured range of n"),
-    KNOWN("beyond_i", "times outside the measured iterations"),
+    KNOWN("beyond_n", "factor by which n is outside the measured range"),
+    KNOWN("beyond_i", "factor by which the iteration is outside the measured range"),
     NUMBER("backups", "backup workers"),
     {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "bound of the staleness, or async"},
     TEXT("why", "why it loses"),
@@ -679,7 +679,7 @@ static const struct hm_member import_file[] = {
 static const struct hm_member import[] = {VERSION, LIST("files", "import_file", "the files")};
 static const struct hm_member problem[] = {
     TEXT("type", "kind of problem"),
-    TEXT("title", "a phrase"),
+    TEXT("title", "the problem, as a phrase"),
     NUMBER("status", "HTTP status"),
     MAYBE(TEXT, "detail", NULL, "a sentence"),
     MAYBE(TEXT, "field", NULL, "field of the request or key of a document"),

@@ -39,7 +39,7 @@ static const struct hm_request_field fields[] = {
      .flags = HM_REQUEST_ABOVE,
      .group = "check",
      .argument = "K",
-     .help = "how well a trace is predicted K iterations, or K of time (5s), ahead"},
+     .help = "how well a trace is predicted K iterations ahead, or a time ahead (5s)"},
     HM_ROW_WHOLE(T, window, "window", 0, 5, 1e6, "check", "K",
                  "with ahead: points that are seen before (default 50)"),
     {.name = "save",

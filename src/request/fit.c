@@ -34,7 +34,7 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, target),
      .group = "question",
      .argument = "PLACE",
-     .help = "predict there: 64, or n=64,size=1"},
+     .help = "predict the time at these values: 64, or n=64,size=1"},
     {.name = "predict",
      .kind = HM_REQUEST_NUMBERS,
      .offset = offsetof(T, predict),

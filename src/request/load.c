@@ -300,7 +300,7 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 
 /* Gives the machines of a server as many accelerators as those of the job's cluster have, if the
  * job says so; they then have the name of the accelerator, and their price is unknown. Returns
- * whether it does. */
+ * whether the job says so. */
 static bool keep_accelerators(const struct hm_job *job, const char *named,
                               struct hm_cluster *server)
 {
@@ -331,8 +331,8 @@ static int note_servers(struct hm_call *call, const char *named, const struct hm
 /*
  * Replaces an accelerator that is named without a fabric by the server of the catalog that holds
  * several of them: the one without a price, which is the design of the vendor, otherwise the one
- * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so do
- * assignments that make a node of several.
+ * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so does a request
+ * whose assignments put several accelerators into one node.
  */
 static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
                             const struct hm_document *named, const struct hm_job *job,

@@ -331,8 +331,8 @@ static bool document_has(const struct hm_imported *im, const char *key)
     return false;
 }
 
-/* Adds the job of a launcher's configuration to the network of another file. Usual values are not
- * assumed for what it gives. */
+/* Adds the job of a launcher's configuration to the network of another file. Keys that the
+ * configuration gives get no usual values. */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
     size_t kept = 0;
@@ -395,7 +395,7 @@ static int import_folder_job(struct hm_call *call, const struct hm_document *d,
         }
     if (rc == 0 && jobs == 0) {
         rc = hm__fail(err, HM_E_TYPE, "no file of the folder gives a network or a job");
-        hm__err_hint(err, "give runs in the field `runs`");
+        hm__err_hint(err, "give runs with the field `runs`");
         hm__err_at(err, d->name, 0);
     }
     if (rc == 0 && jobs > 1) {

@@ -31,8 +31,9 @@ int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *doc
 /* Makes a cluster from the times of operations of an import, if it has them and no document. If
  * they do not determine the figures of a machine, a note says why. */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
-/* Completes the tree of a job of a launcher's configuration, whose title is given for messages, by
- * the network that the overrides give, and its usual values, which *ret_note lists. */
+/* Completes the tree of a job that was read from a launcher's configuration: adds the network that
+ * the overrides give, and the usual values of that network, which *ret_note lists. `title` names
+ * the configuration in messages. */
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err);
 /* Whether the overrides of a specification set a key of the job. */

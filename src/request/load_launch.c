@@ -10,7 +10,8 @@
 #include "load_import.h"
 #include "read_large_job.h"
 
-/* Applies the assignments of the network to a copy of the job that has nothing else. */
+/* Applies the assignments that concern the network to an empty job, to find out what the network
+ * is. */
 static int probe_network(struct hm_call *call, const struct hm_spec *spec,
                          struct hm_value *ret_root, struct hm_err *err)
 {

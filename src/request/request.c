@@ -367,7 +367,8 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .bytes = c->limits.bytes,
                                .cancelled = c->cancelled,
                                .data = c->cancelled_data};
-    hm__budget_enter(&budget); /* Also without limits, to notice an allocation that failed. */
+    hm__budget_enter(&budget); /* A budget is entered even without limits, so that a failed
+                                  allocation is noticed. */
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);
     if (rc)

@@ -27,7 +27,7 @@ struct hm_filter_fields {
      .argument = "COLUMN=VALUE",                                                                   \
      .help = "only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms"},     \
         HM_ROW_TEXT(type, m.since, "since", 0, "runs", "TIME",                                     \
-                    "made at or after, such as 2026-11-15"),                                       \
+                    "only runs made at or after this time, such as 2026-11-15"),                   \
         HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME", "made at or before")
 #define HM_ROW_SORT(type, m)                                                                       \
     HM_ROW_TEXT(type, m.sort, "sort", 0, "runs", "COLUMN",                                         \

@@ -19,7 +19,7 @@
 
 enum { BOARD_HEAD = 64, BOARD_READS = 5 };
 
-/* The name of the format; another version of struct hm_board_task needs another number. */
+/* Name and version of the format; the version must change whenever struct hm_board_task does. */
 static const char board_name[BOARD_HEAD] = "howmany board 1\n";
 
 struct board_slot {
@@ -30,8 +30,8 @@ struct board_slot {
 
 struct hm_board {
     int file;
-    size_t slot;      /* Slot of this process, if it has joined. */
-    uint64_t counter; /* Counter of its latest write. */
+    size_t slot; /* Slot that this process has claimed; unused in a board that was only created. */
+    uint64_t counter; /* Counter of the latest write to the claimed slot. */
 };
 
 static off_t slot_offset(size_t slot)
@@ -101,8 +101,8 @@ static bool slot_is_claimed(const struct hm_board *board, size_t slot)
     return fcntl(board->file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-/* Ends the texts of a task and replaces numbers that no command writes, as the file may be damaged.
- */
+/* Terminates the texts of a task and replaces impossible numbers, because the file may be
+ * damaged. */
 static void task_repair(struct hm_board_task *t)
 {
     t->command[sizeof(t->command) - 1] = '\0';
@@ -151,7 +151,8 @@ struct hm_board *hm__board_join(const char *path)
         if (fcntl(board->file, F_OFD_SETLK, &range) != 0)
             continue;
         board->slot = i;
-        /* The task of an earlier command is removed before a reader can take it for this one. */
+        /* Remove the task of an earlier command, so that no reader takes it for the task of this
+         * one. */
         if (pwrite(board->file, &empty, sizeof(empty), slot_offset(i)) == (ssize_t)sizeof(empty))
             return board;
         break;
@@ -166,7 +167,7 @@ void hm__board_put(struct hm_board *board, const struct hm_board_task *task)
 
     slot.begin = slot.end = ++board->counter;
     if (pwrite(board->file, &slot, sizeof(slot), slot_offset(board->slot)) < 0)
-        return; /* The page then shows the earlier state. */
+        return; /* The write failed, so the page keeps showing the earlier state. */
 }
 
 void hm__board_close(struct hm_board *board)

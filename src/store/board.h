@@ -15,12 +15,13 @@ enum { HM_BOARD_SLOTS = 32, HM_BOARD_POINTS = 24 };
 
 /* The progress of one command. Texts end with a zero byte; what is too long is cut. */
 struct hm_board_task {
-    char command[16];   /* Name of the command, such as "bench". */
-    char title[128];    /* What it runs. */
-    char message[160];  /* Its latest message; may be empty. */
-    double done, total; /* Steps that are done, and all steps; total is 0 if it is not known. */
-    double started_s;   /* Seconds since 1970. */
-    double updated_s;   /* Seconds since 1970. */
+    char command[16];  /* Name of the command, such as "bench". */
+    char title[128];   /* Description of what the command runs. */
+    char message[160]; /* Latest message of the command; empty if there is none. */
+    /* Number of completed steps, and number of all steps; total is 0 if unknown. */
+    double done, total;
+    double started_s;   /* Time at which the command started, in seconds since 1970. */
+    double updated_s;   /* Time of the latest update, in seconds since 1970. */
     double point_count; /* Number of the latest measurements, at most HM_BOARD_POINTS. */
     double n[HM_BOARD_POINTS];
     double seconds[HM_BOARD_POINTS];

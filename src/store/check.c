@@ -181,10 +181,8 @@ static int fail_more(const char *key, int code, struct hm_err *err)
 
 /* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused,
  * because runs have separate fields for their values. */
-static int check_more_name(const char *key, struct hm_err *err)
+static int check_more_name(const char *key, struct hm_run_name name, struct hm_err *err)
 {
-    struct hm_run_name name = hm__run_name_resolve(key);
-
     if (!*key) {
         hm__fail(err, HM_E_SYNTAX, "a column has no name");
         return fail_field(err, "more", HM_E_SYNTAX);
@@ -201,9 +199,11 @@ static int check_more_name(const char *key, struct hm_err *err)
     return fail_more(key, HM_E_RANGE, err);
 }
 
-static int check_more_value(const char *key, const struct hm_value *item, struct hm_err *err)
+/* Fails unless the value of a key is of the kind and in the range of its column. `known` is NULL if
+ * the key is not the name of a known column. */
+static int check_more_value(const char *key, const struct hm_known_column *known,
+                            const struct hm_value *item, struct hm_err *err)
 {
-    const struct hm_known_column *known = hm__run_name_resolve(key).known;
     bool label = known && known->label; /* True for a known column of texts, such as scaling. */
     double number = NAN;
     bool is_number =
@@ -239,9 +239,10 @@ static int check_more(const char *more, struct hm_err *err)
     if (rc)
         hm__err_field(err, "more");
     for (size_t i = 0; rc == 0 && i < object->count; i++) {
-        rc = check_more_name(object->keys[i], err);
+        struct hm_run_name name = hm__run_name_resolve(object->keys[i]);
+        rc = check_more_name(object->keys[i], name, err);
         if (rc == 0)
-            rc = check_more_value(object->keys[i], &object->items[i], err);
+            rc = check_more_value(object->keys[i], name.known, &object->items[i], err);
     }
     hm__arena_free(arena);
     return rc;

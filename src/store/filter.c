@@ -225,7 +225,6 @@ int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const st
     struct where_state p = {sql, how, sort, 0};
     int rc = 0;
 
-    hm__text_add(&s->sql, " WHERE 1 = 1");
     if (filter && filter->where_count > HM_STORE_WHERE)
         return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d are allowed",
                         filter->where_count, HM_STORE_WHERE);

@@ -8,7 +8,7 @@
 #include "stored.h"
 #include "text.h"
 
-enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };
+enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 6 * HM_STORE_WHERE + 16 };
 
 /* An SQL statement and its parameters, while they are written. Zero-initialise. */
 struct hm_statement {
@@ -22,7 +22,7 @@ struct hm_statement {
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm__statement_release(struct hm_statement *s);
 
-/* How the database should find the runs that match a filter. */
+/* The way in which the database should find the runs that match a filter. */
 enum hm_where {
     HM_WHERE_ANY,  /* The database chooses the index. */
     HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */
@@ -34,9 +34,9 @@ enum hm_where {
 };
 
 /*
- * Adds " WHERE …" with the conditions `where`, `since` and `until` of a filter, which may be NULL.
- * The arena owns the texts of the parameters. `sort` is the column that the runs are ordered by, or
- * NULL. *ret_count is the number of conditions; ret_count may be NULL.
+ * Adds the conditions `where`, `since` and `until` of a filter, which may be NULL, each after " AND
+ * ". The arena owns the texts of the parameters. `sort` is the column that the runs are ordered by,
+ * or NULL. *ret_count is the number of conditions; ret_count may be NULL.
  */
 int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
                         const struct hm_store_filter *filter, enum hm_where how,

@@ -2,8 +2,8 @@
  * Lists runs in the order of a column, page by page. A page begins after the sort value and the id
  * of the last run of the previous page, not after a number of runs. So no run is repeated or
  * skipped if runs are added between two requests, and the last page is as fast as the first. Runs
- * without a value come last in both directions. A page needs up to three queries, each of which
- * reads the index (column, id) in order:
+ * without a value come last in both directions. A page has up to three parts, each of which is
+ * found by reading the index (column, id) in order:
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *
@@ -179,47 +179,42 @@ int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-bool hm__order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
-                    const char *plain)
+bool hm__order_needs(const struct hm_order *order, enum hm_part part)
 {
-    const char *name = order->column->name, *way = order->descending ? " DESC" : "";
+    bool known = order->after && order->known;
+
+    if (sorts_by_id(order->column))
+        return part == HM_PART_BEYOND;
+    return part == HM_PART_NULL || (part == HM_PART_EQUAL ? known : !order->after || order->known);
+}
+
+void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part)
+{
+    const char *name = order->column->name;
     char beyond = order->descending ? '<' : '>';
     bool id = sorts_by_id(order->column), known = order->after && order->known;
 
-    if (id) {
-        if (part != HM_PART_BEYOND)
-            return false;
-        if (order->after)
-            hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
-                          hm__statement_bind(s, hm__sql_integer(order->id)));
-        hm__text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
-        return true;
-    }
-    switch (part) {
-    case HM_PART_EQUAL:
-        if (!known)
-            return false;
-        hm__text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY %sid%s", name,
-                      hm__statement_bind(s, order->value), beyond,
-                      hm__statement_bind(s, hm__sql_integer(order->id)), plain, way);
-        return true;
-    case HM_PART_BEYOND:
-        if (order->after && !order->known)
-            return false;
-        if (known)
-            hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, beyond,
-                          hm__statement_bind(s, order->value));
-        else
-            hm__text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
-        hm__text_addf(&s->sql, " ORDER BY %s\"%s\"%s, %sid%s", plain, name, way, plain, way);
-        return true;
-    case HM_PART_NULL:
+    if (!id && part == HM_PART_NULL)
         hm__text_addf(&s->sql, " AND \"%s\" IS NULL", name);
-        if (order->after && !order->known)
-            hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
-                          hm__statement_bind(s, hm__sql_integer(order->id)));
-        hm__text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
-        return true;
-    }
-    return false;
+    else if (!id && !known)
+        hm__text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
+    else if (!id)
+        hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, part == HM_PART_EQUAL ? '=' : beyond,
+                      hm__statement_bind(s, order->value));
+    /* The id decides among runs with the same value, or without a value. */
+    if (id ? order->after
+           : part == HM_PART_EQUAL || (part == HM_PART_NULL && order->after && !known))
+        hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
+                      hm__statement_bind(s, hm__sql_integer(order->id)));
+}
+
+void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
+                  const char *plain)
+{
+    const char *way = order->descending ? " DESC" : "";
+
+    hm__text_add(&s->sql, " ORDER BY ");
+    if (part == HM_PART_BEYOND && !sorts_by_id(order->column))
+        hm__text_addf(&s->sql, "%s\"%s\"%s, ", plain, order->column->name, way);
+    hm__text_addf(&s->sql, "%sid%s", plain, way);
 }

@@ -34,7 +34,7 @@ enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    bool hung;      /* The server did not answer in time, and a late answer may still arrive. */
+    bool hung;      /* True if the server did not answer in time; a late answer may still arrive. */
     char *password; /* Password, which must not appear in messages; owned. NULL: none. */
 };
 
@@ -76,7 +76,8 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
     hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
     const char *state = result ? c->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    if (state && strcmp(state, "53100") == 0) /* The disk is full; a server answers 507. */
+    /* The disk of the database is full; the HTTP server then answers with status 507. */
+    if (state && strcmp(state, "53100") == 0)
         hm__err_field(err, "disk");
     return HM_E_IO;
 }

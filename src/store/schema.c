@@ -5,7 +5,8 @@
  * open an old store at once, one of them migrates it while the others wait.
  *
  * Pages of runs are found by indexes on (column, id), one for each column that runs can be sorted
- * by; see order.c.
+ * by; see order.c. Runs are added to these indexes some time after they are added to the store; see
+ * store_place.c.
  */
 #include <string.h>
 
@@ -98,14 +99,70 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_best       ON runs (best{,id});"
     "CREATE INDEX runs_cost       ON runs (cost{,id});"
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
+
+/* Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
+ * which needs far fewer writes; see store_place.c. An index of its own finds the waiting runs. */
+static const char ADD_WAITING[] =
+    "ALTER TABLE runs ADD COLUMN waiting bigint;"
+    "CREATE INDEX runs_waiting ON runs (id) WHERE waiting = 1;";
+static const char DROP_INDEXES[] =
+    "DROP INDEX runs_made_at;"
+    "DROP INDEX runs_status;"
+    "DROP INDEX runs_algorithm;"
+    "DROP INDEX runs_problem;"
+    "DROP INDEX runs_data;"
+    "DROP INDEX runs_job;"
+    "DROP INDEX runs_machine;"
+    "DROP INDEX runs_scheme;"
+    "DROP INDEX runs_host;"
+    "DROP INDEX runs_version;"
+    "DROP INDEX runs_n;"
+    "DROP INDEX runs_batch;"
+    "DROP INDEX runs_latency;"
+    "DROP INDEX runs_bandwidth;"
+    "DROP INDEX runs_size;"
+    "DROP INDEX runs_seconds;"
+    "DROP INDEX runs_total;"
+    "DROP INDEX runs_iterations;"
+    "DROP INDEX runs_loss;"
+    "DROP INDEX runs_best;"
+    "DROP INDEX runs_cost;"
+    "DROP INDEX runs_seed;";
+static const char CREATE_INDEXES[] =
+    "CREATE INDEX runs_made_at    ON runs (made_at{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_status     ON runs (status{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_algorithm  ON runs (algorithm{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_problem    ON runs (problem{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_data       ON runs (data{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_job        ON runs (job{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_machine    ON runs (machine{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_scheme     ON runs (scheme{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_host       ON runs (host{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_version    ON runs (version{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_n          ON runs (n{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_batch      ON runs (batch{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_latency    ON runs (latency{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_bandwidth  ON runs (bandwidth{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_size       ON runs (size{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_seconds    ON runs (seconds{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_total      ON runs (total{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_iterations ON runs (iterations{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_loss       ON runs (loss{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_best       ON runs (best{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_cost       ON runs (cost{,id}) WHERE waiting IS NULL;"
+    "CREATE INDEX runs_seed       ON runs (seed{,id}) WHERE waiting IS NULL;";
 /* clang-format on */
+
+enum { STEP_TEXTS = 3 };
 
 static const struct step {
     int version; /* Version of the store after this step. */
-    const char *sql;
+    /* Statements in the order in which they run; NULL after the last one. */
+    const char *sql[STEP_TEXTS];
 } steps[] = {
-    {0, CREATE_RUNS},
-    {1, ADD_SAMPLES_AND_DOCUMENTS},
+    {0, {CREATE_RUNS}},
+    {1, {ADD_SAMPLES_AND_DOCUMENTS}},
+    {2, {ADD_WAITING, DROP_INDEXES, CREATE_INDEXES}},
 };
 
 enum {
@@ -154,19 +211,38 @@ static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_
     return rc;
 }
 
+/* Runs statements after their placeholders were replaced. */
+static int run_texts(struct hm_store *store, const char *const *texts, size_t count,
+                     struct hm_err *err)
+{
+    struct hm_text sql = {0};
+
+    for (size_t i = 0; i < count && texts[i]; i++)
+        expand_placeholders(&sql, store->sql, texts[i]);
+    int rc = sql.failed ? hm__fail_nomem(err) : store->sql->exec(store->connection, sql.data, err);
+    hm__text_release(&sql);
+    return rc;
+}
+
+int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err)
+{
+    return run_texts(store, (const char *const[]){DROP_INDEXES}, 1, err);
+}
+
+int hm__store_create_indexes(struct hm_store *store, struct hm_err *err)
+{
+    return run_texts(store, (const char *const[]){CREATE_INDEXES}, 1, err);
+}
+
 static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)
 {
     struct hm_sql_value version = hm__sql_integer(step->version);
-    struct hm_text sql = {0};
     struct hm_err why = {0}; /* Error that the database reports. */
+    int rc = run_texts(store, step->sql, STEP_TEXTS, &why);
 
-    expand_placeholders(&sql, store->sql, step->sql);
-    int rc =
-        sql.failed ? hm__fail_nomem(&why) : store->sql->exec(store->connection, sql.data, &why);
     if (rc == 0)
         rc = hm__store_query(store, "UPDATE meta SET version = $1", &version, 1, NULL, NULL, NULL,
                              &why);
-    hm__text_release(&sql);
     if (rc == HM_E_NOMEM)
         return hm__fail_nomem(err);
     if (rc) {

@@ -31,15 +31,15 @@ struct statement {
     sqlite3_stmt *compiled;
     int *numbers;       /* The number N of each parameter $N, in order of appearance; owned. */
     int count;          /* Number of parameters. */
-    unsigned long used; /* Value of sqlite.clock at the last use. */
+    unsigned long used; /* Value of sqlite.clock at the last use of this statement. */
 };
 
 struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
     unsigned long clock; /* Number of uses of cached statements. */
-    bool failed_before;  /* The file could not be opened. */
-    bool read_only;      /* There is no permission to write the file or its folder. */
+    bool failed_before;  /* True if the file could not be opened. */
+    bool read_only;      /* True if there is no permission to write the file or its folder. */
 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -76,7 +76,8 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__budget_check("runs", err);
     if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT) {
         hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
-        hm__err_field(err, "disk"); /* A server answers 507. */
+        /* The disk is full; the HTTP server then answers with status 507. */
+        hm__err_field(err, "disk");
         return HM_E_IO;
     }
     if (known)
@@ -417,7 +418,7 @@ const struct hm_sql hm__sqlite = {
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",
     .packed = "WITHOUT ROWID",
-    .index_id = "", /* In SQLite, every index ends with the id already. */
+    .index_id = "", /* In SQLite, every index entry already ends with the id of the row. */
     .plain = "+",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "

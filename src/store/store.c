@@ -20,6 +20,8 @@ int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err 
     struct hm_store *store = hm__calloc(1, sizeof(*store));
     int rc = store ? 0 : hm__fail_nomem(err);
 
+    if (rc == 0)
+        store->waiting = -1;
     if (rc == 0 && (!where || !*where)) {
         rc = hm__fail(err, HM_E_MISSING, "no store is given");
         hm__err_hint(err, "name a file, or postgresql://user@host/name");

@@ -8,13 +8,32 @@ struct hm_store {
     const struct hm_sql *sql;
     void *connection;
     char *label; /* Name of the store in messages; owned. */
+    /* Number of runs that wait to be added to the indexes, as far as this connection knows; -1: not
+     * counted yet. */
+    int64_t waiting;
 };
 
 /* The current version of the schema; schema.c has the steps of the migration. */
-enum { HM_STORE_VERSION = 1 };
+enum { HM_STORE_VERSION = 2 };
 
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
+
+/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction. */
+int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err);
+int hm__store_create_indexes(struct hm_store *store, struct hm_err *err);
+
+enum { HM_STORE_WAITING = 8192 };
+
+/*
+ * Adds the waiting runs to the indexes if there are HM_STORE_WAITING or more; `added` is the number
+ * of runs that were committed since the last call. There is no error: if this fails, the runs wait
+ * for the next call.
+ */
+void hm__store_place(struct hm_store *store, size_t added);
+/* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
+ * anew, which is faster if most runs wait. */
+int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
 
 /* Run statements, as the functions in sql.h do; errors name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);

@@ -17,27 +17,40 @@ enum {
     /* Number of values of a run: all columns except id, plus sample_count. */
     CELLS = HM_STORE_COLUMNS,
     SAMPLE_CELLS = 6,
-    AT_ONCE = 64, /* Number of samples that one statement inserts. */
+    AT_ONCE = 64,      /* Number of samples that one statement inserts. */
+    RUNS_AT_ONCE = 16, /* Number of runs that one statement inserts. */
 };
 
 struct adding {
     struct hm_store *store;
-    struct hm_text insert;  /* Statement that inserts a run. */
-    struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
+    struct hm_text insert;      /* Statement that inserts a run. */
+    struct hm_text insert_many; /* Statement that inserts RUNS_AT_ONCE runs. */
+    struct hm_text samples;     /* Statement that inserts AT_ONCE samples. */
     char now[HM_STORE_TIME];
-    size_t added; /* Number of new runs in the current batch. */
 };
 
-/* Writes "INSERT INTO runs (…) VALUES ($1, …)" with all columns except id. */
-static void write_insert(struct hm_text *sql)
+/* A run to add, and the result of adding it. */
+struct added_run {
+    const struct hm_stored *run;
+    int64_t id;  /* Id of the run; 0: not known yet. */
+    bool is_new; /* True if the run was not in the store before. */
+};
+
+/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id. The
+ * runs wait to be added to the indexes. */
+static void write_insert(struct hm_text *sql, size_t count)
 {
     hm__text_add(sql, "INSERT INTO runs (");
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++)
         hm__text_addf(sql, "\"%s\", ", hm__store_columns[i].name);
-    hm__text_add(sql, "sample_count) VALUES (");
-    for (size_t i = 1; i <= CELLS; i++)
-        hm__text_addf(sql, "%s$%zu", i > 1 ? ", " : "", i);
-    hm__text_add(sql, ") ON CONFLICT (\"key\") DO NOTHING RETURNING id");
+    hm__text_add(sql, "sample_count, waiting) VALUES ");
+    for (size_t k = 0; k < count; k++) {
+        hm__text_add(sql, k ? ", (" : "(");
+        for (size_t i = 1; i <= CELLS; i++)
+            hm__text_addf(sql, "$%zu, ", k * CELLS + i);
+        hm__text_add(sql, "1)");
+    }
+    hm__text_add(sql, " ON CONFLICT (\"key\") DO NOTHING RETURNING id, \"key\"");
 }
 
 static void write_samples(struct hm_text *sql, size_t count)
@@ -186,12 +199,12 @@ static int check_known(struct adding *a, const struct hm_stored *run,
     return rc;
 }
 
-static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_id,
-                   struct hm_err *err)
-{
-    struct hm_sql_value cells[CELLS];
-    int64_t id = 0;
+/* ---- inserting --------------------------------------------------------------------------------
+ */
 
+static void fill_cells(const struct adding *a, const struct hm_stored *run,
+                       struct hm_sql_value *cells)
+{
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
         const struct hm_store_column *c = &hm__store_columns[i];
         const char *text = c->kind == HM_STORE_TEXT ? hm__stored_get_text(c, run) : NULL;
@@ -203,20 +216,67 @@ static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_i
                                                 : hm__sql_real(hm__stored_get_number(c, run));
     }
     cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
-    int rc = hm__store_number(a->store, a->insert.data, cells, CELLS, &id, err);
-    if (rc == 0 && id > 0) {
-        a->added++;
-        rc = run->sample_count ? add_samples(a, id, run, err) : 0;
-    } else if (rc == 0) {
-        rc = check_known(a, run, cells, &id, err);
+}
+
+/* Runs that one statement has inserted. */
+struct inserted_runs {
+    struct added_run *runs;
+    size_t count;
+};
+
+/* Takes the id and the key of an inserted run. The database may return the rows in any order, so
+ * the run is found by its key; a run without a key must be the only one of its statement. */
+static int take_inserted(void *context, const struct hm_sql_value *cells, size_t count,
+                         struct hm_err *err)
+{
+    struct inserted_runs *g = context;
+
+    (void)count;
+    (void)err;
+    for (size_t i = 0; i < g->count; i++)
+        if (!g->runs[i].is_new &&
+            (cells[1].null || strcmp(cells[1].text, g->runs[i].run->key) == 0)) {
+            g->runs[i].id = cells[0].integer;
+            g->runs[i].is_new = true;
+            break;
+        }
+    return 0;
+}
+
+/* Adds one run, or RUNS_AT_ONCE runs, by one statement. */
+static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
+{
+    struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
+    struct inserted_runs g = {runs, count};
+
+    for (size_t i = 0; i < count; i++)
+        fill_cells(a, runs[i].run, &cells[i * CELLS]);
+    int rc = hm__store_query(a->store, count > 1 ? a->insert_many.data : a->insert.data, cells,
+                             count * CELLS, take_inserted, &g, NULL, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct added_run *r = &runs[i];
+        if (!r->is_new)
+            rc = check_known(a, r->run, &cells[i * CELLS], &r->id, err);
+        else if (r->run->sample_count)
+            rc = add_samples(a, r->id, r->run, err);
     }
-    *ret_id = id;
     return rc;
+}
+
+/* Returns how many runs the next statement inserts. */
+static size_t group_runs(const struct added_run *runs, size_t count)
+{
+    if (count < RUNS_AT_ONCE)
+        return 1;
+    for (size_t i = 0; i < RUNS_AT_ONCE; i++)
+        if (!runs[i].run->key)
+            return 1;
+    return RUNS_AT_ONCE;
 }
 
 static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
 {
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t i = 0; !batch->checked && i < batch->count; i++) {
         int rc = hm_stored_check(&batch->runs[i], err);
         if (rc) {
             hm__err_at(err, "runs", (int)i + 1);
@@ -226,37 +286,57 @@ static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
     return 0;
 }
 
-/* Adds all batches in one transaction. ids[] receives the ids of all runs in order, and added[] the
- * number of new runs of each batch. */
-static int add_batches(struct adding *a, const struct hm_store_batch *batches, size_t count,
-                       int64_t *ids, size_t *added, struct hm_err *err)
+/* Adds all runs in one transaction. */
+static int add_all(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
-    write_insert(&a->insert);
+    write_insert(&a->insert, 1);
+    if (count >= RUNS_AT_ONCE)
+        write_insert(&a->insert_many, RUNS_AT_ONCE);
     hm__store_now(a->now);
-    if (a->insert.failed)
+    if (a->insert.failed || a->insert_many.failed)
         return hm__fail_nomem(err);
     int rc = hm__store_exec(a->store, a->store->sql->begin_write, err);
     if (rc)
         return rc;
-    for (size_t b = 0; rc == 0 && b < count; b++) {
-        a->added = 0;
-        for (size_t i = 0; rc == 0 && i < batches[b].count; i++)
-            rc = add_run(a, &batches[b].runs[i], ids++, err);
-        added[b] = a->added;
+    for (size_t i = 0, group; rc == 0 && i < count; i += group) {
+        group = group_runs(&runs[i], count - i);
+        rc = add_runs(a, &runs[i], group, err);
     }
     return hm__store_end(a->store, rc, err);
 }
 
+/* Lists the runs of all batches; the caller frees the list. */
+static struct added_run *list_runs(const struct hm_store_batch *batches, size_t count, size_t total)
+{
+    struct added_run *runs = hm__calloc(total + 1, sizeof(*runs));
+
+    for (size_t b = 0, at = 0; runs && b < count; b++)
+        for (size_t i = 0; i < batches[b].count; i++)
+            runs[at++] = (struct added_run){.run = &batches[b].runs[i]};
+    return runs;
+}
+
 /* Copies the results into the batches, after the transaction was committed. */
-static void report_batches(struct hm_store_batch *batches, size_t count, const int64_t *ids,
-                           const size_t *added)
+static void report_runs(struct hm_store_batch *batches, size_t count, const struct added_run *runs)
 {
     for (size_t b = 0; b < count; b++) {
-        if (batches[b].ids && batches[b].count > 0)
-            memcpy(batches[b].ids, ids, batches[b].count * sizeof(*ids));
-        ids += batches[b].count;
-        batches[b].added = added[b];
+        batches[b].added = 0;
+        for (size_t i = 0; i < batches[b].count; i++, runs++) {
+            if (batches[b].ids)
+                batches[b].ids[i] = runs->id;
+            batches[b].added += runs->is_new;
+        }
     }
+}
+
+/* Whether further runs follow every one of the batches. */
+static bool all_have_more(const struct hm_store_batch *batches, size_t count)
+{
+    bool more = true;
+
+    for (size_t b = 0; b < count; b++)
+        more = more && batches[b].more;
+    return more;
 }
 
 int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches, size_t count,
@@ -268,24 +348,28 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
     if (bad)
         return bad;
     struct adding a = {.store = store};
-    size_t runs = 0, *added = hm__calloc(count + 1, sizeof(*added));
-    int rc = added ? 0 : hm__fail_nomem(err);
+    size_t total = 0;
+    int rc = 0;
 
     for (size_t b = 0; rc == 0 && b < count; b++) {
         rc = check_batch(&batches[b], err);
-        runs += batches[b].count;
+        total += batches[b].count;
     }
-    int64_t *ids = rc ? NULL : hm__calloc(runs + 1, sizeof(*ids));
-    if (rc == 0 && !ids)
+    struct added_run *runs = rc ? NULL : list_runs(batches, count, total);
+    if (rc == 0 && !runs)
         rc = hm__fail_nomem(err);
-    if (rc == 0 && runs > 0)
-        rc = add_batches(&a, batches, count, ids, added, err);
+    if (rc == 0 && total > 0)
+        rc = add_all(&a, runs, total, err);
     if (rc == 0)
-        report_batches(batches, count, ids, added);
+        report_runs(batches, count, runs);
+    if (rc == 0 && all_have_more(batches, count))
+        store->waiting = -1; /* The waiting runs are counted after the last batch. */
+    else if (rc == 0)
+        hm__store_place(store, total);
     hm__text_release(&a.insert);
+    hm__text_release(&a.insert_many);
     hm__text_release(&a.samples);
-    hm__free(ids);
-    hm__free(added);
+    hm__free(runs);
     return rc;
 }
 

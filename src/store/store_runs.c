@@ -7,6 +7,10 @@
 #include "order.h"
 #include "store.h"
 
+/* Conditions for runs that are in the indexes, and for those that wait to be added to them. An
+ * index is used only by a query with the first of these conditions. */
+static const char PLACED[] = "waiting IS NULL", WAITING[] = "waiting = 1";
+
 /* ---- visiting runs -------------------------------------------------------------------------- */
 
 struct run_visit {
@@ -16,7 +20,8 @@ struct run_visit {
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    /* Few runs match the filter, so they are found by other indexes and then sorted. */
+    /* True if few runs match the filter, so that they are found by other indexes and then
+     * sorted. */
     bool few;
 };
 
@@ -62,7 +67,8 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
 
     if (!*store->sql->plain)
         return 0; /* PostgreSQL chooses the faster way by itself. */
-    hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
+    hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs WHERE ");
+    hm__text_add(&s.sql, PLACED);
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
                                  &conditions, err);
     hm__text_addf(&s.sql, " LIMIT %d)", MANY);
@@ -74,25 +80,69 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     return rc;
 }
 
+static bool has_conditions(const struct hm_store_filter *filter)
+{
+    return filter && (filter->where_count > 0 || filter->since || filter->until);
+}
+
+/* Writes the clause that limits a query to the number of runs that are still missing on the
+ * page. */
+static void write_limit(struct hm_statement *s, const struct hm_store_filter *filter,
+                        const struct run_visit *e)
+{
+    if (filter && filter->limit)
+        hm__text_addf(&s->sql, " LIMIT $%zu",
+                      hm__statement_bind(s, hm__sql_integer((int64_t)(filter->limit - e->count))));
+}
+
+/* Writes the query of a part of a page, over all runs or over those that `rows` selects. */
+static int write_part(struct hm_store *store, struct hm_statement *s,
+                      const struct hm_store_filter *filter, enum hm_part part, const char *rows,
+                      struct run_visit *e, struct hm_err *err)
+{
+    write_select(&s->sql);
+    hm__text_addf(&s->sql, " WHERE %s", rows);
+    int rc = hm__statement_where(s, e->arena, store->sql, filter,
+                                 e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
+    if (rc == 0 && e->with_samples)
+        hm__text_add(&s->sql, " AND sample_count > 0");
+    if (rc)
+        return rc;
+    hm__order_condition(s, &e->order, part);
+    hm__order_by(s, &e->order, part, e->few ? store->sql->plain : "");
+    write_limit(s, filter, e);
+    return 0;
+}
+
+/* Writes the query of a part of a page that joins the runs in the indexes with the waiting ones. */
+static int write_joined_part(struct hm_store *store, struct hm_statement *s,
+                             const struct hm_store_filter *filter, enum hm_part part,
+                             struct run_visit *e, struct hm_err *err)
+{
+    hm__text_add(&s->sql, "SELECT * FROM (");
+    int rc = write_part(store, s, filter, part, PLACED, e, err);
+    hm__text_add(&s->sql, ") AS placed UNION ALL SELECT * FROM (");
+    if (rc == 0)
+        rc = write_part(store, s, filter, part, WAITING, e, err);
+    hm__text_add(&s->sql, ") AS waiting");
+    hm__order_by(s, &e->order, part, "");
+    write_limit(s, filter, e);
+    return rc;
+}
+
 static int list_part(struct hm_store *store, const struct hm_store_filter *filter,
                      enum hm_part part, struct run_visit *e, struct hm_err *err)
 {
+    /* If runs are sorted by id and there are no conditions, no other index is needed. */
+    bool all = e->order.column->kind == HM_STORE_ID && !has_conditions(filter);
     struct hm_statement s = {0};
+    int rc = all ? write_part(store, &s, filter, part, "1 = 1", e, err)
+                 : write_joined_part(store, &s, filter, part, e, err);
 
-    write_select(&s.sql);
-    int rc = hm__statement_where(&s, e->arena, store->sql, filter,
-                                 e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
-    if (rc == 0 && e->with_samples)
-        hm__text_add(&s.sql, " AND sample_count > 0");
-    if (rc == 0 && hm__order_part(&s, &e->order, part, e->few ? store->sql->plain : "")) {
-        if (filter && filter->limit)
-            hm__text_addf(
-                &s.sql, " LIMIT $%zu",
-                hm__statement_bind(&s, hm__sql_integer((int64_t)(filter->limit - e->count))));
+    if (rc == 0)
         rc = s.sql.failed ? hm__fail_nomem(err)
                           : hm__store_query(store, s.sql.data, s.parameters, s.count, visit_row, e,
                                             NULL, err);
-    }
     hm__statement_release(&s);
     return rc;
 }
@@ -107,7 +157,8 @@ int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter,
     if (rc == 0 && filter && filter->limit)
         rc = estimate_matches(store, filter, &e, err);
     for (int part = 0; rc == 0 && part < HM_PARTS; part++)
-        if (!filter || !filter->limit || e.count < filter->limit)
+        if (hm__order_needs(&e.order, (enum hm_part)part) &&
+            (!filter || !filter->limit || e.count < filter->limit))
             rc = list_part(store, filter, (enum hm_part)part, &e, err);
     hm__arena_free(e.arena);
     return rc;
@@ -259,17 +310,54 @@ void hm_store_page_free(struct hm_store_page *page)
 
 /* ---- counting and deleting ------------------------------------------------------------------ */
 
-/* Writes a statement with the conditions of a filter; *arena owns the statement's parameters. */
-static int write_filtered(struct hm_store *store, const char *sql,
-                          const struct hm_store_filter *filter, struct hm_statement *s,
-                          struct hm_arena **arena, struct hm_err *err)
+/* A statement for the runs that match a filter, and its result. */
+struct run_selection {
+    const char *sql; /* Beginning of the statement, up to the name of the table. */
+    bool counts;     /* True if the statement returns a number; false if it changes rows. */
+    int64_t count;   /* Number of runs found so far. */
+};
+
+/* Runs the statement for the runs that match a filter and that `rows` selects. */
+static int select_rows(struct hm_store *store, const struct hm_store_filter *filter,
+                       const char *rows, struct run_selection *w, struct hm_err *err)
 {
-    hm__text_add(&s->sql, sql);
-    *arena = hm__arena_new();
-    int rc = *arena
-                 ? hm__statement_where(s, *arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err)
-                 : hm__fail_nomem(err);
-    return rc == 0 && s->sql.failed ? hm__fail_nomem(err) : rc;
+    struct hm_statement s = {0};
+    struct hm_arena *arena = hm__arena_new();
+    int64_t count = 0;
+    int rc = arena ? 0 : hm__fail_nomem(err);
+
+    hm__text_addf(&s.sql, "%s WHERE %s", w->sql, rows);
+    if (rc == 0)
+        rc = hm__statement_where(&s, arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err);
+    if (rc == 0 && s.sql.failed)
+        rc = hm__fail_nomem(err);
+    if (rc == 0 && w->counts)
+        rc = hm__store_number(store, s.sql.data, s.parameters, s.count, &count, err);
+    else if (rc == 0)
+        rc = hm__store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
+    hm__statement_release(&s);
+    hm__arena_free(arena);
+    w->count += count;
+    return rc;
+}
+
+/* Runs the statement for all runs that match a filter, in a transaction. */
+static int select_runs(struct hm_store *store, const struct hm_store_filter *filter,
+                       struct run_selection *w, struct hm_err *err)
+{
+    const struct hm_sql *sql = store->sql;
+    int rc = hm__store_exec(store, w->counts ? sql->begin_read : sql->begin_write, err);
+
+    if (rc)
+        return rc;
+    if (!has_conditions(filter)) {
+        rc = select_rows(store, filter, "1 = 1", w, err);
+    } else {
+        rc = select_rows(store, filter, PLACED, w, err);
+        if (rc == 0)
+            rc = select_rows(store, filter, WAITING, w, err);
+    }
+    return hm__store_end(store, rc, err);
 }
 
 int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter, int64_t *ret_count,
@@ -278,17 +366,11 @@ int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
     int bad = hm__check_pointers(err, "store", store, "ret_count", ret_count, NULL);
     if (bad)
         return bad;
-    struct hm_statement s = {0};
-    struct hm_arena *arena;
-    int64_t count = 0;
-    int rc = write_filtered(store, "SELECT count(*) FROM runs", filter, &s, &arena, err);
+    struct run_selection w = {.sql = "SELECT count(*) FROM runs", .counts = true};
+    int rc = select_runs(store, filter, &w, err);
 
     if (rc == 0)
-        rc = hm__store_number(store, s.sql.data, s.parameters, s.count, &count, err);
-    if (rc == 0)
-        *ret_count = count;
-    hm__statement_release(&s);
-    hm__arena_free(arena);
+        *ret_count = w.count;
     return rc;
 }
 
@@ -298,18 +380,10 @@ int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter
     int bad = hm__check_pointers(err, "store", store, NULL);
     if (bad)
         return bad;
-    struct hm_statement s = {0};
-    struct hm_arena *arena;
-    int64_t count = 0;
-    int rc = write_filtered(store, "DELETE FROM runs", filter, &s, &arena, err);
+    struct run_selection w = {.sql = "DELETE FROM runs"};
+    int rc = select_runs(store, filter, &w, err);
 
-    if (rc == 0 && (rc = hm__store_exec(store, store->sql->begin_write, err)) == 0) {
-        rc = hm__store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
-        rc = hm__store_end(store, rc, err);
-    }
     if (rc == 0 && ret_count)
-        *ret_count = count;
-    hm__statement_release(&s);
-    hm__arena_free(arena);
+        *ret_count = w.count;
     return rc;
 }

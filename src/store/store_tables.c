@@ -164,7 +164,7 @@ int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_n
     return 0;
 }
 
-/* Writes a number of `more` that is at least `least`. */
+/* Writes a number of `more`, unless it is below `least`, too large or not a whole number. */
 static void put_more_number(struct hm_json *json, const struct hm_stored *run, const char *key,
                             double least)
 {

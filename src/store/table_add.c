@@ -47,19 +47,20 @@ static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, s
     return 0;
 }
 
-static int send_runs(const struct hm_run_sink *sink, const struct hm_stored *runs, size_t count,
-                     struct hm_added *added, struct hm_err *err)
+/* Sends a batch of at most BATCH_RUNS runs, and takes their ids. */
+static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
+                      struct hm_added *added, struct hm_err *err)
 {
     int64_t ids[BATCH_RUNS];
-    struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ids};
 
-    if (count == 0)
+    if (batch.count == 0)
         return 0;
+    batch.ids = ids;
     int rc = sink->add(sink->data, &batch, err);
     if (rc)
         return rc;
     added->count += batch.added;
-    return added_ids(added, ids, count, err);
+    return added_ids(added, ids, batch.count, err);
 }
 
 /* ---- keys --------------------------------------------------------------------------------------
@@ -74,6 +75,18 @@ static uint64_t hash_text(uint64_t sum, const char *text)
     return (sum ^ 0xff) * 0x100000001b3u;
 }
 
+/* Writes a number as printf does with "%.17g", but faster for the most frequent values: unknown and
+ * whole numbers. The keys of stored runs depend on these texts. */
+static void write_hashed_number(char *text, size_t room, double value)
+{
+    if (isnan(value))
+        memcpy(text, signbit(value) ? "-nan" : "nan", signbit(value) ? 5 : 4);
+    else if (value >= 1 && value < 1e9 && value == floor(value))
+        snprintf(text, room, "%u", (unsigned)value);
+    else
+        snprintf(text, room, "%.17g", value);
+}
+
 static uint64_t hash_run(const struct hm_stored *run)
 {
     uint64_t sum = 0xcbf29ce484222325u;
@@ -85,7 +98,7 @@ static uint64_t hash_run(const struct hm_stored *run)
         if (c->kind == HM_STORE_TEXT)
             text = hm__stored_get_text(c, run);
         else
-            snprintf(number, sizeof(number), "%.17g", hm__stored_get_number(c, run));
+            write_hashed_number(number, sizeof(number), hm__stored_get_number(c, run));
         sum = hash_text(sum, text ? text : "");
     }
     return sum;
@@ -169,17 +182,32 @@ static const struct hm_store_column *find_column(const char *name)
     return hm__store_column_find(strcmp(name, "started") == 0 ? "made_at" : name);
 }
 
+/* A batch of rows to be added, with the texts that the runs borrow. */
+struct row_batch {
+    const struct hm_runs *table;
+    /* For each column of the table, the column of the store; NULL if there is none. */
+    const struct hm_store_column **own;
+    const char *key;
+    struct seen_hashes seen;
+    struct row_batch_run {
+        struct hm_text more;
+        char key[KEY_BYTES];
+    } * texts;
+    struct hm_stored *runs;
+    size_t count, room;
+};
+
 /* Writes the columns of a row that a store has no column for, as a JSON object; writes nothing if
  * there are none. */
-static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *more)
+static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
 {
     struct hm_json json = {.out = more};
 
-    for (size_t c = 0; c < runs->column_count; c++) {
-        const struct hm_column *column = &runs->columns[c];
+    for (size_t c = 0; c < b->table->column_count; c++) {
+        const struct hm_column *column = &b->table->columns[c];
         bool known =
             column->values ? isfinite(column->values[row]) : column->labels && column->labels[row];
-        if (find_column(column->name) || !known)
+        if (b->own[c] || !known)
             continue;
         if (json.depth == 0)
             hm__json_open(&json, NULL, HM_JSON_OBJECT);
@@ -192,30 +220,17 @@ static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *
         hm__json_close(&json);
 }
 
-static void read_row(const struct hm_runs *runs, size_t row, struct hm_stored *run)
+static void read_row(const struct row_batch *b, size_t row, struct hm_stored *run)
 {
-    for (size_t c = 0; c < runs->column_count; c++) {
-        const struct hm_column *column = &runs->columns[c];
-        const struct hm_store_column *own = find_column(column->name);
+    for (size_t c = 0; c < b->table->column_count; c++) {
+        const struct hm_column *column = &b->table->columns[c];
+        const struct hm_store_column *own = b->own[c];
         if (own && own->kind == HM_STORE_TEXT && column->labels)
             *hm__stored_text(own, run) = column->labels[row];
         else if (own && own->kind == HM_STORE_NUMBER && column->values)
             *hm__stored_number(own, run) = column->values[row];
     }
 }
-
-/* A batch of rows to be added, with the texts that the runs borrow. */
-struct row_batch {
-    const struct hm_runs *table;
-    const char *key;
-    struct seen_hashes seen;
-    struct row_batch_run {
-        struct hm_text more;
-        char key[KEY_BYTES];
-    } * texts;
-    struct hm_stored *runs;
-    size_t count, room;
-};
 
 static void batch_empty(struct row_batch *b)
 {
@@ -232,34 +247,46 @@ static int batch_init(struct row_batch *b, const struct hm_runs *table, const ch
     b->room = table->count < BATCH_RUNS ? table->count + 1 : BATCH_RUNS;
     b->texts = hm__calloc(b->room, sizeof(*b->texts));
     b->runs = hm__calloc(b->room, sizeof(*b->runs));
-    return b->texts && b->runs ? seen_init(&b->seen, table->count, err) : hm__fail_nomem(err);
+    b->own = hm__calloc(table->column_count + 1, sizeof(*b->own));
+    for (size_t c = 0; b->own && c < table->column_count; c++)
+        b->own[c] = find_column(table->columns[c].name);
+    return b->texts && b->runs && b->own ? seen_init(&b->seen, table->count, err)
+                                         : hm__fail_nomem(err);
 }
 
 static void batch_release(struct row_batch *b)
 {
     seen_release(&b->seen);
+    hm__free(b->own);
     hm__free(b->texts);
     hm__free(b->runs);
 }
 
-/* Appends a row to the batch. A key in the row takes precedence over a generated key. */
+/* Appends a row to the batch. If the row has no key, `key` is NULL. */
 static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_stored *run = &b->runs[b->count];
     struct hm_text *more = &b->texts[b->count].more;
-    char *key = b->texts[b->count].key;
 
     *run = (struct hm_stored)HM_STORED_INIT;
     *more = (struct hm_text){0};
-    read_row(b->table, row, run);
-    gather_more(b->table, row, more);
+    read_row(b, row, run);
+    gather_more(b, row, more);
     run->more = more->data;
-    if (!run->key) {
-        write_key(key, b->key, row + 1, "run", hash_run(run), &b->seen);
-        run->key = key;
-    }
     b->count++;
     return more->failed ? hm__fail_nomem(err) : 0;
+}
+
+/* Makes the key of the last row of the batch if the row has none. */
+static void batch_make_key(struct row_batch *b, size_t row)
+{
+    struct hm_stored *run = &b->runs[b->count - 1];
+    char *key = b->texts[b->count - 1].key;
+
+    if (run->key)
+        return;
+    write_key(key, b->key, row + 1, "run", hash_run(run), &b->seen);
+    run->key = key;
 }
 
 static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *why,
@@ -284,7 +311,6 @@ static int check_rows(struct row_batch *b, struct hm_err *err)
             rc = fail_row(b, row, &why, err);
         batch_empty(b);
     }
-    memset(b->seen.counts, 0, b->seen.room * sizeof(*b->seen.counts));
     return rc;
 }
 
@@ -295,8 +321,14 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
 
     for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
         rc = batch_add_row(b, row, err);
+        if (rc == 0)
+            batch_make_key(b, row);
         if (rc == 0 && (b->count == b->room || row + 1 == b->table->count)) {
-            rc = send_runs(sink, b->runs, b->count, added, err);
+            const struct hm_store_batch batch = {.runs = b->runs,
+                                                 .count = b->count,
+                                                 .more = row + 1 < b->table->count,
+                                                 .checked = true};
+            rc = send_batch(sink, batch, added, err);
             batch_empty(b);
         }
     }
@@ -406,7 +438,7 @@ static int send_trace(const struct hm_run_sink *sink, const struct hm_trace *t, 
     run.sample_count = t->count;
     write_key(key, given, number, "trace", hash_samples(&run), seen);
     run.key = key;
-    int rc = send_runs(sink, &run, 1, added, err);
+    int rc = send_batch(sink, (struct hm_store_batch){.runs = &run, .count = 1}, added, err);
     hm__free(samples);
     hm__text_release(&more);
     return rc;

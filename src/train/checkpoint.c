@@ -272,9 +272,10 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
-    /* The checkpoint is of another algorithm, or of the same algorithm with other settings. */
+    /* True if the checkpoint is of another algorithm, or of the same algorithm with other
+     * settings. */
     bool adopted;
-    bool missing[HM_PARTS + 1]; /* Arrays of this run that the file does not have. */
+    bool missing[HM_PARTS + 1]; /* For each array of this run, true if the file does not have it. */
 };
 
 static int checkpoint_refuse(struct hm_err *err, const char *path, int line, const char *why)

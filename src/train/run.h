@@ -59,7 +59,7 @@ struct hm_run {
     double *scratch;  /* Scratch for sums over ranks; length unknowns + HM_RUN_EXTRA. */
     double iteration; /* Number of iterations finished. */
     double samples;   /* Number of rows processed so far by all ranks, with repetition. */
-    /* The algorithm finds no further improvement; this has the same value on all ranks. */
+    /* True if the algorithm finds no further improvement; the same on all ranks. */
     bool settled;
     double step; /* Initial step size, for algorithms that have the function `update`. */
     void *state; /* State of the algorithm. */
@@ -96,7 +96,7 @@ struct hm_algorithm {
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /* Makes collective computations before the first iteration; may be NULL. */
     void (*prepare)(struct hm_run *run);
-    /* One iteration; collective. */
+    /* Makes one iteration; collective. */
     void (*step)(struct hm_run *run);
     /*
      * Returns the sum, over this rank's rows, of the rows' terms in the dual objective. NULL: the

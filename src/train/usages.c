@@ -1,4 +1,4 @@
-/* Collection of the resource usage of all ranks. */
+/* Collects the resource usage of all ranks. */
 #include "usages.h"
 
 #include "err.h"

@@ -69,8 +69,8 @@ struct cluster_number {
     const char *name;
     double value, min, max;
     bool whole;
-    bool optional; /* Both 0 and NaN mean that the number is unknown. */
-    bool nan;      /* NaN means that the number is unknown; 0 is a value. */
+    bool optional; /* True if both 0 and NaN mean that the number is unknown. */
+    bool nan;      /* True if NaN means that the number is unknown, while 0 is a value. */
 };
 
 static int check_numbers(const struct cluster_number *numbers, size_t count, const char *prefix,

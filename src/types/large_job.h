@@ -10,7 +10,8 @@ enum { HM_ATTENTION_AUTO = HM_ATTENTIONS };
 
 struct hm_large_job {
     struct hm_transformer network;
-    /* work.network points to `network`; attention may be HM_ATTENTION_AUTO. */
+    /* Data and software of a step; work.network points to `network`, and attention may be
+     * HM_ATTENTION_AUTO. */
     struct hm_large_work work;
     /* The parts of the layout that the job fixes. The plan chooses the others: numbers that are
      * NaN, the recomputation if it is HM_RECOMPUTES, and flags that are not given. */
@@ -139,8 +140,9 @@ struct hm_large_answer {
     const char *missed; /* Name of the limit that no point meets; NULL: none. */
     enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
     double certainty;   /* Probability with which limits must be met; NaN: there are none. */
-    double deadline_s, budget;                        /* Limits of the question; NaN: not given. */
-    struct hm_large_choice runners[HM_LARGE_RUNNERS]; /* Other layouts at the recommended n. */
+    double deadline_s, budget; /* Limits of the question; NaN: not given. */
+    /* Further good layouts at the recommended n. */
+    struct hm_large_choice runners[HM_LARGE_RUNNERS];
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];
     size_t hint_count;

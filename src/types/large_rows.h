@@ -14,16 +14,17 @@ struct hm_large_row {
     const char *source;         /* Name of the source. */
     const char *model;          /* Name of the network in the source. */
     const char *device;         /* Name of the accelerator in the catalog. */
-    struct hm_node node;        /* The accelerator. */
+    struct hm_node node;        /* Description of the accelerator. */
     double speed;               /* Rate of products relative to the usual one; NaN: as usual. */
     double per_node;            /* Number of workers of one node. */
     double network_bytes_per_s; /* Network bandwidth of one node; NaN: not stated. */
     struct hm_transformer network;
-    struct hm_large_work work; /* work.network points to `network` of this row. */
-    struct hm_layout layout;   /* The layout; micro_batch is 0 if it is not stated. */
-    bool recompute_unknown;    /* Whether the source does not say what is recomputed. */
-    double time_s;             /* Seconds of one step; NaN: not measured. */
-    double memory_bytes;       /* Bytes on the fullest worker; NaN: not measured. */
+    /* Data and software of the step; work.network points to `network` of this row. */
+    struct hm_large_work work;
+    struct hm_layout layout; /* The layout; micro_batch is 0 if it is not stated. */
+    bool recompute_unknown;  /* Whether the source does not say what is recomputed. */
+    double time_s;           /* Seconds of one step; NaN: not measured. */
+    double memory_bytes;     /* Bytes on the fullest worker; NaN: not measured. */
     enum hm_large_outcome outcome;
 };
 

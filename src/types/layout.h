@@ -1,7 +1,5 @@
-/*
- * How n workers train a large network: the layout, which howmany_layouts.h describes, and the
- * settings of the software that do not depend on n. Each enumeration has one table of names.
- */
+/* The training of a large network on n workers: the layout, which howmany_layouts.h describes, and
+ * the settings of the software that do not depend on n. Each enumeration has one table of names. */
 #ifndef HM_LAYOUT_H
 #define HM_LAYOUT_H
 
@@ -40,18 +38,21 @@ struct hm_large_work {
     double gradient_bytes;  /* Bytes kept per parameter for gradients. */
     double optimizer_bytes; /* Bytes kept per parameter by the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
-    bool overlap_data;      /* Gradients are summed during the backward pass. */
-    bool overlap_gather;    /* Weights are gathered during the forward pass. */
-    bool overlap_tensor;    /* Tensor-parallel communication overlaps with matrix products. */
-    bool overlap_pipeline;  /* Messages between stages overlap with computing. */
-    bool split_messages;    /* Messages between stages are split over tensor-parallel workers. */
-    bool weigh_head;        /* The last stage has fewer layers, because it has the output head. */
-    bool graphs;            /* CUDA graphs or fused layers reduce the launch cost. */
-    bool dropout;           /* Dropout masks are kept. */
-    bool fused_gate;        /* Gate and activation are one kernel, which keeps fewer values. */
-    bool fused_loss;        /* The loss is one kernel, which writes gradients over the logits. */
-    bool separate_sum;      /* Gradients are added up over micro-batches by separate operations. */
-    bool broadcast; /* ZeRO broadcasts the shards of updated weights instead of gathering them. */
+    bool overlap_data;      /* True if gradients are summed during the backward pass. */
+    bool overlap_gather;    /* True if weights are gathered during the forward pass. */
+    bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */
+    bool overlap_pipeline; /* True if messages between stages overlap with computing. */
+    bool split_messages; /* True if messages between stages are split over tensor-parallel workers.
+                          */
+    bool weigh_head; /* True if the last stage has fewer layers, because it has the output head. */
+    bool graphs;     /* True if CUDA graphs or fused layers reduce the launch cost. */
+    bool dropout;    /* True if dropout masks are kept. */
+    bool fused_gate; /* True if gate and activation are one kernel, which keeps fewer values. */
+    bool fused_loss; /* True if the loss is one kernel, which writes gradients over the logits. */
+    bool separate_sum; /* True if gradients are added up over micro-batches by separate operations.
+                        */
+    bool broadcast;    /* True if ZeRO broadcasts the shards of updated weights instead of gathering
+                          them. */
 };
 
 /* Returns the number of workers of a layout. */

@@ -16,9 +16,9 @@ struct hm_store_column {
     size_t offset;     /* Offset of the field in struct hm_stored. */
     struct hm_dim dim; /* Dimension of the unit, if the column holds numbers. */
     double min;
-    bool above; /* The value must be greater than min; min itself is not allowed. */
+    bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
     bool whole;
-    bool label; /* The column is also part of tables of runs. */
+    bool label; /* True if the column is also part of tables of runs. */
 };
 
 enum { HM_STORE_COLUMNS = 25 };

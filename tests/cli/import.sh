@@ -240,8 +240,19 @@ expect "a configuration of DeepSpeed needs a network" 2 "ds.json: network: a con
 json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
 json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
 json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/ds.json" --on h100 --set network=resnet-50 --json
+expect "hints name options" 2 "name one with --as, or see" howmany import README.md
 json "a configuration of accelerate has its cluster" '.machine == "h100" and .best.n <= 8 and .best.layout.zero == 3' howmany plan "$work/launch.yaml" --on h100 --set network=llama-3-8b --json
 json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' howmany plan "$work/launch.yaml" --set cluster.machine=h100 --set network=llama-3-8b --json
+mkdir -p "$work/accelerate/settings"
+printf 'distributed_type: DEEPSPEED\nnum_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  deepspeed_config_file: settings/ds.json\n' >"$work/accelerate/launch.yaml"
+expect "a missing file of DeepSpeed's settings is named" 0 "another file, which was not found: settings/ds.json" howmany import "$work/accelerate/launch.yaml"
+printf '{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 3}}' >"$work/accelerate/settings/ds.json"
+json "accelerate's configuration takes DeepSpeed's settings from their file" '.batch == 128 and .best.n <= 16 and .best.layout.zero == 3 and .best.layout.micro_batch == 2' \
+  howmany plan "$work/accelerate/launch.yaml" --on h100 --set network=llama-3-8b --json
+printf '# two machines\nworker-1 slots=4\n\nworker-2 slots=4' >"$work/accelerate/settings/hostfile"
+json "a hostfile beside DeepSpeed's configuration is its cluster" '.batch == 64 and .best.n <= 8' howmany plan "$work/accelerate/settings/ds.json" --on h100 --set network=llama-3-8b --json
+printf 'worker-1 slots=4\nworker-2 slots=8\n' >"$work/accelerate/settings/hostfile"
+expect "a hostfile with different machines is left out" 0 "the hostfile: its machines are not all of one kind" howmany import "$work/accelerate/settings/ds.json"
 cp "$work/ds.json" "$work/model/ds_config.json"
 json "a folder with a network and its launcher is one job" '.batch == 256 and .best.layout.zero == 2 and (.notes[0] | test("the network is that of .*config.json, the layout that of .*ds_config.json"))' howmany plan "$work/model" --on h100 --max-n 64 --json
 expect "errors name the imported file" 2 "config.json: cluster: no cluster is given" howmany plan "$work/config.json"

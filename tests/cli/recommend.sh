@@ -37,7 +37,7 @@ expect "failed runs are reported" 0 "1 worker: out of memory (line 3)" r $anwar 
 json "a failed candidate comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
   r $anwar --batch 64000 --latency 0 --json
 printf 'n,batch,seconds\n1,10,3\n' >"$work/one.csv"
-expect "candidates without runs at this place are listed" 0 "not run there: 2 workers" r "$work/one.csv" --batch 10 --n 1,2
+expect "candidates without runs at this place are listed" 0 "there are no runs with 2 workers" r "$work/one.csv" --batch 10 --n 1,2
 json "the most useful next run is named" '.next == {n: 2, batch: 10} and (.next_why | length) > 0' \
   r "$work/one.csv" --batch 10 --n 1,2 --json
 printf 'n,batch,seconds\n1,10,3\n2,20,4\n' >"$work/two.csv"

@@ -1,8 +1,8 @@
 /*
  * A pretended CUDA driver (libcuda.so.1) for tests of `howmany calibrate --gpu` on machines without
  * a GPU. Time is virtual: an empty kernel takes 1 us, and a kernel that adds arrays moves 4 TB/s.
- * The variable FAKE_CUDA changes it: "none" has no GPU, "full" has no memory, "broken" fails to run
- * kernels, "unknown" is a card that the catalog does not have.
+ * The environment variable FAKE_CUDA changes the device: with "none" there is no GPU, with "full"
+ * no memory, with "broken" kernels fail, and with "unknown" the card is not in the catalog.
  */
 #include "fake_cuda.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzing command lines: a command that was split, filled in and quoted splits into the same
+/* Fuzzes command lines: a command that was split, filled in and quoted must split into the same
  * arguments again. */
 #include <stdint.h>
 #include <stdlib.h>

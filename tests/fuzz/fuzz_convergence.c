@@ -1,4 +1,5 @@
-/* Stored convergence models. A valid one is queried, written, and must be readable again. */
+/* Stored convergence models. A valid model is queried and written, and what was written must be
+ * readable. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH
     return file;
 }
 
-/* Makes labels for images: as many as the header says, if these are few. */
+/* Makes a label for each image that the header announces, if there are few of them. */
 static int make_labels(const uint8_t *images, size_t length, char path[HM_DATA_PATH])
 {
     uint8_t labels[8 + 255] = {0, 0, 8, 1};

@@ -1,4 +1,5 @@
-/* Fuzzing lines of frameworks: a line that is recognised reports a positive, finite time. */
+/* Fuzzes lines that frameworks print: a line that is recognised must give a positive, finite
+ * time. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

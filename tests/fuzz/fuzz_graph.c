@@ -15,7 +15,8 @@ static void split(const struct hm_graph *graph)
     struct hm_err err = {0};
 
     for (int split = 0; split < HM_SPLIT_COUNT && graph->vertices < 1000; split++)
-        if ((enum hm_split)split != HM_SPLIT_METIS) /* METIS itself is not tested here. */
+        /* METIS is left out, because this program does not test it. */
+        if ((enum hm_split)split != HM_SPLIT_METIS)
             hm_graph_split(graph, (enum hm_split)split, 2, 1, n, 3, parts, &err);
 }
 

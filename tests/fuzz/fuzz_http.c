@@ -1,7 +1,7 @@
 /*
- * The parser of requests. The first byte of an input says into how large pieces the others are
- * divided. All at once and in pieces they must give the same requests, bodies and errors; and a
- * head that is accepted must have no other line ends than CR LF, and no NUL.
+ * The parser of requests. The first byte of an input is the size of the pieces into which the other
+ * bytes are divided. Read at once and read in pieces, they must give the same requests, bodies and
+ * errors; and a head that is accepted must have no other line ends than CR LF, and no NUL.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BODY_LIMIT = 65536, HEADS_MAX = 8 };
 
-/* What became of the bytes of a connection. */
+/* Results of parsing the bytes of a connection. */
 struct outcome {
     size_t used[HEADS_MAX]; /* Number of bytes used after each head and its body. */
     int status[HEADS_MAX];
@@ -113,7 +113,8 @@ static void read_requests(struct outcome *o, const char *data, size_t length, si
         if (status == 0)
             at += read_body(o, &framing, data + at, length - at, step);
         o->used[o->count] = at;
-        if (o->status[o->count++] != 200) /* The connection ends, or waits for more. */
+        /* The connection ends, or the parser waits for more bytes. */
+        if (o->status[o->count++] != 200)
             return;
     }
 }

@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     switch (data[0]) {
-    case '1': /* A fixed number of workers. */
+    case '1': /* Ask about a fixed number of workers. */
         q.n = 48;
         break;
     case '2':

@@ -1,4 +1,4 @@
-/* Tables of measured steps and of measured all-reduces; the rows of valid ones are predicted. */
+/* Tables of measured steps and of measured all-reduces; the rows of valid tables are predicted. */
 #include <stdint.h>
 
 #include "predict.h"

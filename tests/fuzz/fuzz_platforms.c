@@ -1,4 +1,5 @@
-/* Tables of iterations that were measured with frameworks; the rows of valid ones are predicted. */
+/* Tables of iterations that were measured with frameworks; the rows of valid tables are
+ * predicted. */
 #include <stdint.h>
 
 #include "predict_platform.h"

@@ -81,7 +81,7 @@ static void remove_store(void)
     rmdir(folder);
 }
 
-/* A store with a few runs and a trace. */
+/* Opens a store with a few runs and a trace. */
 static void open_store(void)
 {
     static const struct hm_stored_sample samples[] = {{1, 1, 1, 3}, {2, 1, 2, 2}, {3, 1, 3, 1}};
@@ -132,7 +132,7 @@ static void handle(struct api *api, const struct parsed *p)
                              .length = p->length};
 
     if (!http_guard_decode(p->head.target, length, false, path, sizeof(path)))
-        abort(); /* The guard has accepted the target. */
+        abort(); /* The guard has accepted the target, so parsing it cannot fail. */
     if (api_quick(api, &r, &out) != HTTP_ANSWERED)
         api_work(api, &r, &out);
     bool wrong = out.status < 200 || (out.status > 499 && !(out.status == 501 && !store));
@@ -156,7 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (hm_catalog_new(&catalog, &err) ||
             !(api = api_new(&(struct api_settings){.catalog = catalog,
                                                    .store = store,
-                                                   .hosts = "a", /* The Host in the corpus. */
+                                                   /* Host name that the requests of the corpus
+                                                    * use. */
+                                                   .hosts = "a",
                                                    .cache_bytes = 1 << 16},
                             &err)))
             abort();

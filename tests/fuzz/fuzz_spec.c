@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    /* The first byte selects the format, so that one corpus serves both. */
+    /* The first byte selects the format, so that one corpus contains both formats. */
     const char *source = sources[data[0] == '{' || data[0] == '['];
     struct hm_job *job = NULL;
     struct hm_err err = {0};

@@ -1,4 +1,5 @@
-/* Recorded times of operations. A machine that is made of them is written and read back. */
+/* Recorded times of operations. The description of a machine that is made from them must be
+ * readable. */
 #include <stdint.h>
 #include <stdlib.h>
 

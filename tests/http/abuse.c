@@ -36,7 +36,8 @@ enum { REQUEST_MAX = 1 << 19, SENDERS = 8 };
 struct request {
     char data[REQUEST_MAX];
     size_t length;
-    bool ended; /* The request is complete; closing our side ends the connection. */
+    bool ended; /* True if the request is complete; the client then closes its side to end the
+                   connection. */
 };
 
 static void add_n(struct request *r, const char *piece, size_t length)
@@ -85,7 +86,7 @@ static void with_body(struct request *r, const char *type, const char *body, siz
     add_n(r, body, length);
 }
 
-/* Two lengths, a length with chunks, and invalid transfer codings. */
+/* Makes a request with two lengths, with a length and chunks, or with invalid transfer codings. */
 static void make_framing(struct request *r)
 {
     post(r, PICK("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
@@ -106,7 +107,7 @@ static void make_framing(struct request *r)
     add(r, PICK("{}", "0\r\n\r\n", "2\r\n{}\r\n0\r\n\r\n", "{}GET /healthz HTTP/1.1\r\n\r\n", ""));
 }
 
-/* Invalid chunks. */
+/* Makes a request with invalid chunks. */
 static void make_chunks(struct request *r)
 {
     post(r, "Transfer-Encoding: chunked\r\n\r\n");
@@ -338,7 +339,8 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
     *s = -1;
 }
 
-/* One of several concurrent processes; its exit code reports errors. */
+/* Sends many requests, in one of several concurrent processes. The result is the exit code of the
+ * process and reports errors. */
 static int send_many(int port, unsigned count, uint64_t seed, struct tally *t)
 {
     static struct request r;
@@ -396,8 +398,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One third sends its head slowly, one third its body, and one third the head of a second request.
- */
+/* One third of the clients send their head slowly, one third their body, and one third the head of
+ * a second request. */
 static const char head_text[] =
     "GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n";

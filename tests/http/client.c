@@ -1,4 +1,4 @@
-/* A TCP client on loopback that sends any bytes. */
+/* A TCP client on loopback that can send arbitrary bytes. */
 #include "client.h"
 
 #include <arpa/inet.h>

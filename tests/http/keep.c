@@ -31,19 +31,19 @@ static const char *program, *store;
 
 struct server {
     pid_t pid;
-    atomic_int port; /* 0: the server does not run. */
+    atomic_int port; /* Port of the server; 0 if the server does not run. */
 };
 
 static struct server servers[SERVERS_MAX];
 static int server_count = 1;
 static atomic_bool ending;
 
-/* Requests 0..sent-1 of a writer; all but the last have been acknowledged. */
+/* A writer, which has sent the requests 0..sent-1; all but the last have been acknowledged. */
 struct writer {
     pthread_t thread;
     int number;
     long acknowledged;
-    long again; /* Requests that were sent more than once. */
+    long again; /* Number of requests that were sent more than once. */
     unsigned seed;
     bool lost; /* The writer gave up after a timeout. */
 };
@@ -56,7 +56,7 @@ static void give_up(const char *what)
 
 /* ---- servers --------------------------------------------------------------------------------- */
 
-/* Start a server and wait until it is ready. Returns the seconds that took. */
+/* Start a server and wait until it is ready. Returns the seconds that this took. */
 static double start(struct server *s)
 {
     double from = client_now();
@@ -182,7 +182,7 @@ static void *write_runs(void *context)
 
 /* ---- checking the store ---------------------------------------------------------------------- */
 
-/* Whether a row was sent by its writer; marks it as found. */
+/* Whether a row was sent by its writer; marks the row as found. */
 static bool tick(unsigned char *const *seen, const struct writer *writers,
                  const struct hm_stored *run)
 {
@@ -199,7 +199,7 @@ static bool tick(unsigned char *const *seen, const struct writer *writers,
     return ++*place == 1;
 }
 
-/* Number of rows that are missing, duplicated or unknown. */
+/* Returns the number of rows that are missing, duplicated or unknown. */
 static long look(const struct writer *writers, long *ret_rows)
 {
     struct hm_store_filter filter = {.sort = "id", .limit = 5000};

@@ -235,7 +235,7 @@ static void be_healthy(struct samples *gets, struct samples *plans)
     }
 }
 
-/* Measure by how much a sleep of 10 ms is too long. */
+/* Measure how much longer than 10 ms a sleep of 10 ms takes. */
 static void probe(struct samples *a)
 {
     while (!is_over()) {
@@ -261,7 +261,7 @@ static unsigned open_files(void)
     return count;
 }
 
-/* Returns a line of the status of the server's process, in MB. */
+/* Returns the value of one line of the status of the server's process, in MB. */
 static double memory_of(const char *line)
 {
     char path[64], text[256];

@@ -21,7 +21,7 @@ enum { MOST = 16 }; /* Maximum length of a list. */
 struct reduce_options {
     enum hm_reduce_scheme schemes[MOST];
     size_t scheme_count;
-    size_t counts[MOST]; /* Numbers of values. */
+    size_t counts[MOST]; /* Number of values in each sum. */
     size_t count_count, longest;
     double flop, repeats;
 };
@@ -74,7 +74,7 @@ static bool options_read(int argc, char **argv, struct reduce_options *options)
            read_number(argv[3], &options->flop) && read_number(argv[4], &options->repeats);
 }
 
-/* Values of many magnitudes, so that every order of addition gives other bits. */
+/* Returns values of many magnitudes, so that different orders of addition give different bits. */
 static double start_value(int rank, size_t i, double repeat)
 {
     return ldexp(1 + 0.37 * (double)(((size_t)rank * 31 + i * 7) % 101) + repeat,
@@ -94,9 +94,8 @@ static uint64_t hash(const double *values, size_t count)
     return h;
 }
 
-/*
- * Whether all ranks have the same hash; its halves are sent as numbers that doubles hold exactly.
- */
+/* Whether all ranks have the same hash; each half of the hash is sent as a number that a double
+ * holds exactly. */
 static bool all_have(struct hm_comm *comm, uint64_t h)
 {
     double low = (double)(uint32_t)h, high = (double)(h >> 32);

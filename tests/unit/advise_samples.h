@@ -113,7 +113,7 @@ static inline void sample_paces(struct sample *s)
     s->all_paces = (struct hm_paces){.paces = s->paces, .count = 2};
 }
 
-/* Everything in *s points into *s. */
+/* Makes a convergence. All pointers in *s lead to memory inside *s. */
 static inline const struct hm_convergence *sample_convergence(struct sample *s)
 {
     memset(s, 0, sizeof(*s));
@@ -221,7 +221,8 @@ static inline struct hm_candidate sample_candidate(const char *algorithm, double
                                  .why = why};
 }
 
-/* The first candidate is cocoa+ on 8 workers; the last candidate does not reach the loss. */
+/* Makes an advice whose first candidate is cocoa+ on 8 workers and whose last candidate does not
+ * reach the loss. */
 static inline struct hm_advice *sample_advice(struct sample_advice *s)
 {
     memset(s, 0, sizeof(*s));

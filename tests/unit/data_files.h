@@ -45,7 +45,7 @@ static inline struct hm_rows read_rows(const struct hm_data_spec *spec, bool spa
     if (got < 0)
         fail_msg("%s:%d: %s", err.source, err.line, err.message);
     assert_int_equal(hm__data_next(data, most, &rows, &err),
-                     0); /* After the end, every call returns 0. */
+                     0); /* After the end of the data, every call returns 0. */
     hm__data_close(data);
     return rows;
 }

@@ -20,7 +20,7 @@ struct slot {
 };
 
 struct fake_world {
-    struct slot *slots; /* [from * size + to] */
+    struct slot *slots; /* The slot of a pair of ranks has the index from * size + to. */
     double *clocks;     /* Clocks at the last barrier. */
     pthread_barrier_t barrier;
     void (*body)(struct hm_comm *comm, void *context);
@@ -34,7 +34,8 @@ struct fake_rank {
     pthread_t thread;
 };
 
-/* An error in the test or in the tested code; cmocka's assertions do not work in threads. */
+/* Ends the program after an error in the test or in the tested code, because cmocka's assertions do
+ * not work in threads. */
 static void fake_abort(const char *why)
 {
     fprintf(stderr, "fake_comm: %s\n", why);
@@ -118,7 +119,8 @@ static void fake_exchange(struct hm_comm *comm, int to, const void *data, size_t
     r->clock_s = fmax(received_s, sent_s);
 }
 
-/* The all-reduce of the library: all to the last rank and back, unlike any of our schemes. */
+/* Replaces the all-reduce of the MPI library: all ranks send to the last rank, which sends the sum
+ * back. None of our schemes does this. */
 static void fake_sum(struct hm_comm *comm, double *values, size_t count)
 {
     size_t bytes = count * sizeof(*values);

@@ -46,7 +46,7 @@ static inline struct hm_value *parse_tree(struct hm_arena *arena, const char *te
     return tree;
 }
 
-/* Whether a key describes the sample itself, not its contents. */
+/* Whether a key describes the sample file itself and not its contents. */
 static inline bool is_remark(const char *key)
 {
     return strcmp(key, "check") == 0 || strcmp(key, "note") == 0 || strcmp(key, "source") == 0;

@@ -66,7 +66,7 @@ static inline void made_time(struct hm_trace *t, double seconds)
     }
 }
 
-/* Adds traces of an algorithm on m[0..m_count-1] workers: the losses are best + g(i, m) with
+/* Adds traces of an algorithm on m[0..m_count-1] workers, whose losses are best + g(i, m) with
  * lognormal noise. */
 static inline void made_algorithm(struct made *made, const char *algorithm, const double *m,
                                   size_t m_count, size_t points, double best,
@@ -100,7 +100,7 @@ static inline struct hm_convergence *made_fit(const struct made *made, double be
     return made_fit_with(made, &settings);
 }
 
-/* P - P* of the first algorithm after i iterations on m workers. */
+/* Returns P - P* of the first algorithm after i iterations on m workers. */
 static inline struct hm_g_prediction made_predict(const struct hm_convergence *c, double m,
                                                   double i)
 {

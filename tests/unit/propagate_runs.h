@@ -9,7 +9,7 @@
 #include "propagate.h"
 #include "random.h"
 
-/* An assertion for threads, where cmocka's cannot be used. */
+/* Assertion for threads, in which those of cmocka do not work. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
 
 static inline void check_failed(const char *what, int line)
@@ -20,7 +20,7 @@ static inline void check_failed(const char *what, int line)
 
 enum { VERTICES = 100, EDGES = 200, STATES = 4 };
 
-/* A whole field with its arrays. */
+/* A whole Markov random field with its arrays. */
 struct model {
     struct hm_markov m;
     uint32_t states[VERTICES], ends[2 * EDGES];
@@ -49,7 +49,7 @@ static inline void add_vertex(struct model *model, size_t states, const double *
     memcpy(model->unary + at, phi, states * sizeof(*phi));
 }
 
-/* Edges must be added in ascending order. */
+/* Adds an edge; edges must be added in ascending order. */
 static inline void add_edge(struct model *model, uint32_t a, uint32_t b, const double *psi)
 {
     size_t e = model->m.edges++, at = model->table_places[e];
@@ -66,16 +66,16 @@ static inline void add_edge(struct model *model, uint32_t a, uint32_t b, const d
 struct propagate_run {
     const struct model *model;
     const struct hm_mrf_recipe *recipe;
-    const struct hm_graph *graph; /* Graph whose potentials come from `recipe`. */
+    const struct hm_graph *graph; /* Graph of the field, whose potentials come from `recipe`. */
     struct hm_propagate_settings settings;
     size_t iterations;
-    const double *start; /* Messages to continue from, or NULL. */
+    const double *start; /* Messages with which the run continues; NULL: none. */
     double *beliefs, *messages;
     uint32_t *states;
-    size_t total; /* Number of values of all messages. */
+    size_t total; /* Number of values of all messages together. */
     double log_z, score, change;
-    double bytes, flop;               /* Totals of rank 0. */
-    double reduce_bytes, reduce_flop; /* Totals of one call of hm__comm_max_few. */
+    double bytes, flop;               /* Bytes and operations of rank 0 in the whole run. */
+    double reduce_bytes, reduce_flop; /* Bytes and operations of one call of hm__comm_max_few. */
     bool binary;
 };
 
@@ -91,7 +91,8 @@ static inline struct hm_mrf *part_of(const struct propagate_run *run, int rank, 
     return mrf;
 }
 
-/* Offset of this rank's messages in those of the whole field, and their total number of values. */
+/* Finds the position of this rank's messages among those of the whole field, and the number of
+ * values of all messages. */
 static inline void locate_messages(const struct hm_propagate *p, struct hm_comm *comm,
                                    size_t *ret_first, size_t *ret_total)
 {
@@ -108,7 +109,8 @@ static inline void locate_messages(const struct hm_propagate *p, struct hm_comm 
     free(counts);
 }
 
-/* The kernel for two states stores one value per message, the general kernel one per state. */
+/* Whether the run uses the kernel for two states, which stores one value per message; the general
+ * kernel stores one per state. */
 static inline bool is_binary(const struct hm_mrf *mrf, size_t total)
 {
     return total == 2 * mrf->edges;
@@ -153,7 +155,7 @@ static inline void body(struct hm_comm *comm, void *context)
     hm__mrf_free(mrf);
 }
 
-/* Run on `ranks` ranks, with arrays that are large enough for every test. */
+/* Makes a run on `ranks` ranks, with arrays that are large enough for every test. */
 static inline void run_on(struct propagate_run *run, int ranks)
 {
     enum { ROOM = 1 << 16 };

@@ -37,7 +37,7 @@ static inline struct hm_recommendation *ask_at(const struct hm_runs *runs, doubl
     return recommend(runs, &q);
 }
 
-/* Asks for the best number of workers from `from` to 4. */
+/* Asks for the best number of workers between `from` and 4. */
 static inline struct hm_recommendation *ask_among(const struct hm_runs *runs, double batch,
                                                   double latency, double from)
 {

@@ -9,7 +9,7 @@
 #include "request.h"
 #include "verbs.h"
 
-/* Steps of 100/n + n seconds on up to 16 workers of $1/h. */
+/* A job whose steps take 100/n + n seconds on up to 16 workers, each of which costs $1 per hour. */
 static const char small_job[] = "name: small job\ncompute: 100 s / n\ncommunicate: 1 s * n\n"
                                 "iterations: 10\n"
                                 "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
@@ -58,14 +58,15 @@ static inline struct hm_reply *run(struct hm_request *request, const struct hm_c
 
     if (hm_request_run(request, context, &reply, &err))
         fail_msg("%s: %s: %s", err.source, err.field, err.message);
-    assert_int_equal(err.code, 0); /* On success, no error is set. */
+    assert_int_equal(err.code, 0); /* A call that succeeds sets no error. */
     assert_string_equal(err.message, "");
     assert_string_equal(err.source, "");
     hm_request_free(request);
     return reply;
 }
 
-/* Checks that running fails with this code, field and part of the message; frees the request. */
+/* Checks that the request fails with this code, field and part of the message when it is run; frees
+ * the request. */
 static inline void run_fails(struct hm_request *request, const struct hm_context *context, int code,
                              const char *field, const char *message)
 {

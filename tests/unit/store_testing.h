@@ -1,5 +1,5 @@
 /* Empty stores for tests: files in a temporary folder, or schemas on the server at HM_STORE_SERVER.
- * Every test of a store runs on both. */
+ * Every test of a store runs on both kinds. */
 #ifndef HM_STORE_TESTING_H
 #define HM_STORE_TESTING_H
 
@@ -44,7 +44,7 @@ static inline const struct hm_sql *store_sql(void)
                      refused_err.message);                                                         \
     } while (0)
 
-/* Runs statements on the database directly. */
+/* Runs statements on the database directly, without the library. */
 static inline void store_behind(const char *where, const char *sql)
 {
     void *connection;

@@ -26,7 +26,7 @@ struct fixture {
     char path[64];
 };
 
-/* A run of an algorithm on one rank, with the squared loss. */
+/* Begins a run of an algorithm on one rank, with the squared loss. */
 static void fixture_begin(struct fixture *f, const char *algorithm)
 {
     f->objective = (struct hm_objective){

@@ -7,7 +7,7 @@
 
 /* ---- a problem with exact solutions -----------------------------------------------------------
  *
- * "rate": fewer iterations, that take longer; "power": many that are short.
+ * The algorithm "rate" needs few iterations that take long; "power" needs many short ones.
  */
 
 static double rate(double i, double m)
@@ -41,7 +41,7 @@ struct exact {
 static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
                                                  {"power", power, power_pace}};
 
-/* Traces of all algorithms and the convergence fitted to them. P* is 1. */
+/* Traces of all algorithms, and the convergence fitted to them. The optimal loss P* is 1. */
 struct advise_world {
     struct made made;
     struct hm_convergence *convergence;
@@ -77,7 +77,7 @@ static struct hm_advice *advise(const struct hm_convergence *c, const struct hm_
     return advice;
 }
 
-/* The true iterations and time of an algorithm on m workers. */
+/* The true number of iterations and the true time of an algorithm on m workers. */
 struct advise_truth {
     const struct exact *algorithm;
     double m, iterations, time_s, loss;
@@ -177,7 +177,7 @@ static void the_first_candidate_is_the_best(void **state)
     free_world(&w);
 }
 
-/* A loss and its distance from P* give the same answer. */
+/* A target given as a loss and one given as a distance from P* have the same answer. */
 static void a_loss_can_be_given_with_or_without_p_star(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -199,7 +199,8 @@ static void a_loss_can_be_given_with_or_without_p_star(void **state)
     free_world(&w);
 }
 
-/* For m without runs, f comes from its terms and the loss from g. */
+/* For numbers of workers m without runs, the seconds f come from fitted terms and the loss from the
+ * curve g. */
 static void unmeasured_m_are_predicted(void **state)
 {
     const double ms[] = {3, 6, 12, 24, 48, 100};
@@ -256,7 +257,8 @@ static void the_first_candidate_is_the_cheapest(void **state)
     free_world(&w);
 }
 
-/* The least loss within a time, within a budget, and within both, compared with brute force. */
+/* Compares the least loss within a time, within a budget, and within both with a brute-force
+ * search. */
 static void assert_spent(const struct advise_world *w, double within_s, double budget)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -318,7 +320,8 @@ static void candidates_over_a_limit_come_last(void **state)
         const struct hm_candidate *c = &advice->candidates[k];
         struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         if (fabs(t.time_s - 0.9) < 0.03)
-            continue; /* Rounding changes the result by one iteration. */
+            /* Skip this candidate, because rounding changes its result by one iteration. */
+            continue;
         assert_near(c->reaches, t.time_s <= 0.9, 1e-12);
         if (t.time_s > 0.9)
             assert_true(c->why == HM_WHY_LIMIT || c->why == HM_WHY_NEVER);
@@ -424,7 +427,8 @@ static void no_run_helps_where_all_is_certain(void **state)
     q.loss = 0.01;
     struct hm_advice *advice = advise(w.convergence, &q);
     assert_null(advice->next.algorithm);
-    assert_near(advice->right, 0.99, 0); /* 0.99 is the largest value that is stated. */
+    /* 0.99 is the largest probability that an answer states. */
+    assert_near(advice->right, 0.99, 0);
     assert_near(advice->near, 0.99, 0);
     hm_advice_free(advice);
     free_world(&w);

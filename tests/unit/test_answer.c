@@ -87,9 +87,11 @@ static void deadlines_and_budgets_limit_n(void **state)
 
     (void)state;
     q.deadline_s = 300;
-    q.certainty = 0.5; /* Limits are compared with the expected times. */
+    /* With a required probability of 50 %, limits are compared with the expected times. */
+    q.certainty = 0.5;
     struct hm_answer *a = ask(job, &q);
-    assert_int_equal(a->goal, HM_GOAL_COST); /* With a deadline the goal is cost. */
+    /* If there is a deadline, the automatic goal is the cost. */
+    assert_int_equal(a->goal, HM_GOAL_COST);
     assert_int_equal(a->best, a->in_deadline);
     assert_true(a->points[a->best].total_s <= 300);
     for (size_t i = 0; i < a->point_count; i++)
@@ -134,7 +136,8 @@ static void balance_weighs_time_and_money(void **state)
         assert_true(0.01 * a->points[i].total_s + 2 * a->points[i].cost >=
                     (0.01 * b->total_s + 2 * b->cost) * (1 - 1e-14));
     hm_answer_free(a);
-    q.alpha = q.beta = NAN; /* The default weighs least time and least cost equally. */
+    /* By default, the least time and the least cost have the same weight. */
+    q.alpha = q.beta = NAN;
     a = ask(job, &q);
     double least_time = INFINITY, least_cost = INFINITY;
     for (size_t i = 0; i < a->point_count; i++) {
@@ -173,7 +176,7 @@ static void memory_and_batch_limit(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_false(a->points[3].fits); /* With n = 4, a worker has 2.5 samples: 20 MB. */
+    assert_false(a->points[3].fits); /* On 4 workers, each has 2.5 samples, which take 20 MB. */
     assert_true(a->points[4].fits);
     assert_near(a->points[a->best].n, 10, 0);
     hm_answer_free(a);
@@ -226,7 +229,7 @@ static void limits_are_distinguished(void **state)
     }
 }
 
-/* Each "would help" row must equal a plan of the changed job. */
+/* Each change that is said to help must have the result of a plan of the changed job. */
 static void help_equals_the_changed_job(void **state)
 {
     static const struct {
@@ -279,7 +282,7 @@ static void quantities_of_formulas_help_too(void **state)
     /* The quantity `idle` has no effect, and half of W would be half of the work. */
     assert_int_equal(a->help_count, 1);
     assert_string_equal(a->help[0].what, "2x B");
-    assert_near(a->points[a->best].n, 7, 0); /* 100/n + 2n: sqrt(50) */
+    assert_near(a->points[a->best].n, 7, 0); /* 100/n + 2n is least at n = sqrt(50). */
     hm_answer_free(a);
     hm_job_free(job);
 }
@@ -293,9 +296,9 @@ static void faster_and_more_work(void **state)
     q.faster = 2;
     q.work = 3;
     struct hm_answer *a = ask(job, &q);
-    /* 10/n + 0.5 log2 n <= 5: n = 2 gives 5.5, n = 3 gives 4.13 */
+    /* 10/n + 0.5 log2 n <= 5 holds from n = 3 on: n = 2 gives 5.5, n = 3 gives 4.13. */
     assert_near(a->points[a->faster].n, 3, 0);
-    /* 30/n + 0.5 log2 n <= 10: n = 3 gives 10.79, n = 4 gives 8.5 */
+    /* 30/n + 0.5 log2 n <= 10 holds from n = 4 on: n = 3 gives 10.79, n = 4 gives 8.5. */
     assert_near(a->work_points[a->work].n, 4, 0);
     assert_near(a->work_points[a->work].time_s, 8.5, 1e-14);
     hm_answer_free(a);
@@ -328,13 +331,13 @@ static void weak_scaling_counts_instances(void **state)
     job = parse_job("compute: 2\ncommunicate: 0\nscaling: weak\nbatch: 10\nepochs: 3\ndataset: 95\n"
                     "cluster: {max_nodes: 4}\n");
     a = ask(job, &q);
-    assert_near(a->points[0].total_s, 2 * 29, 0); /* ceil(285 / 10) */
-    assert_near(a->points[3].total_s, 2 * 8, 0);  /* ceil(285 / 40) */
+    assert_near(a->points[0].total_s, 2 * 29, 0); /* ceil(285 / 10) = 29 iterations. */
+    assert_near(a->points[3].total_s, 2 * 8, 0);  /* ceil(285 / 40) = 8 iterations. */
     hm_answer_free(a);
     hm_job_free(job);
 }
 
-/* With weak scaling, more work means more iterations, so it needs the same speedup. */
+/* With weak scaling, more work means more iterations, so the same speedup is needed. */
 static void more_work_with_weak_scaling(void **state)
 {
     struct hm_job *job = parse_job("compute: 2\ncommunicate: 0.1*log2(n)\nscaling: weak\n"
@@ -370,8 +373,8 @@ static void at_price_0_the_fastest_is_the_cheapest(void **state)
     assert_int_equal(a->status, HM_STATUS_OK);
     hm_answer_free(a);
     hm_job_free(job);
-    job =
-        parse_job(priced); /* Every n costs money here, so the cheapest is nearest to the budget. */
+    /* Every n costs more than the budget here, so the cheapest n is nearest to the budget. */
+    job = parse_job(priced);
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
     for (size_t i = 0; i < a->point_count; i++)
@@ -511,7 +514,7 @@ static void figures_of_examples_agree(void **state)
         struct hm_validation *v;
         struct hm_err err = {0};
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* The data of this case is missing; see HOWMANY_DATA. */
+        if (rc == HM_E_IO) { /* Skip a case whose data file is missing; see HOWMANY_DATA. */
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }
@@ -633,8 +636,8 @@ static void ceilings_are_distinguished(void **state)
         bool at_ceiling;
         double beyond;
     } rows[] = {
-        {"cluster: {max_nodes: 14}\n", false, NAN}, /* The limit is the optimum. */
-        {"cluster: {max_nodes: 10}\n", false, 14},  /* The optimum is above the limit. */
+        {"cluster: {max_nodes: 14}\n", false, NAN}, /* The limit of nodes equals the optimum. */
+        {"cluster: {max_nodes: 10}\n", false, 14},  /* The optimum is above the limit of nodes. */
         {"", false, NAN},
     };
 
@@ -651,8 +654,8 @@ static void ceilings_are_distinguished(void **state)
         hm_answer_free(a);
         hm_job_free(job);
     }
-    struct hm_job *job = parse_job(
-        "compute: 10/n\ncommunicate: none\n"); /* Only the ceiling of the search limits n. */
+    /* Only the largest n of the search limits the number of workers. */
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: none\n");
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
     assert_true(a->at_ceiling);

@@ -28,7 +28,7 @@ static void release_response(struct http_response *response)
         response->release(response->owner);
 }
 
-/* The first response is computed by api_work; api_quick sends the same one from the cache. */
+/* Checks a response that api_work computes first and that api_quick then sends from the cache. */
 static void check_cached(struct api *api, const struct http_request *request, const char *type)
 {
     struct http_response computed = {0}, cached = {0};
@@ -105,7 +105,8 @@ static int status_of(struct api *api, const char *address, const char *authoriza
     return admitted ? 0 : response.status;
 }
 
-/* After too many wrong tokens of an address, its tokens are not looked at, not even right ones. */
+/* After too many wrong tokens from an address, its tokens are refused without a check, even correct
+ * ones. */
 static void wrong_tokens_are_limited(void **state)
 {
     char token[TOKEN_TEXT], hash[TOKEN_TEXT], line[2 * TOKEN_TEXT], right[2 * TOKEN_TEXT];

@@ -176,7 +176,7 @@ static void wrong_units_are_named(void **state)
         {"1e9", {-1, 1, 0, 0}, "'1e9' has no unit", "write a rate such as 1 Gbit/s or 125 MB/s"},
         {"20 ms", {-1, 1, 0, 0}, "'20 ms' is in s", "write a rate such as 1 Gbit/s or 125 MB/s"},
         {"1 gbit/s", {-1, 1, 0, 0}, "unknown unit 'gbit'", "did you mean Gbit?"},
-        {"3 Gbit/x/s", {-1, 1, 0, 0}, "'3 Gbit/x/s' has something after the unit", NULL},
+        {"3 Gbit/x/s", {-1, 1, 0, 0}, "'3 Gbit/x/s' has further text after the unit", NULL},
         {"fast", {1, 0, 0, 0}, "'fast' is not a number", "write a time such as 20 ms, 90 s or 6 h"},
         {"", {1, 0, 0, 0}, "'' is not a number", NULL},
         {"$3 h", {0, 0, 0, 1}, "'$3 h' has two units", NULL},

@@ -55,7 +55,8 @@ static void a_task_is_seen_until_its_command_ends(void **state)
 
     (void)state;
     assert_non_null(command);
-    assert_int_equal(hm__board_read(board, tasks), 0); /* It has reported nothing yet. */
+    /* The command has not reported anything yet. */
+    assert_int_equal(hm__board_read(board, tasks), 0);
     hm__board_put(command, &sample);
     assert_int_equal(hm__board_read(board, tasks), 1);
     assert_memory_equal(&tasks[0], &sample, sizeof(sample));
@@ -159,7 +160,8 @@ static void a_killed_command_disappears(void **state)
     hm__board_close(board);
 }
 
-/* Damages of a slot: its counters differ, or its task has no ends and no numbers. */
+/* Damaged slots: the two counters differ, or the task has texts without an end and numbers that are
+ * not finite. */
 static void damaged_slots_are_repaired_or_left_out(void **state)
 {
     struct hm_board_task tasks[HM_BOARD_SLOTS];

@@ -45,7 +45,8 @@ static size_t part_count_of(const char *text)
     return count;
 }
 
-/* Computing is one part; each step of communication another, or all together with overlap. */
+/* Computing is one part. Each communication step is another part; with overlap, all steps together
+ * are one part. */
 static void parts_are_counted(void **state)
 {
     (void)state;
@@ -69,7 +70,8 @@ static void no_time_overlaps_with_none(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* 100 * 10 weights in 32 bits are 4000 bytes; a sample keeps 10 outputs of 4 bytes. */
+/* Returns the point of a job whose 100 * 10 weights in 32 bits are 4000 bytes, and in which a
+ * sample keeps 10 outputs of 4 bytes. */
 static struct hm_point dense_at(const char *optimizer, double memory, double n)
 {
     char text[400];
@@ -105,7 +107,7 @@ static void a_full_memory_fits(void **state)
     assert_true(dense_at("micro_batch: 8\n", 8320, 1).fits);
     assert_true(dense_at("micro_batch: 8\n", 8160, 2).fits);
     assert_false(dense_at("micro_batch: 8\n", 8159, 2).fits);
-    /* Otherwise the batch is divided into the fewest equal passes that fit. */
+    /* A batch that does not fit is divided into the fewest equal passes that fit. */
     struct hm_point p = dense_at("optimizer: adam\n", 16319, 1);
     assert_true(p.fits);
     assert_near(p.micro_batch, 4, 0);
@@ -162,7 +164,8 @@ static double collective_s(enum hm_scheme scheme, double n, double per_node)
     return t.latency_s + t.bandwidth_s;
 }
 
-/* One worker sends nothing, two are the first that do; a full node still uses its link. */
+/* One worker sends nothing; two workers are the fewest that send. A full node still uses its inner
+ * link. */
 static void collectives_begin_at_two_workers(void **state)
 {
     (void)state;
@@ -200,7 +203,7 @@ static struct hm_fit *fit_text(const char *text, const char *const *terms, size_
     return fit;
 }
 
-/* `beyond` is 1 from the smallest to the largest run, and a factor above 1 on both sides. */
+/* `beyond` is 1 for n between the smallest and the largest run, and a factor above 1 outside. */
 static void beyond_is_a_factor_on_both_sides(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -267,7 +270,8 @@ static size_t count_outliers(size_t runs, double d, double x)
  * limit is the two-sided quantile at 0.05 / 200 (about 3.7), not that at 0.05 (about 2.0): a run at
  * 3 standard deviations is no outlier among many, and a run at 5 is.
  */
-/* Squares within configurations add up, each in the scale of its own; four repeats decide. */
+/* Squared deviations are added up over configurations, each relative to its own mean; four repeats
+ * are enough to decide. */
 static void repeats_show_the_kind_of_errors(void **state)
 {
     struct hm_group groups[] = {{.count = 3, .within = 0.02, .mean_s = 1},
@@ -441,7 +445,8 @@ static void platforms_at_their_limits(void **state)
     assert_true(hm__way_stale(&way));
 }
 
-/* A window as large as the image has one position; one pixel more does not fit. */
+/* A window as large as the image has one position; a window that is one pixel larger does not
+ * fit. */
 static void windows_fit_exactly(void **state)
 {
     struct hm_layer conv = {.kind = HM_LAYER_CONV,
@@ -467,7 +472,8 @@ static void windows_fit_exactly(void **state)
     hm_counts_free(counts);
     conv.kernel_w = 4;
     conv.border_w = 0;
-    conv.stride = 2; /* (5 - 4) div 2 + 1 = 1, and (5 - 3) div 2 + 1 = 2 */
+    /* The numbers of positions are (5 - 4) div 2 + 1 = 1 and (5 - 3) div 2 + 1 = 2. */
+    conv.stride = 2;
     conv.kernel_h = 3;
     assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
     assert_near(counts->layers[0].out.width, 1, 0);

@@ -9,12 +9,13 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* On n workers an iteration takes 60/n + n seconds (least at n = 8), and each costs $1 per hour. */
+/* A job whose iterations take 60/n + n seconds on n workers (least at n = 8); a worker costs $1 per
+ * hour. */
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
     "cluster: {flops: 1 Gflop/s, price: $1/h, fabric: 10gbe, max_nodes: 12}\n";
 
-/* With a certainty of 50 %, limits are compared with the expected times. */
+/* With a required probability of 50 %, limits are compared with the expected times. */
 static struct hm_question question(void)
 {
     struct hm_question q = HM_QUESTION_INIT;
@@ -30,7 +31,7 @@ static void a_deadline_is_met_at_its_last_second(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 3 + 3); /* Exactly the time of n = 3. */
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* The deadline is exactly the time on 3 workers. */
     a = ask(job, &q);
     assert_near(a->points[a->best].n, 3, 0);
     assert_int_equal(a->best, a->in_deadline);
@@ -70,7 +71,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 8 + 8); /* The least time, that of n = 8. */
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* The deadline is the least time, which 8 workers need. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_OK);
     assert_near(a->points[a->best].n, 8, 0);
@@ -101,7 +102,8 @@ static void fewer_workers_win_a_tie(void **state)
     hm_answer_free(a);
     q.deadline_s = 17;
     a = ask(job, &q);
-    assert_near(a->points[a->best].n, 1 + 4, 0); /* The fewest node-seconds within 17 s. */
+    /* n = 5 has the fewest node-seconds within 17 s. */
+    assert_near(a->points[a->best].n, 1 + 4, 0);
     hm_answer_free(a);
     hm_job_free(job);
 }
@@ -114,18 +116,19 @@ static void the_plateau_ends_at_five_per_cent(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
-    assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
+    assert_near(a->plateau_from, 6, 0); /* n = 6 takes 16 s, and n = 5 takes 17 s. */
+    assert_near(a->plateau_to, 10, 0);  /* n = 10 takes 16 s, and n = 11 takes 16.45 s. */
     /* The knee maximises s^2/n, so it minimises t^2 n: 19^2 * 4 at n = 4. */
     assert_near(a->points[a->knee].n, 4, 0);
-    assert_int_equal(a->pareto_count, 8); /* From n = 1 to 8, each is faster and costs more. */
+    /* From n = 1 to 8, each further worker makes the job faster and more expensive. */
+    assert_int_equal(a->pareto_count, 8);
     assert_near(a->points[a->pareto[0]].n, 8, 0);
     assert_near(a->points[a->pareto[7]].n, 1, 0);
     hm_answer_free(a);
     hm_job_free(job);
 }
 
-/* A machine without a price is faster, but must not win where money counts. */
+/* A machine without a price is faster, but must not be chosen if there is a budget. */
 static void an_unpriced_machine_never_wins_under_a_budget(void **state)
 {
     static const char job_text[] = "batch: 4096\nnetwork: 1000-1000-10\niterations: 1000\n"
@@ -163,7 +166,8 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
     assert_string_equal(a->machine, "priced");
     hm_answer_free(a);
-    /* Even a budget that the priced machine misses does not make the other one win. */
+    /* A machine without a price is not chosen even if the machine with a price exceeds the
+     * budget. */
     q = question();
     q.budget = 1e-9;
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
@@ -194,7 +198,7 @@ static void one_worker_only(void **state)
     hm_job_free(job);
 }
 
-/* The scenario "faster": exactly at the limit counts. */
+/* The question "faster" accepts a speedup that equals the wanted one exactly. */
 static void faster_is_met_exactly(void **state)
 {
     struct hm_job *job = parse_job(parabola);
@@ -244,7 +248,8 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     struct hm_recommendation *r = recommend_from(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[r->best].n, 2, 0); /* The cheapest one within the deadline. */
+    /* n = 2 is the cheapest that meets the deadline. */
+    assert_near(r->candidates[r->best].n, 2, 0);
     assert_true(r->candidates[r->best].feasible);
     hm_recommendation_free(r);
     q.deadline_s = nextafter(60, 0);
@@ -258,7 +263,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     hm_recommendation_free(r);
     q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1, .certainty = 0.5};
     r = recommend_from(runs, &q);
-    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
+    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers cost 120 worker-seconds in 60 s. */
     hm_recommendation_free(r);
     q.budget = nextafter(120, 0);
     r = recommend_from(runs, &q);
@@ -276,12 +281,14 @@ static void equal_times_prefer_fewer_workers(void **state)
     assert_near(r->candidates[1].n, 8, 0);
     assert_near(r->candidates[2].n, 2, 0);
     hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n", &q); /* Exactly one run. */
+    /* A single run is enough for a recommendation, but not for a probability. */
+    r = recommend_from("n,seconds\n4,50\n", &q);
     assert_near(r->candidates[r->best].n, 4, 0);
     assert_true(isnan(r->sure));
     hm_recommendation_free(r);
     r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n",
-                       &q); /* The median of an even number of runs. */
+                       /* The time of an even number of runs is the mean of the two middle ones. */
+                       &q);
     assert_near(r->candidates[0].time_s, 53.5, 1e-14);
     hm_recommendation_free(r);
 }
@@ -308,7 +315,7 @@ static void equal_costs_prefer_less_time(void **state)
     hm_job_free(job);
 }
 
-/* If more workers never help, two workers are the nearest point, at 3/2 of the time of one. */
+/* If more workers never help, the nearest point is n = 2, with 3/2 of the time of n = 1. */
 static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"

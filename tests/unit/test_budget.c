@@ -31,7 +31,7 @@ static void ends_with(struct hm_request *request, const struct hm_context *conte
     double from = now_s();
 
     run_fails(request, context, code, field, message);
-    assert_true(now_s() - from < 20); /* Without a budget it would take hours. */
+    assert_true(now_s() - from < 20); /* Without a budget, the request would take hours. */
 }
 
 static void time_is_limited(void **state)

@@ -10,13 +10,14 @@
 #include "calibration.h"
 #include "err.h"
 
-/* A device whose clock is virtual. */
+/* State of a device whose clock is virtual. */
 struct fake_state {
     size_t runs, prepared, stop_after;
     int fails; /* Error code of `run`; 0: none. */
 };
 
-/* Seconds of one operation: 1 us for each MB, 100 Tflop/s. */
+/* Returns the seconds of one operation: 1 us for each MB, or the time of its flop at 100
+ * Tflop/s. */
 static double fake_seconds(const struct hm_timing *op)
 {
     return op->what == HM_TIMED_GEMM ? hm__timing_flop(op) / 100e12 : op->shape[0] * 1e-12;
@@ -31,7 +32,7 @@ static int fake_prepare(struct calibrate_device *d, const struct hm_timing *op, 
     return op->math != HM_MATH_FP8;
 }
 
-/* Every third run is interrupted and takes twice the time. */
+/* Runs an operation; every third run is interrupted and takes twice the time. */
 static int fake_run(struct calibrate_device *d, const struct hm_timing *op, size_t times,
                     double *ret_seconds, struct hm_err *err)
 {
@@ -86,7 +87,7 @@ static void known_times_are_found(void **state)
         gemm(HM_MATH_BF16, 1000),
         gemm(HM_MATH_FP8, 1000),
         gemm(HM_MATH_BF16, 10000),
-        gemm(HM_MATH_BF16, 40000), /* It would take 1.28 s, so it is left out. */
+        gemm(HM_MATH_BF16, 40000), /* This product would take 1.28 s, so it is left out. */
         {.what = HM_TIMED_STREAM, .shape = {3e6}, .workers = 1, .nodes = 1, .seconds = NAN},
         {.what = HM_TIMED_STREAM, .shape = {9e11}, .workers = 1, .nodes = 1, .seconds = NAN},
     };
@@ -104,7 +105,7 @@ static void known_times_are_found(void **state)
     assert_near(rows[2].shape[0], 3e6, 0);
 }
 
-/* A device that is slow in its first rounds. */
+/* Runs an operation on a device that is slow in its first rounds. */
 static int slow_run(struct calibrate_device *d, const struct hm_timing *op, size_t times,
                     double *ret_seconds, struct hm_err *err)
 {

@@ -24,7 +24,7 @@ static struct hm_node card(void)
                             .price_per_s = NAN};
 }
 
-/* The times that a card with known figures has for all operations of a GPU. */
+/* Returns the times that a card with known figures has for all operations of a GPU. */
 static struct hm_timings made_gpu(struct hm_timing *rows, const struct hm_calibration *measured)
 {
     struct hm_timings t = {.gpu = true,
@@ -83,7 +83,7 @@ static void figures_of_a_gpu_are_found_again(void **state)
     free(rows);
 }
 
-/* A measured machine is used by the model: its products, its memory and its kernels. */
+/* The model uses the measured figures of a machine: its products, its memory and its kernels. */
 static void the_model_uses_what_was_measured(void **state)
 {
     struct hm_node node = card();
@@ -143,7 +143,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
         product(HM_MATH_FP32, 200, 4, 400e9),
         product(HM_MATH_FP32, 300, 4, 300e9),
         product(HM_MATH_FP64, 300, 4, 150e9),
-        product(HM_MATH_FP32, 300, 1, 90e9), /* Only products on all cores count. */
+        /* This product ran on one core, and only products on all cores count. */
+        product(HM_MATH_FP32, 300, 1, 90e9),
         {.what = HM_TIMED_STREAM, .shape = {3e9}, .workers = 4, .nodes = 1, .seconds = 0.1},
         {.what = HM_TIMED_KERNEL, .workers = 4, .nodes = 1, .seconds = 2e-7},
     };
@@ -159,7 +160,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_int_equal(hm__calibrate(&t, NULL, &m, NULL), 0);
     assert_near(m.node.flops_32, 400e9, 1e-12);
     assert_near(m.node.flops_64, 150e9, 1e-12);
-    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12); /* Median of 1/4, 3/4, 1 and 1. */
+    /* The efficiency is the median of 1/4, 3/4, 1 and 1. */
+    assert_near(m.node.efficiency, (0.75 + 1) / 2, 1e-12);
     assert_near(m.node.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
     assert_near(m.node.kernel_overhead_s, 2e-7, 1e-12);
     assert_false(m.node.processors > 0);
@@ -240,7 +242,8 @@ static void too_little_is_an_error(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE); /* No time is given. */
+    /* Without any times, the calibration fails. */
+    assert_int_equal(hm__calibrate(&t, NULL, &m, &err), HM_E_RANGE);
     assert_non_null(strstr(err.message, "operation 1, send, has no time"));
     one.seconds = 1e-6;
     err = (struct hm_err){0};
@@ -409,7 +412,7 @@ static void wrong_recordings_are_refused(void **state)
     }
 }
 
-/* Whether two rows are the same operation. */
+/* Whether two rows describe the same operation. */
 static bool is_same(const struct hm_timing *a, const struct hm_timing *b)
 {
     return a->what == b->what && a->math == b->math && a->workers == b->workers &&

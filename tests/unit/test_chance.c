@@ -42,7 +42,7 @@ static void the_distribution_has_its_quantiles(void **state)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Probability that a point meets a limit of its total time, from its interval alone. */
+/* Returns the probability that a point meets a limit of its total time, from its interval alone. */
 static double chance_by_hand(const struct hm_point *p, double limit_s)
 {
     double x = log(limit_s / p->total_s);
@@ -77,7 +77,7 @@ static void a_deadline_is_met_with_the_asked_probability(void **state)
     struct hm_question q = HM_QUESTION_INIT;
 
     (void)state;
-    q.deadline_s = 60 * 32; /* Exactly the expected time of n = 2. */
+    q.deadline_s = 60 * 32; /* The deadline is exactly the expected time of n = 2. */
     for (size_t i = 0; i < 3; i++) {
         q.certainty = i == 0 ? NAN : certainties[i];
         struct hm_answer *a = ask(job, &q);
@@ -93,7 +93,7 @@ static void a_budget_is_met_with_the_asked_probability(void **state)
     struct hm_question q = HM_QUESTION_INIT;
 
     (void)state;
-    q.budget = 6 * 60 * 16. / 3600; /* Exactly the expected cost of n = 6. */
+    q.budget = 6 * 60 * 16. / 3600; /* The budget is exactly the expected cost of n = 6. */
     struct hm_answer *a = ask(job, &q);
     const struct hm_point *p = &a->points[a->best];
     assert_near(a->points[5].meets, 0.5, 1e-9);
@@ -121,7 +121,8 @@ static void assert_says(const char *text, const char *part)
         fail_msg("'%s' is not in:\n%s", part, text);
 }
 
-/* If nothing meets the deadline often enough, the answer shows what comes nearest, and how near. */
+/* If no n meets the deadline with the asked probability, the answer shows the n that comes nearest
+ * and its probability. */
 static void the_nearest_miss_has_a_probability(void **state)
 {
     struct hm_job *job = parse_job(parabola);
@@ -178,14 +179,13 @@ static struct hm_cluster *cluster(const char *name, const char *text)
     struct hm_cluster *c = NULL;
 
     assert_int_equal(hm_cluster_parse(NULL, text, strlen(text), name, NULL, 0, &c, NULL), 0);
-    c->name = name; /* Clusters of the catalog have names; this one is borrowed. */
+    /* Clusters of the catalog have names, so this cluster gets one, which is borrowed. */
+    c->name = name;
     return c;
 }
 
-/*
- * The alternatives are those of a search by brute force over both machines: the dear machine is
- * three times as fast and ten times as dear.
- */
+/* The alternatives are those of a brute-force search over both machines: one machine is three times
+ * as fast and ten times as expensive as the other. */
 static void alternatives_are_over_all_machines(void **state)
 {
     struct hm_job *job = parse_job("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 512\n"
@@ -255,7 +255,7 @@ static struct hm_fit *fit_of(const char *text)
     return fit;
 }
 
-/* The runs of 100/n + 4 with a noise of 2 %. */
+/* Runs that take 100/n + 4 seconds, with a noise of 2 %. */
 static const char many[] = "n,seconds\n1,104\n1,106\n2,55\n2,53\n4,29.5\n4,28.6\n8,16.2\n8,16.8\n"
                            "16,10.4\n16,10.1\n";
 
@@ -268,7 +268,8 @@ static void fitted_plans_meet_deadlines_too(void **state)
     (void)state;
     q.fit = fit;
     struct hm_answer *a = ask(job, &q);
-    q.deadline_s = a->points[5].total_s * 1.001; /* Hardly more than the expected time of n = 6. */
+    /* The deadline is slightly above the expected time of n = 6. */
+    q.deadline_s = a->points[5].total_s * 1.001;
     hm_answer_free(a);
     a = ask(job, &q);
     check_deadline(a, q.deadline_s, 0.9);

@@ -19,14 +19,14 @@ static int make_folder(void **state)
 {
     (void)state;
     snprintf(folder, sizeof(folder), "/tmp/hm-checkpoint-XXXXXX");
-    alarm(120); /* A deadlock is a failure. */
+    alarm(120); /* A deadlock ends the test by this alarm. */
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder); /* No file may be left. */
+    return rmdir(folder); /* This fails if a file is left in the folder. */
 }
 
 static const char *in_folder(char path[PATH], const char *name)
@@ -133,7 +133,8 @@ static void other_numbers_of_ranks_resume_the_same_model(void **state)
             t = saved;
             saved.plan.checkpoint = path;
             train_on(&saved, 3);
-            t.resume = path; /* The limit is already reached, so nothing changes. */
+            /* The limit of iterations is already reached, so a resumed run changes nothing. */
+            t.resume = path;
             train_on(&t, ranks);
             assert_int_equal(t.stop, HM_STOP_ITERATIONS);
             assert_int_equal(t.point_count, 0);
@@ -192,14 +193,15 @@ static void checkpoints_are_saved_at_the_given_interval(void **state)
     assert_near(t.iteration, 7, 0); /* The end of a run is saved too. */
     t.plan.limits = (struct hm_train_limits){.iterations = 3, .best = NAN};
     train_on(&t, 2);
-    assert_near(t.iteration, 7, 0); /* Beyond the limit, nothing changes. */
+    /* The limit of iterations is already exceeded, so a resumed run changes nothing. */
+    assert_near(t.iteration, 7, 0);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_int_equal(unlink(path), 0);
 }
 
 /* ---- files that are refused ----------------------------------------------------------------- */
 
-/* Loading this file on `ranks` ranks must fail, without any iteration. */
+/* Checks that loading this file on `ranks` ranks fails before any iteration. */
 static void check_refused(const char *path, int ranks, int code)
 {
     static struct training t;
@@ -308,11 +310,12 @@ static void a_valid_checksum_is_not_sufficient(void **state)
         assert_non_null(at);
         memcpy(at, edits[i].new, strlen(edits[i].new));
         write_all(path, copy, seal(copy, length));
-        /* A difference after the list of arrays means that the checkpoint is of another run. */
+        /* An edit after the list of arrays makes the checkpoint one of another run. */
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
-    for (size_t off = 8; off <= 24; off += 8) { /* Values missing, or too many. */
+    /* Files with missing values or with too many values. */
+    for (size_t off = 8; off <= 24; off += 8) {
         memcpy(copy, bytes, length);
         write_all(path, copy, seal(copy, length - off));
         check_refused(path, 2, HM_E_SYNTAX);
@@ -337,7 +340,8 @@ static void offsets_out_of_range_are_refused(void **state)
         t.plan.checkpoint = in_folder(path, "places");
         train_on(&t, 1);
         size_t length = read_bytes(path, bytes) - 8;
-        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* The values follow w. */
+        /* The values are stored after w. */
+        size_t place = length - (t.state_count - i / 5) * sizeof(double);
         memcpy(bytes + place, &wrong[i % 5], sizeof(double));
         write_all(path, bytes, seal(bytes, length));
         t = training_of("lbfgs", &problems[0], 1, 50);
@@ -376,13 +380,13 @@ static void checkpoints_of_other_runs_are_refused(void **state)
     assert_string_equal(t.err[2].message,
                         "the checkpoint is of another run: its identity is 'a test'");
 
-    t.plan.identity = "a test"; /* Data of another size. */
+    t.plan.identity = "a test"; /* The same identity, but data of another size. */
     t.problem = &problems[1];
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
     assert_string_equal(t.err[2].message, "the checkpoint is of a run with other settings");
 
-    t.problem = &problems[0]; /* Runs with more state, and with less. */
+    t.problem = &problems[0]; /* Checkpoints of runs with more state and with less state. */
     t.settings.shrink = true;
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
@@ -428,11 +432,13 @@ static void write_errors_are_reported(void **state)
     check_failing_save("/no/such/folder/file", HM_E_IO, "No such file or directory");
     small_file(path, bytes);
     snprintf(beside, sizeof(beside), "%s.new", path);
-    assert_int_equal(mkdir(beside, 0700), 0); /* Occupies the temporary name. */
+    /* A folder has the temporary name that the save needs. */
+    assert_int_equal(mkdir(beside, 0700), 0);
     check_failing_save(path, HM_E_IO, "Is a directory");
     assert_int_equal(rmdir(beside), 0);
 
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0); /* Simulates a full disk. */
+    /* A limit on the size of files has the effect of a full disk. */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t room = 0; room < 700; room += 100) {
         small = (struct rlimit){room, limit.rlim_max};
@@ -442,7 +448,7 @@ static void write_errors_are_reported(void **state)
         assert_false(exists(beside));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0); /* The path is a folder. */
+    assert_int_equal(mkdir(path, 0700), 0); /* The path of the checkpoint is a folder. */
     static struct training t;
     t = training_of("cocoa", &problems[0], 0, 4);
     t.plan.checkpoint = path;

@@ -12,7 +12,7 @@
 #include "child.h"
 #include "memory.h"
 
-enum { HANG_S = 30 }; /* Seconds of a sleep that must be ended early. */
+enum { HANG_S = 30 }; /* Seconds of a sleep that the tests must end early. */
 
 struct heard {
     size_t lines, bytes, longest;
@@ -174,7 +174,8 @@ static void commands_that_cannot_start_are_errors(void **state)
     child = run_words(empty, 0, NULL);
     assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, ENOENT);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* There is no unreaped child. */
+    /* No child is left that has not been reaped. */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static void time_and_memory_are_counted(void **state)
@@ -184,8 +185,9 @@ static void time_and_memory_are_counted(void **state)
 
     (void)state;
     assert_true(child.cpu_s > 0);
-    assert_true(child.cpu_s <=
-                child.seconds + 0.1); /* It has one thread; the tolerance covers coarse clocks. */
+    /* The command has one thread, so its processor time cannot exceed the real time; the tolerance
+     * covers coarse clocks. */
+    assert_true(child.cpu_s <= child.seconds + 0.1);
     assert_true(child.peak_bytes > 100e3);
     child = run_sh("sleep 0.2", 0, NULL);
     assert_true(child.seconds >= 0.2);
@@ -238,7 +240,8 @@ static void long_lines_are_truncated(void **state)
     assert_string_equal(heard.last, "short");
     heard = (struct heard){0};
     run_sh("head -c 65536 /dev/zero", 0,
-           &heard); /* NUL bytes, exactly as long as a line may be, without a newline. */
+           /* The output has NUL bytes, is exactly as long as a line may be, and has no newline. */
+           &heard);
     assert_int_equal(heard.lines, 1);
     assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
 }
@@ -315,8 +318,8 @@ static void standard_input_is_empty(void **state)
     assert_string_equal(heard.last, "/dev/null");
 }
 
-/* The number of open files that every command inherits besides the three streams; the environment
- * of the tests may leave some open. */
+/* Returns the number of open files that every command inherits besides the three streams; the
+ * environment of the tests may leave some open. */
 static size_t inherited(void)
 {
     size_t count = 0;
@@ -335,7 +338,8 @@ static void no_other_descriptor_is_open(void **state)
 
     (void)state;
     run_words(argv, 0, &heard);
-    assert_int_equal(heard.lines, 4 + inherited()); /* The three streams, and the opened folder. */
+    /* The command lists its three streams, the folder that it opens, and the inherited files. */
+    assert_int_equal(heard.lines, 4 + inherited());
 }
 
 static void the_child_leads_its_own_group(void **state)
@@ -347,7 +351,8 @@ static void the_child_leads_its_own_group(void **state)
     run_sh("echo $$; cut -d' ' -f5 /proc/$$/stat", 0, &heard);
     assert_string_equal(heard.first, heard.last);
     heard = (struct heard){0};
-    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard); /* It leads its own session. */
+    /* The command is the leader of its own session. */
+    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard);
     assert_string_equal(heard.first, heard.last);
     snprintf(own, sizeof(own), "%ld", (long)getpgrp());
     assert_string_not_equal(heard.first, own);
@@ -371,13 +376,13 @@ static void the_child_has_default_signals(void **state)
     /* Signals 32 and 33 are reserved by the C library, and some programs ignore them. */
     unsigned long long ignored = strtoull(heard.last + strlen("SigIgn:"), NULL, 16);
     assert_int_equal(ignored & ~(3ull << 31), 0);
-    sigprocmask(SIG_SETMASK, &before, &set); /* The mask of this process is unchanged. */
+    sigprocmask(SIG_SETMASK, &before, &set); /* The signal mask of this process is unchanged. */
     assert_true(sigismember(&set, SIGUSR1));
     assert_false(sigismember(&set, SIGINT));
     assert_false(sigismember(&set, SIGCHLD));
 }
 
-/* Without standard streams, the pipes would get the descriptors 0, 1 and 2. */
+/* If this process had no standard streams, its pipes would get the descriptors 0, 1 and 2. */
 static void closed_standard_streams_do_no_harm(void **state)
 {
     int status = 0;
@@ -619,7 +624,7 @@ static void signal_handlers_are_restored(void **state)
     signal(SIGTERM, SIG_IGN);
     launch_interrupt_begin();
     launch_interrupt_begin(); /* A second call changes nothing. */
-    raise(SIGTERM);           /* It was ignored before and must stay ignored. */
+    raise(SIGTERM);           /* The signal was ignored before and must stay ignored. */
     assert_false(launch_interrupted());
     launch_interrupt_end();
     launch_interrupt_end();
@@ -635,14 +640,15 @@ static void signal_handlers_are_restored(void **state)
 
 /* ---- failures of this process ---------------------------------------------------------------- */
 
-/* Run a command when only `more` further files can be opened; whether it failed because of that. */
+/* Runs a command when only `more` further files can be opened; returns true if it failed for this
+ * reason. */
 static bool refused_with_room(rlim_t more)
 {
     char *const argv[] = {(char[]){"true"}, NULL};
     struct launch_child child = {.argv = argv};
     struct hm_err err = {0};
     struct rlimit before, few;
-    int next = dup(STDERR_FILENO); /* The lowest free descriptor. */
+    int next = dup(STDERR_FILENO); /* `next` is the lowest free descriptor. */
 
     close(next);
     getrlimit(RLIMIT_NOFILE, &before);

@@ -12,7 +12,7 @@ enum { MOST_RANKS = 32, MOST_VALUES = 1000 };
 
 static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32};
 
-/* Input and output of each rank. */
+/* Input and output of all ranks. */
 struct shared {
     enum hm_reduce_scheme scheme;
     size_t count;
@@ -44,13 +44,13 @@ static double whole(int rank, size_t i)
     return (double)(rank + 1) * (double)(i % 97 + 1);
 }
 
-/* Values of many magnitudes, so that every order of addition gives other bits. */
+/* Returns values of many magnitudes, so that different orders of addition give different bits. */
 static double rough(int rank, size_t i)
 {
     return ldexp(1.0 + 0.37 * (double)((rank * 31 + (int)i * 7) % 101), (rank * 13 + (int)i) % 40);
 }
 
-/* Lengths to test on n ranks; returns their number. */
+/* Sets the lengths to test on n ranks; returns their number. */
 static size_t lengths(int n, size_t *counts)
 {
     size_t m = (size_t)n, all[] = {0, 1, 2, m - 1, m, m + 1, MOST_VALUES};
@@ -126,7 +126,7 @@ static int ceil_root(int n)
     return (int)ceil(sqrt(n));
 }
 
-/* Number of full-length messages that all ranks send, and of full-length additions. */
+/* Returns the number of full-length messages that all ranks send, and of full-length additions. */
 static double messages(enum hm_reduce_scheme scheme, int n)
 {
     int power = 1 << (ceil_log2(n + 1) - 1);
@@ -165,7 +165,7 @@ static void test_bytes_and_flop_are_counted(void **state)
     for_all(whole, check_counts);
 }
 
-/* Bytes of single ranks: equal on a ring, unequal with a master. */
+/* Single ranks send equal numbers of bytes on a ring, and unequal numbers with a master. */
 static void test_bytes_of_a_rank(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));
@@ -185,10 +185,8 @@ static void test_bytes_of_a_rank(void **state)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/*
- * Closed forms of schemes.c: the time at which the last rank has its sum. Negative: no closed form
- * for this case.
- */
+/* Returns the time at which the last rank has its sum, by the closed forms in schemes.c; negative:
+ * there is no closed form for this case. */
 static double closed_form(enum hm_reduce_scheme scheme, int n, double count)
 {
     double a = FAKE_LATENCY_S, mb = count * 8 * FAKE_BYTE_S, c = count * FAKE_FLOP_S;
@@ -276,7 +274,8 @@ static void few_body(struct hm_comm *comm, void *context)
     struct shared *s = context;
     double *mine = s->results[comm->rank];
 
-    comm->scheme = HM_REDUCE_MASTER; /* The scheme must not matter. */
+    /* The results for a few values must not depend on the scheme. */
+    comm->scheme = HM_REDUCE_MASTER;
     for (size_t i = 0; i < HM_COMM_FEW; i++) {
         mine[i] = whole(comm->rank, i);
         mine[HM_COMM_FEW + i] = rough(comm->rank, i);

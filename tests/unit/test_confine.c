@@ -61,7 +61,8 @@ static void *nothing(void *data)
     return data;
 }
 
-/* The things a server must be able to do. Returns the number of the first that fails; 0: none. */
+/* Tries what a server must be able to do. Returns the number of the first attempt that fails; 0:
+ * none. */
 static int try_needed(void)
 {
     pthread_t thread;
@@ -85,7 +86,7 @@ static bool is_refused(long result)
     return result < 0 && (errno == EPERM || errno == EACCES);
 }
 
-/* The things that Landlock forbids. */
+/* Tries what Landlock forbids. */
 static int try_files(void)
 {
     char path[80];
@@ -105,7 +106,7 @@ static int try_files(void)
     return 0;
 }
 
-/* The system calls that the filter forbids. */
+/* Tries the system calls that the filter forbids. */
 static int try_calls(void)
 {
     char *const none[] = {NULL};

@@ -1,7 +1,7 @@
 /*
- * g of the traces in examples/mnist-traces.csv.gz, compared with scikit-learn and scipy
- * (tools/oracle/converge.py): points, the cross-validated path, coefficients, the forms, P*, errors
- * on held-out m and on losses ahead, and upper bounds of these errors.
+ * The loss curve g of the traces in examples/mnist-traces.csv.gz, compared with scikit-learn and
+ * scipy (tools/oracle/converge.py): points, the cross-validated path, coefficients, the forms, P*,
+ * errors on held-out m and on losses ahead, and upper bounds of these errors.
  *
  * Results of the Lasso must agree to 1e-6, the tolerance of its solver. Forms are least squares
  * whose minimum may be flat, so each has its own tolerance.
@@ -23,7 +23,7 @@ static double best;
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-/* A line of the table: its words and the numbers after them. */
+/* A line of the table: its words, and the numbers after the words. */
 struct line {
     char word[32];
     size_t count;
@@ -247,7 +247,8 @@ static void the_form_is_chosen_and_its_spreads_measured(void **state)
             struct line measured = want(names[a], "measured", k);
             assert_near(g->m[k], measured.values[0], 0);
             assert_near(g->spread[k], measured.values[1], tolerance);
-            assert_near(g->apart[k], measured.values[2], tolerance); /* NaN for the least m */
+            /* The spread without the traces of an m is NaN for the smallest m. */
+            assert_near(g->apart[k], measured.values[2], tolerance);
         }
     }
 }
@@ -262,9 +263,9 @@ static void the_least_loss_is_estimated(void **state)
     (void)state;
     assert_int_equal(hm__g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
     assert_near(found, line.values[0],
-                1e-12); /* A relative 1e-8 of the depth below the least loss. */
+                1e-12); /* The tolerance is a relative 1e-8 of the distance below the least loss. */
     assert_true(low <= found && found <= high);
-    assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5 */
+    assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5. */
 }
 
 /* ---- held out, ahead --------------------------------------------------------------------------
@@ -319,7 +320,7 @@ static void losses_ahead_are_predicted(void **state)
     }
 }
 
-/* The figures of the documents for these traces. */
+/* These are the figures that the documents give for these traces. */
 static void predictions_are_good_enough(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * Unusual traces and questions: one m or two, few points, losses that do not fall, equal P*, or are
- * huge, tiny or negative, runs that diverge, very many m. The result is finite where the interface
+ * Unusual traces and questions: one m or two, few points, losses that do not fall, are equal to P*,
+ * huge, tiny or negative, runs that diverge, very many m. The result is finite if the interface
  * promises it, or an error with its reason.
  */
 #include "made_traces.h"
@@ -29,7 +29,7 @@ static void add(struct made *made, const char *name, const double *m, size_t cou
 /* ---- finite results ---------------------------------------------------------------------------
  */
 
-/* All fields of a convergence that must be finite are finite. */
+/* Checks that all fields of a convergence that must be finite are finite. */
 static void assert_sound(const struct hm_convergence *c)
 {
     assert_true(isfinite(c->best));
@@ -124,7 +124,7 @@ static void one_m_does_not_predict_others(void **state)
     struct hm_advice *advice = advise(c, 0.01, 0);
     assert_int_equal(advice->candidate_count, 1);
     assert_true(advice->candidates[0].m == 4);
-    assert_near(advice->right, 0.99, 1e-12); /* The largest value that is stated. */
+    assert_near(advice->right, 0.99, 1e-12); /* 0.99 is the largest probability that is stated. */
     assert_null(advice->next.algorithm);
     hm_advice_free(advice);
     q.loss = 0.01;
@@ -153,7 +153,8 @@ static void two_m_are_joined(void **state)
     double between = made_predict(c, 8, 10).loss;
     assert_true(between > 0.5 * falls(10, 2) && between < 2 * falls(10, 32));
     struct hm_advice *advice = advise(c, 0.01, 0);
-    assert_int_equal(advice->candidate_count, 5); /* 2 to 32 by powers of 2; 1 has no pace */
+    /* The candidates are the powers of 2 from 2 to 32; m = 1 has no pace. */
+    assert_int_equal(advice->candidate_count, 5);
     hm_advice_free(advice);
     hm_convergence_free(c);
     made_release(&made);

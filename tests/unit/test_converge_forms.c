@@ -53,7 +53,8 @@ static double plain_power(double i, double m)
 
 /* ---- recovery of the curve ------------------------------------------------------------------- */
 
-/* The largest error of ln(P - P*) over iterations, on an m without traces. */
+/* Returns the largest error of ln(P - P*) over all iterations, on a number of workers m without
+ * traces. */
 static double worst(const struct hm_convergence *c, double (*g)(double i, double m), double m,
                     double last)
 {
@@ -136,13 +137,14 @@ static void terms_without_noise_are_recovered(void **state)
 
 enum { REPEATS = 100 };
 
-/* Coverage of the interval of each parameter over seeded repetitions. */
+/* Counts how often the interval of each parameter contains the truth, over seeded repetitions. */
 static void count_covered(enum hm_g_form form, double (*g)(double i, double m), const double *theta,
                           size_t m_count, size_t *covered)
 {
     double m[40];
 
-    for (size_t k = 0; k < m_count; k++) /* 1 to 64, evenly in the logarithm */
+    /* The numbers of workers are evenly spaced in the logarithm, from 1 to 64. */
+    for (size_t k = 0; k < m_count; k++)
         m[k] = pow(64, (double)k / (double)(m_count - 1));
     for (size_t r = 0; r < REPEATS; r++) {
         struct hm_arena *arena = hm__arena_new();
@@ -194,7 +196,8 @@ static void intervals_of_parameters_contain_the_truth(void **state)
     }
 }
 
-/* Share of the points of a new run on an m without traces inside the 90 % interval. */
+/* Returns the share of the points of a new run, on an m without traces, that lie inside the 90 %
+ * interval. */
 static double share_inside(double (*g)(double i, double m), double m, size_t repeats)
 {
     size_t inside = 0, count = 0;
@@ -233,7 +236,8 @@ static void intervals_of_predictions_contain_new_runs(void **state)
 
 /* ---- P* -------------------------------------------------------------------------------------- */
 
-/* Error of the estimated P*, relative to the distance of the traces from the true P*. */
+/* Returns the error of the estimated P*, relative to the distance of the traces from the true
+ * P*. */
 static double miss_best(double (*g)(double i, double m), size_t points, double best, double noise)
 {
     struct hm_converge_settings settings = {0};
@@ -276,14 +280,15 @@ static void the_least_loss_stays_above_its_bound(void **state)
     (void)state;
     made_init(&made);
     made_algorithm(&made, "a", made_ms, MADE_MS, 60, 1, plain_power, 0, NULL);
-    double least = made.list[0].loss[59]; /* 1 + 0.7 / 60^1.5, about 1.0015 */
+    double least = made.list[0].loss[59]; /* The least loss is 1 + 0.7 / 60^1.5, about 1.0015. */
     made.list[2].bound = 1 + (least - 1) / 2;
     struct hm_convergence *c = made_fit_with(&made, &settings);
-    double slack = 1e-12; /* Tolerance for rounding. */
+    double slack = 1e-12; /* This tolerance allows for rounding. */
     assert_true(c->best >= made.list[2].bound - slack);
     assert_true(c->best_low >= made.list[2].bound - slack);
     assert_true(c->best < least);
-    assert_near(c->best, made.list[2].bound, 1e-9); /* P* is at its lower bound. */
+    /* The estimated P* is equal to its lower bound. */
+    assert_near(c->best, made.list[2].bound, 1e-9);
     hm_convergence_free(c);
     made_release(&made);
 }

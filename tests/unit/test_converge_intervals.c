@@ -1,8 +1,8 @@
 /*
  * No interval of a convergence has the width 0, whatever made the data exact: equal traces on every
  * number of workers, traces that follow the fitted form exactly, one trace, a narrow bound of P*,
- * equal costs of staleness. Where there is nothing to estimate, there is no interval. The widths
- * are compared with closed forms.
+ * equal costs of staleness. If there is nothing to estimate, there is no interval. The widths are
+ * compared with closed forms.
  */
 #include <regex.h>
 
@@ -12,7 +12,8 @@
 #include "memory.h"
 #include "value.h"
 
-/* A loss whose logarithm is not a sum of the terms of the library, and does not depend on m. */
+/* Returns a loss that does not depend on m and whose logarithm is not a sum of the terms of the
+ * library. */
 static double wavy(double i, double m)
 {
     (void)m;

@@ -1,4 +1,4 @@
-/* Convergences as text, CSV, JSON and gnuplot script, and when memory runs out. */
+/* Convergences as text, CSV, JSON and gnuplot script, and their rendering when memory runs out. */
 #include "advise_samples.h"
 
 #include "converge_render.h"
@@ -73,7 +73,8 @@ static void narrow_pages_are_kept(void **state)
 
     (void)state;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 64); /* Tables are not wrapped. */
+        /* No line of a table is wider than 64 columns, because tables are not wrapped. */
+        assert_true(strcspn(line, "\n") <= 64);
     assert_null(strchr(text, '\033'));
     hm_text_free(text);
 }

@@ -106,7 +106,8 @@ static void the_order_of_traces_does_not_matter(void **state)
     (void)state;
     make(&made);
     struct hm_convergence *a = made_fit(&made, 1);
-    for (size_t k = 0; k < MADE_MS / 2; k++) { /* Reverse the traces of "a". */
+    /* Reverse the order of the traces of algorithm "a". */
+    for (size_t k = 0; k < MADE_MS / 2; k++) {
         struct hm_trace swap = made.list[k];
         made.list[k] = made.list[MADE_MS - 1 - k];
         made.list[MADE_MS - 1 - k] = swap;

@@ -288,7 +288,7 @@ static void errors_are_named(void **state)
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "the list has 1 entries, not 2");
 }
 
-/* The numbers 1, 2, …, count. */
+/* Returns the numbers 1, 2, …, count. */
 static double *rising(size_t count)
 {
     double *numbers = malloc((count + 1) * sizeof(*numbers));

@@ -15,7 +15,7 @@ static void count(const char *text, double *parameters, double *multiply_adds)
     hm_job_free(job);
 }
 
-/* How a row of the table is written as a job. */
+/* Writes the text of a job with the network in a row of the table. */
 static void job_text(const char *name, char *text, size_t room)
 {
     char cell[8];
@@ -144,7 +144,7 @@ static void impossible_layers_are_named(void **state)
     }
 }
 
-/* Each row by the formulas of docs/reference/job.md: values read and written, parameters,
+/* The rows by the formulas of docs/reference/job.md: values read and written, parameters,
  * multiply-adds. */
 static void rows_read_and_write(void **state)
 {

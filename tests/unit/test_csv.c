@@ -120,7 +120,8 @@ static void prices_are_imported(void **state)
                         "1 x Stra\"nge: #");
     assert_int_equal(hm_catalog_machine(catalog, "new.gpu", &c, &err), 0);
     assert_near(c->node.flops_16, 989.4e12, 0);
-    assert_near(c->node.link.bandwidth_bytes_per_s, 450e9, 0); /* The link of the card. */
+    /* The bandwidth is that of the link of the card. */
+    assert_near(c->node.link.bandwidth_bytes_per_s, 450e9, 0);
     assert_near(c->fabric.bandwidth_bytes_per_s, 1.25e9, 0);
     assert_string_equal(c->assumed, "fabric");
     assert_near(c->node.accelerators, 2, 0);

@@ -111,7 +111,7 @@ static void check_shape(const struct hm_data_spec *spec, const struct known *k)
     assert_int_equal(shape.classes, classes);
 }
 
-/* Sums over all rows, read dense or sparse in blocks of an odd size. */
+/* Compares the sums over all rows, read dense or sparse in blocks of an odd size. */
 static void check_sums(const struct hm_data_spec *spec, const struct known *k, bool sparse)
 {
     struct hm_rows block = {.sparse = sparse, .features = (size_t)k->features};
@@ -211,7 +211,8 @@ static void check_ways(const struct hm_data_spec *spec, size_t features)
             struct hm_rows rows = read_rows(spec, sparse, features, sizes[i]);
             assert_same_rows(&rows, &whole, features);
             hm__rows_release(&rows);
-            rows = read_rows(spec, sparse, features + 2, sizes[i]); /* Further features are zero. */
+            /* Features that the file does not have are zero. */
+            rows = read_rows(spec, sparse, features + 2, sizes[i]);
             assert_same_rows(&rows, &whole, features);
             assert_near(value_at(&rows, 0, features + 1), 0, 0);
             hm__rows_release(&rows);
@@ -317,7 +318,7 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     }
     unlink(path);
     write_bytes(path, ".csv", "y,b\n7,2\n",
-                8); /* Without a column `label`, the first column is the label. */
+                8); /* Without a column named `label`, the first column contains the labels. */
     spec = parse_data(path, false);
     struct hm_rows rows = read_rows(&spec, false, 0, 1);
     assert_near(rows.labels[0], 7, 0);
@@ -325,8 +326,8 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     unlink(path);
 }
 
-/* Lines much longer than the buffer, a last line without a newline, and more labels than are kept.
- */
+/* Files with lines that are much longer than the buffer, with a last line without a newline, and
+ * with more labels than are kept. */
 static void long_lines_and_many_labels(void **state)
 {
     enum { ROWS = 3, ENTRIES = 150000, LABELS = HM_DATA_CLASSES + 1 };

@@ -37,7 +37,7 @@ static void recipes_are_understood(void **state)
     }
 }
 
-/* The same rows are generated in order, in blocks, after a seek, dense or sparse. */
+/* The same rows are generated in order, in blocks, after a seek, and as dense or sparse rows. */
 static void any_row_at_any_time(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void any_row_at_any_time(void **state)
         assert_int_equal(whole.features, features);
         assert_same_rows(&whole, &odd, features);
         assert_int_equal(hm__data_open(&spec, &data, NULL), 0);
-        for (size_t row = whole.count; row-- > 0;) { /* Read in reverse order. */
+        for (size_t row = whole.count; row-- > 0;) { /* Read the rows in reverse order. */
             hm__rows_clear(&jump);
             hm__data_seek(data, (double)row);
             assert_int_equal(hm__data_next(data, 1, &jump, NULL), 1);
@@ -132,9 +132,9 @@ static double learn(const char *recipe, const char *test, size_t classes, double
     struct hm_rows train = read_rows(&specs[0], true, (size_t)specs[0].features, 100);
     struct hm_rows held = read_rows(&specs[1], true, (size_t)specs[1].features, 100);
     size_t length = classes * (train.features + 1), right = 0, seen = 0;
-    double *w = calloc(2 * length, sizeof(*w)),
-           *late =
-               w + length; /* Sum of steps, each times its number, for the mean of all iterates. */
+    /* `late` is the sum of the steps, each multiplied by its number; it gives the mean of all
+     * iterates. */
+    double *w = calloc(2 * length, sizeof(*w)), *late = w + length;
 
     for (int epoch = 0; epoch < epochs; epoch++)
         for (size_t i = 0; i < train.count; i++, seen++) {
@@ -211,12 +211,14 @@ static void sparse_rows_are_like_texts(void **state)
     double once = log(1 + 1 / 5.0) / log(1 + 1000 / 5.0),
            rows_with = 1 - pow(1 - 0.01 * once, 1000);
     assert_true(fabs(often[0] - 10000 * rows_with) < 5 * sqrt(10000 * rows_with * (1 - rows_with)));
-    assert_true(often[99] > 100 && often[99] < often[9]);  /* The tail is long. */
-    assert_true(often[900] > 5 && often[900] < often[99]); /* The frequency is about 1 / (k + 5). */
+    /* The distribution of the columns has a long tail. */
+    assert_true(often[99] > 100 && often[99] < often[9]);
+    /* The frequency of column k is proportional to about 1 / (k + 5). */
+    assert_true(often[900] > 5 && often[900] < often[99]);
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);
     assert_true(learn("sparse", "sparse:3000x1000", 2, -1, 2, 5) > 0.85);
-    /* Densities that fill all columns, and almost none. */
+    /* Densities at which rows have entries in all columns, and in almost none. */
     spec = parse_data("sparse:3x4:1", false);
     rows = read_rows(&spec, true, 0, 1);
     assert_int_equal(hm__rows_entries(&rows), 12);
@@ -241,7 +243,7 @@ static void digits_are_like_mnist(void **state)
         largest = fmax(largest, v);
     }
     zeros = 1 - (double)hm__rows_entries(&rows) / (3000.0 * 784);
-    assert_true(zeros > 0.76 && zeros < 0.86); /* In MNIST the fraction is 0.81. */
+    assert_true(zeros > 0.76 && zeros < 0.86); /* In MNIST, 81 % of the pixels are zero. */
     assert_near(largest, 255, 0);
     for (int class = 0; class < 10; class ++)
         assert_true(fabs(count_label(&rows, class) - 300) < 5 * sqrt(300 * 0.9));

@@ -25,7 +25,7 @@ static void test_simulations(void **state)
             assert_near(hm__dataflow_recovery(&d, &loss), loss.checkpoint, 0);
             losses++;
         } else if (sscanf(line, "%lf %lf %lf %lf", &tasks, &slots, &skew, &seconds) == 4) {
-            /* With more than 64 waves, the place of the large task is sampled. */
+            /* With more than 64 waves, only some positions of the large task are tried. */
             assert_near(hm__dataflow_makespan(tasks, slots, skew), seconds,
                         tasks / slots > 64 ? 0.01 : 1e-9);
             rows++;

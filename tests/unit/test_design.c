@@ -7,7 +7,7 @@
 #include "howmany_fit.h"
 #include "testing.h"
 
-/* Candidates of the oracle's two sets, by the name of the case. */
+/* Makes the candidates of one of the oracle's two sets, which the name of the case selects. */
 static struct hm_runs *make_candidates(bool grid)
 {
     double n[20], size[20];

@@ -92,7 +92,7 @@ static void precisions_fall_back_to_what_a_card_has(void **state)
     assert_true(isnan(hm__node_rate(&(struct hm_node){.flops_64 = 1}, HM_MATH_AUTO, 32, &math)));
 }
 
-/* Without a format, mixed precision is used where there are matrix units for it. */
+/* If the job names no format, mixed precision is used on machines that have matrix units for it. */
 static void the_default_is_mixed_precision(void **state)
 {
     static const struct {
@@ -109,7 +109,7 @@ static void the_default_is_mixed_precision(void **state)
         {{.flops_16 = 21.2, .flops_32 = 10.6, .flops_64 = 5.3}, HM_MATH_FP32},
         {{.flops_32 = 4.37, .flops_64 = 1.46}, HM_MATH_FP32},
         {{.flops_32 = 0.15, .flops_64 = 0.077}, HM_MATH_FP32},
-        /* All formats have the same rate. */
+        /* In this machine, all formats have the same rate. */
         {{.flops_16 = 5, .flops_bf16 = 5, .flops_tf32 = 5, .flops_32 = 5}, HM_MATH_TF32},
     };
 

@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* False: all-reduce. */
+    bool driver; /* True: the run uses a driver. False: it uses an all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -98,10 +98,8 @@ static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool
     return r;
 }
 
-/*
- * The groups and the order in a group are the same, so that up to a square number of workers the
- * sums have the same bits.
- */
+/* Groups and the order of addition inside a group are the same, so for square numbers of workers
+ * and below, the sums have the same bits. */
 static void test_is_allreduce(void **state)
 {
     static const char *const algorithms[] = {"gd", "lbfgs"};
@@ -127,7 +125,7 @@ static double rounds(int n)
     return rounds;
 }
 
-/* Only messages take time here. */
+/* The cluster of this test has times only for messages. */
 static void test_times(void **state)
 {
     const double d = 7;
@@ -145,7 +143,7 @@ static void test_times(void **state)
         double group = ceil(sqrt(n)), out = 0x1p-10 + (8 * d + 64) * 0x1p-20;
         double in = 0x1p-10 + 8 * (d + 1) * 0x1p-20, times = r.samples / 61;
         double wanted = times * (rounds(n + 1) * out + (group - 1 + ceil(n / group)) * in);
-        /* An incomplete group finishes earlier. */
+        /* A group with fewer workers finishes earlier. */
         assert_true(r.totals.elapsed_s <= wanted * (1 + 1e-12));
         if (n == (int)(group * group))
             assert_near(r.totals.elapsed_s, wanted, 1e-12);

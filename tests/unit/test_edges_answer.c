@@ -1,10 +1,10 @@
-/* Boundaries of the questions of advise and of published figures: values just inside and outside.
- */
+/* Boundaries of the questions of advise and of published figures: values just inside and just
+ * outside the allowed range. */
 #include "testing.h"
 
 #include "howmany_advise.h"
 
-/* Traces whose loss is 1/i on 1, 2 and 4 workers, with a least loss of 0. */
+/* Fits traces on 1, 2 and 4 workers whose loss is 1/i and whose least loss is 0. */
 static struct hm_convergence *make_convergence(void)
 {
     char text[4000] = "algorithm,m,iteration,seconds,loss\n";
@@ -165,7 +165,8 @@ static struct hm_validation *validate(const char *text, int code, const char *me
 
 #define STEPS "compute: 100 s / n\ncommunicate: 1 s * n\ncluster: {max_nodes: 16}\n"
 
-/* The step of 4 workers takes 29 s, 101 / 29 = 3.482758... times faster than one. */
+/* A step on 4 workers takes 29 s, which is 101 / 29 = 3.482758... times as fast as on one
+ * worker. */
 static void figures_agree_to_their_digits(void **state)
 {
     struct hm_validation *v =
@@ -184,7 +185,7 @@ static void figures_agree_to_their_digits(void **state)
                  0, "");
     static const bool agrees[] = {true, true, false, true, false, true,
                                   true, true, true,  true, true};
-    /* Errors of 0, |101/52 - 2| / 2 and |101/29 - 4| / 4. */
+    /* The errors of the three speedups are 0, |101/52 - 2| / 2 and |101/29 - 4| / 4. */
     const double errors = (2 - 101 / 52.) / 2 + (4 - 101 / 29.) / 4;
 
     (void)state;

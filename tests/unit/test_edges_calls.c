@@ -9,7 +9,7 @@
 
 #include "files.h"
 
-/* The body is refused with this code, field and part of the message. */
+/* Checks that the body is refused with this code, field and part of the message. */
 static void body_fails(const char *verb, const char *body, int code, const char *field,
                        const char *message)
 {
@@ -48,7 +48,7 @@ static void bodies_may_be_absent(void **state)
     hm_request_free(request);
 }
 
-/* Running fails with this hint. */
+/* Checks that running the request fails with this hint. */
 static void run_hints(struct hm_request *request, const char *hint)
 {
     struct hm_reply *reply = NULL;
@@ -81,7 +81,7 @@ static void places_have_units(void **state)
 
     (void)state;
     set(request, "at", "step=2ms");
-    set(request, "n", "1,2"); /* n = 4 has no run with step=2ms and would need a fit. */
+    set(request, "n", "1,2"); /* n = 4 has no run with step=2ms, so a fit would be needed. */
     gives(request, NULL, {"best.n", 2, NULL}, {"best.time_s", 6, NULL},
           {"provenance", .text = "rows"});
     request = with_document("recommend", "runs", table);
@@ -121,7 +121,7 @@ static void a_dash_is_standard_input(void **state)
     unlink(path);
 }
 
-/* A temporary file with this ending; the caller unlinks it. */
+/* Writes a temporary file whose name has this ending; the caller unlinks it. */
 static void write_file(char path[64], const char *ending, const char *text)
 {
     snprintf(path, 64, "/tmp/hm-calls-XXXXXX%s", ending);
@@ -160,7 +160,8 @@ static const char prices[] =
     "p3.2xlarge,V100,1,8,61,,3.06,0.9,us-east-1,us-east-1a\n"
     "x9.large,,,2,16,,0.5,,us-east-1,us-east-1a\n";
 
-/* The catalog is the answer itself, or a file beside a line about it. */
+/* The catalog is the answer itself; if it is written to a file, the answer is a line about that
+ * file. */
 static void prices_are_imported(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -206,7 +207,7 @@ static void bodies_may_be_yaml(void **state)
 
 /* ---- costs of staleness ---------------------------------------------------------------------- */
 
-/* Steps of 8/n seconds; the messages take next to no time. */
+/* A job with steps of 8/n seconds, whose messages take next to no time. */
 static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
@@ -267,8 +268,8 @@ struct call {
     const char *verb, *document, *text, *fields[3][2];
 };
 
-/* Runs the request. *text: the text of the answer, which is kept if it is NULL, and must be the
- * same otherwise. */
+/* Runs the request. If *text is NULL, it receives the text of the answer; otherwise the answer must
+ * have the same text. */
 static int run_call(const struct call *call, char **text)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -289,7 +290,7 @@ static int run_call(const struct call *call, char **text)
     else if (rc == 0)
         *text = strdup(reply->text);
     else
-        assert_int_equal(err.code, rc); /* Every failure is described. */
+        assert_int_equal(err.code, rc); /* Every failure has a description. */
     hm_reply_free(reply);
     hm_request_free(request);
     return rc;

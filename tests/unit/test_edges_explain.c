@@ -4,7 +4,7 @@
  */
 #include "testing.h"
 
-/* The plan whose recommendation is the optimum. */
+/* Returns a plan whose recommendation is the optimum. */
 static struct hm_answer *plan(const char *text, double max_n, const struct hm_way *way)
 {
     struct hm_job *job = parse_job(text);
@@ -24,7 +24,7 @@ static struct hm_answer *plan(const char *text, double max_n, const struct hm_wa
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* The plan has this limit, share and explanation. */
+/* Checks that the plan has this limit, share and explanation. */
 static void limited(const char *text, double max_n, const struct hm_way *way, double n,
                     enum hm_limit limit, double share, const char *why)
 {
@@ -48,17 +48,17 @@ static void the_largest_part_is_the_limit(void **state)
             1 - 0.1 / 10.1, "most of the step is spent computing");
     limited("compute: 10 s / n\ncommunicate: 4 s * (n > 1)\n", 10, NULL, 10, HM_LIMIT_COMMUNICATION,
             0.8, "communication by the job's formula");
-    /* A ring of 10 workers sends 18/10 of the bytes in 18 messages. */
+    /* With a ring of 10 workers, each worker sends 18/10 of the bytes in 18 messages. */
     limited("compute: 10 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n" NET("1 MB/s", "0 s"),
             10, NULL, 10, HM_LIMIT_BANDWIDTH, 7.2 / 8.2, "moving data by ring ");
-    /* On 5 workers: 1.6 s of computing, 2.4 s of latency, and 3.2 or 0.8 s of sending. */
+    /* On 5 workers, computing takes 1.6 s, latency 2.4 s, and sending 3.2 s or 0.8 s. */
     limited(
         "compute: 40 s / n^2\ncommunicate: {bytes: 2 MB, scheme: ring}\n" NET("1 MB/s", "0.3 s"),
         10, NULL, 5, HM_LIMIT_BANDWIDTH, 5.6 / 7.2, "moving data by ring ");
     limited(
         "compute: 40 s / n^2\ncommunicate: {bytes: 0.5 MB, scheme: ring}\n" NET("1 MB/s", "0.3 s"),
         10, NULL, 5, HM_LIMIT_LATENCY, 3.2 / 4.8, "moving data by ring ");
-    /* With equal parts, the limit is computing. */
+    /* If computing and communicating take equally long, computing is named as the limit. */
     limited("compute: 16 s / n\ncommunicate: 1 s * n * (n > 1)\n", 4, NULL, 4, HM_LIMIT_COMPUTE,
             0.5, "most of the step is spent computing");
 }
@@ -127,7 +127,7 @@ static void imbalance_is_a_limit(void **state)
 
 /* ---- changes that help ----------------------------------------------------------------------- */
 
-/* Write the text with one piece replaced. */
+/* Writes the text with one piece of it replaced. */
 static void replaced(const char *text, const char *piece, const char *by, char *ret, size_t room)
 {
     const char *at = strstr(text, piece);

@@ -35,10 +35,8 @@ static void few_runs_are_noted(void **state)
     }
 }
 
-/*
- * Residuals of the line a + b/n through five runs, from the normal equations: leverage h, the
- * prediction without the run, and Cook's distance e^2 h / (2 s^2 (1 - h)^2).
- */
+/* The residuals of the line a + b/n through five runs follow from the normal equations: the
+ * leverage h, the prediction without the run, and Cook's distance e^2 h / (2 s^2 (1 - h)^2). */
 static void residuals_follow_the_normal_equations(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -78,7 +76,8 @@ static void residuals_follow_the_normal_equations(void **state)
     }
     assert_near(fit->error, sqrt(squares / 5), 1e-9);
     assert_near(fit->left_out_error, sqrt(left_out / 5), 1e-9);
-    /* Intervals on 3 workers: Student's t with 3 degrees of freedom, from random draws. */
+    /* Intervals on 3 workers follow Student's t with 3 degrees of freedom, up to the error of
+     * random draws. */
     const double at = 3;
     struct hm_prediction p;
     assert_int_equal(hm_fit_predict(fit, NULL, 0, &at, 1, &p, NULL), 0);
@@ -150,7 +149,7 @@ static void a_sheet_has_at_most_12_steps(void **state)
     }
 }
 
-/* Runs of a graph as long as its model says leave the sheet unchanged. */
+/* If the runs of a graph take as long as the model says, the sheet is unchanged. */
 static void sheets_of_graphs(void **state)
 {
     struct hm_job *job =
@@ -225,7 +224,8 @@ static double line_residual(const double *theta)
     return sum;
 }
 
-/* Means of the draws: of theta, and of 1 / spread^2, which is free / sum for its distribution. */
+/* Sets the means of the draws: of theta, and of 1 / spread^2, whose expected value is free /
+ * sum. */
 static void draw_means(const struct hm_prior *priors, struct hm_noise noise, double *theta,
                        double *ret_precision)
 {
@@ -342,7 +342,7 @@ static struct hm_recommendation *recommend(const char *table, const struct hm_re
     return r;
 }
 
-/* Quantiles of Student's t: 2.919986 for 2 degrees of freedom and 0.95, tan(0.45 pi) for 1. */
+/* Quantiles of Student's t at 0.95 are 2.919986 for 2 degrees of freedom and tan(0.45 pi) for 1. */
 static void repeats_have_an_interval(void **state)
 {
     struct hm_recommend_question q = {0};

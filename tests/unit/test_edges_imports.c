@@ -37,7 +37,7 @@ static struct hm_request *import_of(const char *text, const char *field, const c
     return request;
 }
 
-/* Checks that the whole text of the answer is this; frees the request. */
+/* Checks that the answer has exactly this text; frees the request. */
 static void text_is(struct hm_request *request, const struct hm_context *context, const char *text)
 {
     struct hm_reply *reply = run(request, context);
@@ -110,7 +110,8 @@ static void tables_have_texts(void **state)
         "# Avg bus bandwidth    : 25\n";
 
     (void)state;
-    /* 60 us + 30 us/MB on a ring of 4: 2 * 3 latencies and 2 * 3/4 times the bytes. */
+    /* Messages take 60 us + 30 us/MB on a ring of 4 ranks: 2 * 3 latencies, and 2 * 3/4 times the
+     * bytes. */
     gives(import_of(nccl, NULL, NULL), NULL, {"files.0.runs", 3, NULL},
           {"files.0.runs.0.collective", .text = "all_reduce"}, {"files.0.runs.0.n", 4, NULL},
           {"files.0.runs.2.bytes", 4e6, NULL}, {"files.0.runs.2.seconds", 180e-6, NULL},
@@ -168,7 +169,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A folder with two logs of nanoGPT and a file that is no log. */
+/* Makes a folder with two logs of nanoGPT and a file that is not a log. */
 static int make_folder(void **state)
 {
     static const char *const names[] = {"a.n2.log", "b.n4.log", "notes.txt"};
@@ -298,7 +299,7 @@ static void folders_are_walked(void **state)
     rmdir(empty);
 }
 
-/* More files than the first room for them, which is 8. */
+/* There are more files than the list has room for at first, which is 8. */
 static void many_files_are_kept(void **state)
 {
     struct hm_request *request = new_request("import");

@@ -14,7 +14,7 @@
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The table is refused with this message and hint. */
+/* Checks that the table is refused with this message and hint. */
 static void runs_fail(const char *text, const char *message, const char *hint)
 {
     struct hm_runs *runs = NULL;
@@ -133,7 +133,7 @@ static void long_chains_are_read(void **state)
 
 /* ---- specifications -------------------------------------------------------------------------- */
 
-/* The job is refused with this field, message and hint. */
+/* Checks that the job is refused with this field, message and hint. */
 static void job_fails(const char *text, const char *field, const char *message, const char *hint)
 {
     struct hm_job *job = NULL;
@@ -168,7 +168,8 @@ static void wrong_values_have_hints(void **state)
               "write a number or [vertical, horizontal]");
 }
 
-/* Escapes of JSON: each digit, both cases, and a pair of surrogates. */
+/* Escapes of JSON with each hexadecimal digit, in upper and lower case, and a pair of
+ * surrogates. */
 static void escapes_are_decoded(void **state)
 {
     static const struct {
@@ -216,7 +217,8 @@ static struct hm_graph *load_graph(const char *text, bool degrees_only)
     return graph;
 }
 
-/* Loops do not count, and repeats count only if the edges are not kept. */
+/* Self-loops are not counted, and repeated edges are counted only if the edges themselves are not
+ * kept. */
 static void degrees_are_counted(void **state)
 {
     (void)state;
@@ -225,7 +227,8 @@ static void degrees_are_counted(void **state)
                                         "70000 900000\n",
                                         only);
         double sum = 0, vertices = 0;
-        assert_near(g->vertices, 6, 0); /* Ids 1, 2, 3, 4, 70000 and 900000. */
+        /* The vertices have the ids 1, 2, 3, 4, 70000 and 900000. */
+        assert_near(g->vertices, 6, 0);
         assert_near(g->edges, 5 + only, 0);
         assert_near(g->lines, 7, 0);
         assert_near(g->self_loops, 1, 0);

@@ -35,7 +35,7 @@ static struct hm_point at(const struct hm_model *model, double n)
     return p;
 }
 
-/* The time of the job on n workers, and whether a note has this text. */
+/* Returns the time of the job on n workers, and checks whether a note has this text. */
 static double time_of(const char *text, double n, const char *note, bool noted)
 {
     struct hm_job *job = parse_job(text);
@@ -51,7 +51,7 @@ static double time_of(const char *text, double n, const char *note, bool noted)
     return time_s;
 }
 
-/* The job is refused with this field, message and hint. */
+/* Checks that the job is refused with this field, message and hint. */
 static void refused(const char *text, const char *field, const char *message, const char *hint)
 {
     const struct hm_variant plain = HM_VARIANT_INIT;
@@ -175,7 +175,7 @@ static void parts_have_names_and_times(void **state)
     static const struct {
         const char *text;
         const char *names[3];
-        double seconds[3]; /* On 4 workers. */
+        double seconds[3]; /* The parts are computed for 4 workers. */
     } rows[] = {
         {"compute: 8 s / n\ncommunicate: 0.5 s * n\n", {"compute", "communicate"}, {2, 2}},
         {"compute: 8 s / n\ncommunicate: [0.5 s * n, 3 s]\n",
@@ -275,7 +275,7 @@ static void branches_have_one_size(void **state)
 
 /* ---- slopes ---------------------------------------------------------------------------------- */
 
-/* d ln t / d ln q by a central difference. */
+/* Returns the elasticity d ln t / d ln q, computed by a central difference. */
 static double elasticity_by_difference(const struct hm_job *job, double n, const char *quantity)
 {
     double times[2];

@@ -41,7 +41,7 @@ static double residual_of(const struct problem *p, const double *theta)
     return sum;
 }
 
-/* Half the negative gradient of the sum of squares in one coefficient. */
+/* Returns half the negative gradient of the sum of squares with respect to one coefficient. */
 static double slope_of(const struct problem *p, const double *theta, size_t k)
 {
     double sum = 0;
@@ -83,7 +83,7 @@ static void least_squares_have_no_slope(void **state)
         }
         assert_near(hm__lsq_residual(&p.lsq, any), residual_of(&p, any), 1e-12);
         assert_near(hm__lsq_residual(&p.lsq, theta), residual_of(&p, theta), 1e-10);
-        /* Two of the unknowns, in another order; the other coefficients are 0. */
+        /* The problem has two of the unknowns, in another order; the other coefficients are 0. */
         const size_t picked[] = {3, 1};
         struct hm_lsq part;
         hm__lsq_pick(&p.lsq, picked, 2, &part);
@@ -154,7 +154,7 @@ static void dependent_columns_are_named(void **state)
     hm__lsq_nonnegative(&lsq, theta);
     assert_near(1 + hm__lsq_residual(&lsq, theta), 1, 1e-12);
     assert_true(theta[0] == 0 || theta[1] == 0 || theta[2] == 0);
-    hm__lsq_init(&lsq, 1); /* A column of zeros depends on none. */
+    hm__lsq_init(&lsq, 1); /* A column of zeros does not depend on any other column. */
     hm__lsq_add(&lsq, (double[HM_LSQ_SIDE]){0, 1});
     assert_false(hm__lsq_solve(&lsq, theta, &column));
     assert_int_equal(column, 0);
@@ -187,7 +187,7 @@ static void factors_solve_their_matrix(void **state)
             for (size_t k = 0; k < COUNT; k++)
                 sum += a[j][k] * x[k];
             assert_near(sum, b[j], 1e-9);
-            dot += b[j] * x[j]; /* b' A^-1 b, which is also |u|^2. */
+            dot += b[j] * x[j]; /* The sum is b' A^-1 b, which is also |u|^2. */
             square += u[j] * u[j];
         }
         assert_near(square, dot, 1e-9);
@@ -200,7 +200,7 @@ static void factors_solve_their_matrix(void **state)
 
 enum { CANDIDATES = 7, TERMS = 3 };
 
-/* The change of the criterion with one share. */
+/* Returns the derivative of the criterion with respect to one share. */
 static double criterion_slope(const struct hm_programme *p, const double *shares, size_t j)
 {
     const double step = 1e-5;
@@ -290,7 +290,7 @@ static void designs_are_optimal(void **state)
         assert_near(value, value_by_hand(&p, shares), 1e-9);
         assert_true(gap >= 0 && gap < 1e-4 * (1 + fabs(value)));
         check_optimum(&p, shares);
-        p.budget = INFINITY; /* Without a limit, every candidate is run. */
+        p.budget = INFINITY; /* Without a limit of the cost, every candidate is run. */
         assert_int_equal(hm__programme_solve(&p, shares, &value, &gap, NULL), 0);
         for (size_t j = 0; j < CANDIDATES; j++)
             assert_near(shares[j], 1, 1e-6);
@@ -343,7 +343,8 @@ static void diagonal_designs_have_closed_forms(void **state)
 static void one_term_is_a_knapsack(void **state)
 {
     static const double features[4] = {1, 2, 3, 1}, cost[4] = {1, 1, 3, 4};
-    static const double wanted[4] = {0, 1, 0.5, 0}; /* 4, 9/3, 1 and 1/4 for a unit of cost. */
+    /* The information for a unit of cost is 4, 9/3, 1 and 1/4. */
+    static const double wanted[4] = {0, 1, 0.5, 0};
     double shares[4], value, gap;
     struct hm_programme p = {.terms = 1,
                              .count = 4,

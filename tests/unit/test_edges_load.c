@@ -49,7 +49,7 @@ static void machines_keep_keys_of_the_job(void **state)
          "kept from the job: max_nodes, price, fabric and stragglers; replaced by the machine's "
          "own: efficiency",
          4, 25, 0.6, 1},
-        /* Every iteration is slow and takes 3 times as long. */
+        /* In this cluster, every iteration is slow and takes 3 times as long. */
         {"{flops: 1 Tflop/s, stragglers: {chance: 100%, factor: 3}}",
          "kept from the job: max_nodes, price, fabric and efficiency; replaced by the machine's "
          "own: stragglers",
@@ -212,7 +212,7 @@ static void fields_of_a_job_need_one(void **state)
     run_fails(request, NULL, HM_E_CONFLICT, "target", "this applies only to criterion I");
 }
 
-/* At most 64 machines. */
+/* A request may name at most 64 machines. */
 static void machines_are_limited(void **state)
 {
     for (size_t count = 64; count <= 65; count++) {
@@ -232,7 +232,7 @@ static void machines_are_limited(void **state)
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* What the request gives itself is not assumed. */
+/* The fields that the request itself gives are not filled in with usual values. */
 static void networks_have_usual_jobs(void **state)
 {
     static const struct {
@@ -273,7 +273,7 @@ static void networks_have_usual_jobs(void **state)
     hm_reply_free(reply);
 }
 
-/* The request fails with this code, message and hint. */
+/* Checks that the request fails with this code, message and hint. */
 static void fails_with(struct hm_request *request, const struct hm_context *context, int code,
                        const char *source, const char *message, const char *hint)
 {
@@ -340,7 +340,7 @@ static void clusters_have_names_of_files(void **state)
                  hm__is_store("postgres:/a") || hm__is_store("db") || hm__is_store("a.db.csv"));
 }
 
-/* Names of files in a request without files: each field says which it is. */
+/* If a request without access to files names a file, the error names the field. */
 static void requests_without_files_name_the_field(void **state)
 {
     static const char *const fields[][3] = {{"plan", "job", "a.yaml"},
@@ -374,7 +374,7 @@ static const char traces[] = "algorithm,m,iteration,seconds,loss\n"
                              "gd,2,1,1,1\ngd,2,2,1,0.5\ngd,2,4,1,0.25\ngd,2,8,1,0.125\n"
                              "sgd,1,1,1,2\nsgd,1,2,1,1\nsgd,1,4,1,0.5\nsgd,1,8,1,0.25\n";
 
-/* A request to fit the traces, whose smallest loss is 0. */
+/* Makes a request to fit the traces, with a least loss of 0. */
 static struct hm_request *converge_traces(void)
 {
     struct hm_request *request = with_document("converge", "traces", traces);

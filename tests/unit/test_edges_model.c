@@ -31,7 +31,7 @@ static void draw_layers(struct hm_random *random, struct hm_count *layers)
     }
 }
 
-/* Seconds of one pass over b samples. */
+/* Returns the seconds of one pass over b samples. */
 static double pass_s(const struct hm_count *l, double bandwidth, double overhead, double b)
 {
     double products = 2 * l->multiply_adds * b / flops;
@@ -92,7 +92,8 @@ static void layers_take_the_longer_of_products_and_traffic(void **state)
 
 /* ---- slow workers ---------------------------------------------------------------------------- */
 
-/* P(an iteration of 1 s on a worker with this factor is not finished at time t). */
+/* Returns the probability that an iteration of 1 s on a worker with this factor is not finished at
+ * time t. */
 static double unfinished(const struct hm_slowness *s, double factor, double t)
 {
     double slow = s->factor > 0 ? s->factor : 1, q = 0;
@@ -110,7 +111,7 @@ static double unfinished(const struct hm_slowness *s, double factor, double t)
     return q;
 }
 
-/* P(more than `late` of n workers are unfinished at time t). */
+/* Returns the probability that more than `late` of n workers are unfinished at time t. */
 static double many_unfinished(const struct hm_slowness *s, int n, int late, double t)
 {
     double mass[16] = {1}, few = 0;
@@ -125,7 +126,8 @@ static double many_unfinished(const struct hm_slowness *s, int n, int late, doub
     return 1 - few;
 }
 
-/* The expected time is the integral of that probability; Simpson's rule over ln t. */
+/* Returns the expected time: the integral of many_unfinished over time, by Simpson's rule over ln
+ * t. */
 static double reference_order(const struct hm_slowness *s, int n, int late)
 {
     enum { STEPS = 6000 };
@@ -140,7 +142,8 @@ static double reference_order(const struct hm_slowness *s, int n, int late)
     return 1e-3 + sum * step / 3;
 }
 
-/* The same without spread: the probability is constant between the times of all workers. */
+/* Returns the expected time without spread; the probability is then constant between the times of
+ * single workers. */
 static double reference_steps(const struct hm_slowness *s, int n, int late)
 {
     double times[256], sum = 0, before = 0;

@@ -35,7 +35,8 @@ static double term_at(const char *term, size_t length, double n)
     return NAN;
 }
 
-/* Row of a set such as "1 + ln(n)" at n, divided by the seconds; returns the number of terms. */
+/* Sets the row of a set such as "1 + ln(n)" at n, divided by the seconds; returns the number of
+ * terms. */
 static size_t set_row(const char *set, double n, double seconds, double *row)
 {
     size_t count = 0;
@@ -52,7 +53,7 @@ static size_t set_row(const char *set, double n, double seconds, double *row)
     return count;
 }
 
-/* Root mean square of the relative leave-one-out errors of a set. */
+/* Returns the root mean square of the relative leave-one-out errors of a set. */
 static double left_out_error(const char *set, const double *n, const double *seconds, size_t count)
 {
     double sum = 0;
@@ -87,7 +88,8 @@ static void sets_have_their_left_out_errors(void **state)
         struct hm_runs *runs = NULL;
         struct hm_fit *fit = NULL;
         double weights = 0;
-        for (int i = 0; i < 8; i++) /* Deviations of up to 3 %, and a steep term in the last. */
+        for (int i = 0; i < 8; i++) /* The runs deviate by up to 3 %; those of the last kind also
+                                       have a steep term. */
             seconds[i] = (20 / n[i] + 1 + (kind ? 0.8 * log(n[i]) : 0) + (kind == 2 ? n[i] : 0)) *
                          (1 + 0.01 * ((i * 5) % 7 - 3));
         assert_int_equal(hm_runs_new(n, seconds, 8, NULL, 0, &runs, NULL), 0);
@@ -110,8 +112,8 @@ static void sets_have_their_left_out_errors(void **state)
 }
 
 /*
- * Repeats 0.1 % apart rule out sets that miss them by more than 2 %: without a term that grows,
- * 20/n + 1 + 2 ln(n) cannot be described.
+ * Repeats that differ by 0.1 % rule out sets of terms whose errors exceed 2 %: without a term that
+ * grows, 20/n + 1 + 2 ln(n) cannot be described.
  */
 static void repeats_rule_out_sets(void **state)
 {
@@ -132,7 +134,7 @@ static void repeats_rule_out_sets(void **state)
     hm_fit_free(fit);
 }
 
-/* Terms that fall with n are the shared work. */
+/* Terms that decrease with n describe the work that is shared among workers. */
 static void terms_that_fall(void **state)
 {
     static const char *const terms[] = {"1", "1/n", "ln(n)", "size/n"};
@@ -234,7 +236,7 @@ static double sheet_s(double n, double size)
     return 8 * size / n + 0.5 * log2(n);
 }
 
-/* Runs of several sizes that are `times` as long as the sheet says, in any order. */
+/* Fits runs of several sizes, in any order, that take `times` times as long as the sheet says. */
 static struct hm_fit *fit_sheet(const struct hm_job *job, double times)
 {
     const struct hm_fit_settings settings = {.job = job};
@@ -305,7 +307,8 @@ static void designs_name_what_is_wrong(void **state)
     hm_runs_free(have);
 }
 
-/* Each run costs 1. A budget of 2 buys the ends; with `fill`, what is left is spent too. */
+/* Each run costs 1. A budget of 2 pays for the smallest and the largest n; with `fill`, the rest of
+ * the budget is spent too. */
 static void budgets_are_spent(void **state)
 {
     static const char *const terms[] = {"1/n", "1"};

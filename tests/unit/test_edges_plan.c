@@ -57,7 +57,8 @@ static void plans_answer_their_question(void **state)
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
 }
 
-/* Above the ceiling the formula has no value; the answer below it stays. */
+/* Above the largest n of the question the formula has no value; the answer for smaller n is not
+ * affected. */
 static void plans_end_at_their_ceiling(void **state)
 {
     struct hm_request *request = with_document("plan", "job",
@@ -150,7 +151,8 @@ static void layers_are_shown(void **state)
 
     (void)state;
     set(request, "layers", "true");
-    says(request, NULL, "10           1010             2000"); /* 100 * 10 weights and 10 biases */
+    /* The layer has 100 * 10 weights and 10 biases. */
+    says(request, NULL, "10           1010             2000");
 }
 
 /* Schemes: `all` leaves `best` out, because it is one of the others. */
@@ -178,7 +180,7 @@ static void plans_rank_schemes(void **state)
     "cluster: {max_nodes: 8, flops: 1 Tflop/s, fabric: {bandwidth: 8 Mbit/s, latency: " latency    \
     "}}\n"
 
-/* A plan that recommends the best n itself. */
+/* Returns a plan that recommends the best n itself, without slack. */
 static struct hm_request *exact_plan(const char *job)
 {
     struct hm_request *request = with_document("plan", "job", job);
@@ -187,7 +189,7 @@ static struct hm_request *exact_plan(const char *job)
     return request;
 }
 
-/* The larger part of the step limits it; at equal parts that is computing. */
+/* The larger part of the step is its limit; if both parts are equal, the limit is computing. */
 static void limits_are_the_larger_part(void **state)
 {
     (void)state;
@@ -213,7 +215,7 @@ static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}
                                   "cluster: {max_nodes: 16, flops: 1 Tflop/s, "
                                   "fabric: {bandwidth: 1 Gbit/s}}\n";
 
-/* A note is there when its condition holds, and not otherwise. */
+/* A note is part of the answer if its condition holds, and only then. */
 static void notes_follow_the_question(void **state)
 {
     static const struct {
@@ -314,7 +316,8 @@ static void ways_fail(struct hm_platform_fields f, const char *field, const char
     assert_non_null(strstr(err.message, message));
 }
 
-/* The platforms whose workers have different models, and steps between two averages. */
+/* On platforms whose workers have models of their own, the question gets the number of steps
+ * between two averages. */
 static void local_steps_follow_the_fields(void **state)
 {
     struct hm_platform_fields f = no_platforms();
@@ -331,7 +334,8 @@ static void local_steps_follow_the_fields(void **state)
     assert_true(w.ways[4].platform == HM_PLATFORM_FEDERATED && w.ways[4].local_steps == 7);
     f.platform = (struct hm_choices){{0, 1, 2, 3, 4, 5}, 6, true};
     w = ways_of(f);
-    assert_int_equal(w.count, 5); /* "all": allreduce, driver, and servers in three ways. */
+    /* The platforms of "all" are allreduce, driver, and servers in three ways. */
+    assert_int_equal(w.count, 5);
     assert_true(w.ways[4].platform == HM_PLATFORM_SERVER);
     f.local_steps = NAN;
     f.platform = (struct hm_choices){{7, 8, 9, 10, 11}, 5, false};
@@ -364,7 +368,7 @@ static void ways_follow_the_fields(void **state)
 
     (void)state;
     assert_int_equal(ways_of(f).count, 0);
-    /* Platforms named one by one are compared with bsp only. */
+    /* If platforms are named one by one, they are compared with bsp only. */
     f.platform = (struct hm_choices){{0, 1, 2}, 3, false};
     struct hm_plan_ways w = ways_of(f);
     assert_int_equal(w.count, 3);
@@ -486,7 +490,7 @@ static void fits_predict_where_they_are_asked(void **state)
     gives(request, NULL, {"run_count", 3, NULL});
 }
 
-/* A fit of these runs, with terms or NULL, fails with this field and message. */
+/* Checks that a fit of these runs, with terms or with NULL, fails with this field and message. */
 static void fit_fails(const char *runs, const char *terms, const char *field, const char *message)
 {
     struct hm_request *request = fit_of(runs);
@@ -592,7 +596,7 @@ static void designs_have_candidates(void **state)
     set(request, "n", "1..4");
     set(request, "vary", name + 1);
     gives(request, NULL, {"candidate_count", 4, NULL});
-    for (int more = 0; more < 2; more++) { /* n and size, and 14 others, are 16 quantities. */
+    for (int more = 0; more < 2; more++) { /* 16 quantities are allowed: n, size and 14 others. */
         request = new_request("design");
         set(request, "n", "1,2");
         set(request, "size", "1");

@@ -32,7 +32,8 @@ static void fails_with(struct hm_request *request, const struct hm_context *cont
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* The largest n of the question counts, otherwise the workers of the largest machine. */
+/* The largest n is that of the question or, if it gives none, the number of workers of the largest
+ * machine. */
 static void workers_are_limited(void **state)
 {
     static const char eight[] =
@@ -54,7 +55,7 @@ static void workers_are_limited(void **state)
     context.limits.max_n = 7;
     fails_with(plan_with(eight, NULL, NULL), &context, HM_E_LIMIT, "max_n",
                "8 workers; at most 7 are allowed", "");
-    /* One worker, and whole nodes of two. */
+    /* The curve has one worker and then whole nodes of two workers. */
     gives(plan_with(eight, "max_n", "7"), &context, {"curve", 4, NULL});
     gives(plan_with(eight, "n", "6"), &context, {"curve", 1, NULL});
     /* The second of two machines has more workers. */
@@ -178,15 +179,15 @@ static void budgets_need_prices(void **state)
     gives(request, NULL, {"best.n", 1, NULL}, {"best.cost", 0.101, NULL});
 }
 
-/* Candidates without a run are named, one or several. */
+/* A note names the candidates without a run, whether one or several. */
 static void numbers_without_a_run_are_named(void **state)
 {
     static const struct {
         const char *n, *note;
     } rows[] = {{"2,4", NULL},
-                {"1,2,4", "not run there: 1 worker"},
-                {"2,3,4", "not run there: 3 workers"},
-                {"1,2,3", "not run there: 1, 3 workers"}};
+                {"1,2,4", "there are no runs with 1 worker"},
+                {"2,3,4", "there are no runs with 3 workers"},
+                {"1,2,3", "there are no runs with 1, 3 workers"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -197,7 +198,7 @@ static void numbers_without_a_run_are_named(void **state)
         char quoted[60];
         snprintf(quoted, sizeof(quoted), "\"%s\"", rows[i].note ? rows[i].note : "");
         if (rows[i].note ? !strstr(reply->text, quoted)
-                         : strstr(reply->text, "not run there") != NULL)
+                         : strstr(reply->text, "there are no runs with") != NULL)
             fail_msg("%s: %s", rows[i].n, reply->text);
         hm_reply_free(reply);
     }
@@ -301,7 +302,7 @@ static void the_default_limit_is_a_ceiling(void **state)
           {"at_ceiling", .text = "false"}, {"best.n", 10, NULL});
 }
 
-/* A reference whose time is not finite is an error, although the other points are in order. */
+/* A reference whose time is not finite is an error, even if all other points are valid. */
 static void references_have_a_time(void **state)
 {
     static const char job[] = "compute: 100 s / (n - 1)\ncommunicate: 1 s\n";
@@ -318,7 +319,8 @@ static void references_have_a_time(void **state)
     gives(request, NULL, {"best.n", 3, NULL}, {"best.speedup", 101. / 51, NULL});
 }
 
-/* Without an error of the time, a limit is compared with the time itself, and a note says so. */
+/* If the error of a time is unknown, a limit is compared with the time itself, and a note says
+ * so. */
 static void limits_without_errors_are_noted(void **state)
 {
     for (int with = 0; with < 2; with++) {
@@ -405,8 +407,8 @@ static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, sc
 
 static const char *const names[] = {"local-sgd", "cocoa"};
 
-/* A stored fit whose algorithms have these costs of asynchronous steps for one worker: none for
- * NaN. The caller frees the text. */
+/* Returns a stored fit whose two algorithms have these costs of asynchronous steps for one worker;
+ * NaN means no cost. The caller frees the text. */
 static char *make_fit(double first, double second)
 {
     static struct sample s;
@@ -458,7 +460,8 @@ static struct hm_request *stale_plan(const char *consistency, const char *fit,
     return request;
 }
 
-/* The costs are those of the only algorithm that has them; async of 4 workers takes 2 s / 4. */
+/* The costs are those of the only algorithm that has any; asynchronous steps of 4 workers take 2 s
+ * / 4. */
 static void costs_are_of_one_algorithm(void **state)
 {
     char *first = make_fit(1.5, NAN), *second = make_fit(NAN, 2), *both = make_fit(1.5, 2),
@@ -488,7 +491,7 @@ static void costs_are_of_one_algorithm(void **state)
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
                "the fit does not know what staleness costs",
                "converge learns it from traces of ssp or async beside fresh ones");
-    /* An algorithm of this name, with and without costs, and none. */
+    /* The algorithm that is named has costs, has none, or does not exist. */
     gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
     gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
     fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",

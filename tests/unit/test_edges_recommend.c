@@ -156,7 +156,7 @@ static void weights_are_noted(void **state)
     hm_recommendation_free(r);
 }
 
-/* One candidate with a cost is enough to know prices. */
+/* If one candidate has a cost, the price of a worker is known. */
 static void one_cost_is_a_price(void **state)
 {
     const struct hm_recommend_question q = {.goal = HM_GOAL_BALANCE};
@@ -228,7 +228,7 @@ static void the_next_run_may_be_better(void **state)
     assert_near(r->candidates[0].time_s, 3.5, 1e-3);
     assert_int_equal(r->next_count, 0);
     hm_recommendation_free(r);
-    /* A second of a worker costs 1, so 1, 2 and 4 workers cost 10, 12 and 14. */
+    /* A worker costs 1 per second, so 1, 2 and 4 workers cost 10, 12 and 14. */
     q.goal = HM_GOAL_COST;
     q.price_per_s = 1;
     r = recommend(partly, &q);
@@ -277,7 +277,8 @@ static void the_model_is_checked_next(void **state)
     hm_job_free(job);
 }
 
-/* The model at other values of its quantities equals the model of a job with these values. */
+/* A model that is used in place of runs, at other values of its quantities, equals the model of a
+ * job with these values. */
 static void models_take_their_place(void **state)
 {
     static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"

@@ -43,7 +43,7 @@ static struct hm_request *verb_with(const char *verb, const char *field, const c
     return request;
 }
 
-/* Checks the whole text of the answer; the answer depends on the store. */
+/* Checks that the answer has exactly this text; the answer depends on the store. */
 static void text_is(struct hm_request *request, const struct hm_context *context, const char *text)
 {
     struct hm_reply *reply = run(request, context);
@@ -157,7 +157,7 @@ static void imports_are_recorded(void **state)
 
 enum { MANY = 2500 };
 
-/* A store of MANY runs on 1 to MANY workers. */
+/* Makes a store of MANY runs, on 1 to MANY workers. */
 static void make_large_store(const char *file)
 {
     struct hm_stored *runs = calloc(MANY, sizeof(*runs));
@@ -216,8 +216,8 @@ static void sound_stores_are_copied(void **state)
               "no store for the copy");
     char nowhere[100];
     snprintf(nowhere, sizeof(nowhere), "%s/no/copy.db", folder);
-    request =
-        verb_with("runs recover", "to", nowhere); /* An error of the new store is no damage. */
+    /* An error of the new store is not reported as damage of the old one. */
+    request = verb_with("runs recover", "to", nowhere);
     struct hm_reply *reply = NULL;
     assert_true(hm_request_run(request, &with_store, &reply, NULL) < 0);
     hm_request_free(request);
@@ -272,8 +272,8 @@ struct call {
     const char *verb, *document, *text, *fields[3][2];
 };
 
-/* Runs the request. *text: the text of the answer, which is kept if it is NULL, and must be the
- * same otherwise. */
+/* Runs the request. If *text is NULL, it receives the text of the answer; otherwise the answer must
+ * have the same text. */
 static int run_call(const struct call *call, char **text)
 {
     struct hm_request *request = NULL;
@@ -301,7 +301,8 @@ static int run_call(const struct call *call, char **text)
     return rc;
 }
 
-/* A request without memory fails as such, and gives its answer once there is enough. */
+/* A request that runs out of memory fails with that error, and gives its answer once there is
+ * enough memory. */
 static void store_verbs_may_lack_memory(void **state)
 {
     static const struct call calls[] = {
@@ -326,7 +327,8 @@ static void store_verbs_may_lack_memory(void **state)
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         char *text = NULL;
         int rc = run_call(&calls[i], &text);
-        free(text); /* The second answer counts: the store has the run or document then. */
+        /* The second answer is compared, because the store then has the run or document. */
+        free(text);
         text = NULL;
         rc = rc ? rc : run_call(&calls[i], &text);
         if (rc)

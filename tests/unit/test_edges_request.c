@@ -10,7 +10,7 @@
 /* ---- values as the verbs see them --------------------------------------------------------------
  */
 
-/* The values of a verb outside a request, so that a test can look at its members. */
+/* The values of a verb's fields without a request, so that a test can read the members. */
 struct values {
     struct hm_arena *arena;
     const struct hm_verb *verb;
@@ -175,7 +175,7 @@ static void choices_are_numbered(void **state)
     assert_false(scheme->all);
     put(&v, "scheme", "all");
     assert_true(scheme->all);
-    assert_int_equal(scheme->count, 6); /* The six schemes, not "all" itself. */
+    assert_int_equal(scheme->count, 6); /* "all" means the six schemes and is not one of them. */
     hm__arena_free(v.arena);
 }
 
@@ -327,7 +327,8 @@ static void ranges_of_numbers(void **state)
     list_is("0.1..0.3:0.1", false, 3, (const double[]){0.1, 0.2, 0.3});
     list_is("1..4:3", false, 2, (const double[]){1, 4});
     list_is("1..4:3", true, 3, (const double[]){1, 2.5, 4});
-    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4}); /* Without a count, the step is 1. */
+    /* Without a number of values, the step of a range is 1. */
+    list_is("1..4", true, 4, (const double[]){1, 2, 3, 4});
     list_is("3..3:1", true, 1, (const double[]){3});
     list_is("3/4", false, 1, (const double[]){0.75});
     list_is("1/4..3/4:0.5", false, 2, (const double[]){0.25, 0.75});
@@ -345,7 +346,8 @@ static void ranges_of_numbers(void **state)
     list_fails("1 2", false);
     list_fails("x", false);
     list_fails("", false);
-    struct hm_numbers n = list_of(arena, "1..200", false); /* The list grows at 64 and 128. */
+    /* The list is enlarged after 64 and after 128 numbers. */
+    struct hm_numbers n = list_of(arena, "1..200", false);
     assert_int_equal(n.count, 200);
     for (size_t i = 0; i < 200; i++)
         assert_true(n.values[i] == (double)i + 1);
@@ -376,7 +378,8 @@ static void trees_fill_lists(void **state)
     assert_int_equal(vary->count, 4);
     assert_string_equal(vary->items[3], "d=2");
     assert_int_equal(put_json(&v, "vary", "{\"a\": null}", &err), HM_E_TYPE);
-    assert_int_equal(put_json(&v, "n", "null", &err), 0); /* Null means: not given. */
+    /* The value null means that the field is not given. */
+    assert_int_equal(put_json(&v, "n", "null", &err), 0);
     assert_int_equal(n->count, 5);
     hm__arena_free(v.arena);
 }
@@ -397,7 +400,8 @@ static void trees_fill_documents(void **state)
     assert_string_equal(d->items[0].algorithm, "gd");
     assert_string_equal(d->items[0].text, "n,seconds");
     assert_int_equal(d->items[0].length, 9);
-    assert_null(d->items[1].algorithm); /* An object of two keys that is a document itself. */
+    /* The second item is an object of two keys that is a document itself. */
+    assert_null(d->items[1].algorithm);
     assert_non_null(d->items[1].tree);
     assert_int_equal(put_json(&v, "times", "{\"algorithm\": [1], \"document\": \"x\"}", &err),
                      HM_E_TYPE);
@@ -540,7 +544,7 @@ static void field_schema_is(const char *verb, const char *field, const struct wa
     if (hm__json_parse(arena, text.data, text.length, "schema.json", &root, &err))
         fail_msg("%s: %s", field, err.message);
     for (size_t i = 0; i < count; i++) {
-        if (isinf(wanted[i].number)) { /* The schema does not have it. */
+        if (isinf(wanted[i].number)) { /* The schema does not contain this key. */
             if (value_at(root, wanted[i].path))
                 fail_msg("%s.%s has %s", verb, field, wanted[i].path);
         } else {

@@ -35,7 +35,7 @@ static void levels_are_hit_between_points(void **state)
     assert_near(hm__runner_hit(r, 0, 2.9), 2, 0);
     assert_near(hm__runner_hit(r, 0, 2), 2, 0);
     assert_near(hm__runner_hit(r, 0, 1.5), 3, 0);
-    assert_near(hm__runner_hit(r, 0, 0.75), 5, 0); /* A quarter of the way from 4 to 8. */
+    assert_near(hm__runner_hit(r, 0, 0.75), 5, 0); /* 5 is a quarter of the way from 4 to 8. */
     assert_near(hm__runner_hit(r, 0, 0), 8, 0);
     assert_true(isinf(hm__runner_hit(r, 0, -0.1)));
     assert_near(hm__runner_hit(r, 1, 2.5), 2, 0);
@@ -61,7 +61,7 @@ static void iterations_reach_a_level(void **state)
     assert_near(hm__runner_reach(r, 64, 6), 2.5, 0);
 }
 
-/* The time of a draw that never reaches the level is ten times the mean of the others. */
+/* The time of a draw that never reaches the level is ten times the mean of the other draws. */
 static void times_of_draws_that_never_end(void **state)
 {
     const struct hm_runner *r = make_runner();
@@ -78,7 +78,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
-    struct hm_runner first = *r; /* Draw 0 may be a draw that never ends. */
+    struct hm_runner first = *r; /* A draw that never reaches the level may also be draw 0. */
     static double y[HM_G_DRAWS * 4];
     memcpy(y, r->y, sizeof(y));
     for (size_t p = 0; p < 4; p++)
@@ -99,7 +99,8 @@ static void times_of_draws_that_never_end(void **state)
 
 enum { POINTS = 4 };
 
-/* ln(P - P*) = ln 0.5 - 0.8 ln i, with traces on 1, 4 and 16 workers; that on 4 diverges. */
+/* An algorithm with ln(P - P*) = ln 0.5 - 0.8 ln i and traces on 1, 4 and 16 workers, of which the
+ * one on 4 workers diverges. */
 struct path_world {
     double m[3], spread[3], apart[3], iteration[POINTS], loss[3][POINTS];
     struct hm_g_parameter terms[2];
@@ -139,7 +140,8 @@ static void make_path_world(struct path_world *w, double shift)
                          .curve_count = 3};
 }
 
-/* Iterations 1 to 20, then steps of a constant ratio up to 8 * 30, at least 1 apart. */
+/* Checks the grid: iterations 1 to 20, then steps of a constant ratio up to 8 * 30, at least 1
+ * apart. */
 static void check_grid(const struct hm_grid *grid)
 {
     double next = 20;
@@ -176,7 +178,8 @@ static void paths_follow_traces(void **state)
         } else {
             wanted = g_at(i) - 0.3 * 3;
         }
-        /* The grid may have no point at 30, the end of the trace, so the change begins before. */
+        /* The grid may have no point at iteration 30, where the trace ends; the slope then changes
+         * at the last grid point before iteration 30. */
         assert_near(r.y[p], wanted, i <= 30 ? 1e-9 : 0.03);
         assert_near(r.y[(HM_G_DRAWS - 1) * r.grid.count + p], r.y[p], 0);
         if (i > 30 && r.grid.iterations[p - 1] > 30)
@@ -185,7 +188,8 @@ static void paths_follow_traces(void **state)
     hm__runner_release(&r);
 }
 
-/* Where g rises, the path continues with the slope of the trace: here a power of i throughout. */
+/* If g rises, the path continues with the slope of the trace, which is a power of i everywhere
+ * here. */
 static void paths_keep_the_slope_of_their_trace(void **state)
 {
     struct path_world w;
@@ -240,12 +244,12 @@ static void paths_end_where_traces_diverge(void **state)
         assert_int_equal(r.curves, ms[k] == 1 || ms[k] == 4 || ms[k] == 16);
         for (size_t p = 0; p < r.grid.count; p++)
             if (ms[k] == 4 && r.grid.iterations[p] > 30)
-                assert_near(r.y[p], r.y[p - 1], 0); /* The least loss so far remains. */
+                assert_near(r.y[p], r.y[p - 1], 0); /* The path keeps the least loss so far. */
             else
                 assert_near(r.y[p], g_at(r.grid.iterations[p]), 1e-4);
         hm__runner_release(&r);
     }
-    /* Both neighbours of 2 diverge, or only the nearest m of 0.5 and 32. */
+    /* Both neighbours of 2 diverge; for 0.5 and 32 only the nearest m diverges. */
     w.curves[0].diverged = w.curves[2].diverged = true;
     for (size_t k = 0; k < 6; k++) {
         struct hm_runner r = {.seconds = 1};

@@ -29,7 +29,7 @@ static const char sheet_job[] =
     "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\nbatch: 64\n"
     "cluster: {max_nodes: 64, flops: 1 Tflop/s, fabric: {bandwidth: 10 MB/s, latency: 10 ms}}\n";
 
-/* Seconds of the job on a ring: the computing grows with the batch, the messages do not. */
+/* Returns the seconds of the job on a ring: computing grows with the batch, and messages do not. */
 static double ring_seconds(double n, double work, double latency, double bandwidth)
 {
     return 100 * work / n + 2 * (n - 1) * latency + 2 * (n - 1) / n * 4e6 / bandwidth;
@@ -53,16 +53,18 @@ static void sheets_follow_the_columns(void **state)
                  ring_seconds(n[i], batch[i] / 64, latency[i], bandwidth[i]));
     struct hm_fit *fit = fit_with(table, &settings);
     assert_true(fit->from_sheet);
-    assert_true(fit->error < 0.01); /* Overheads that a sheet lacks take a small share. */
+    /* Overheads that the sheet does not contain take only a small share of the time. */
+    assert_true(fit->error < 0.01);
     const struct hm_at at[] = {{"batch", 512}, {"latency", 0.001}, {"bandwidth", 1e8}};
     assert_near(predict_at(fit, at, 3, 32), ring_seconds(32, 8, 0.001, 1e8), 0.1);
-    /* Without values, the sheet has those of the job. */
+    /* If a prediction gives no values, the sheet uses those of the job. */
     assert_near(predict_at(fit, NULL, 0, 32), ring_seconds(32, 1, 0.01, 1e7), 0.1);
     hm_fit_free(fit);
     hm_job_free(job);
 }
 
-/* With weak scaling, the batch of a run is that of all workers, and that of the job of one. */
+/* With weak scaling, the batch of a run is that of all workers, and the batch of the job is that of
+ * one worker. */
 static void weak_sheets_count_one_worker(void **state)
 {
     struct hm_job *job = parse_job(
@@ -79,7 +81,8 @@ static void weak_sheets_count_one_worker(void **state)
                  own[i] * n[i],
                  100 * own[i] / 64 + 2 * (n[i] - 1) * 0.01 + 2 * (n[i] - 1) / n[i] * 0.4);
     struct hm_fit *fit = fit_with(table, &settings);
-    assert_true(fit->error < 0.01); /* Overheads that a sheet lacks take a small share. */
+    /* Overheads that the sheet does not contain take only a small share. */
+    assert_true(fit->error < 0.01);
     hm_fit_free(fit);
     hm_job_free(job);
 }
@@ -140,7 +143,7 @@ static void wrong_sheets_are_scaled(void **state)
 
 /* ---- default values -------------------------------------------------------------------------- */
 
-/* Seconds are batch / (16 n) + 1. */
+/* The runs take batch / (16 n) + 1 seconds. */
 static void equal_values_are_the_default(void **state)
 {
     static const char *const terms[] = {"1", "batch/n"};
@@ -151,12 +154,13 @@ static void equal_values_are_the_default(void **state)
     (void)state;
     assert_near(predict_at(fit, NULL, 0, 8), 1.5, 1e-9);
     hm_fit_free(fit);
-    /* Weak scaling: 64 samples for each worker. */
+    /* These runs have weak scaling: 64 samples for each worker. */
     fit = fit_with("n,batch,seconds\n1,64,5\n2,128,5\n4,256,5\n8,64,1.5\n", &settings);
     struct hm_prediction p;
     struct hm_err err = {0};
     double n = 8;
-    assert_true(hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err) < 0); /* No single batch. */
+    /* There is no single batch that could be the default. */
+    assert_true(hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err) < 0);
     hm_fit_free(fit);
     static const char *const growing[] = {"1", "ln(n)", "batch/n"};
     const struct hm_fit_settings weak = {
@@ -169,8 +173,8 @@ static void equal_values_are_the_default(void **state)
     hm_fit_free(fit);
 }
 
-/* The same with the size of the problem: the largest size is the default, unless it grows with n.
- */
+/* The default size of a prediction is the largest size of the runs, unless the size grows with
+ * n. */
 static void sizes_have_a_default(void **state)
 {
     static const char *const terms[] = {"1", "size/n"};
@@ -185,7 +189,8 @@ static void sizes_have_a_default(void **state)
     assert_near(predict_at(fit, &one, 1, 8), 1 + 10. / 8, 1e-9);
     hm_fit_free(fit);
     fit = fit_with("n,size,seconds\n1,0.25,3.5\n2,0.25,2.25\n1,0.5,6\n2,0.5,3.5\n", &settings);
-    assert_near(predict_at(fit, NULL, 0, 8), 1 + 10. / 8, 1e-9); /* At least the whole problem. */
+    /* The default size is at least 1, the whole problem. */
+    assert_near(predict_at(fit, NULL, 0, 8), 1 + 10. / 8, 1e-9);
     hm_fit_free(fit);
     static const char *const growing[] = {"1", "ln(n)", "size/n"};
     const struct hm_fit_settings weak = {
@@ -223,7 +228,8 @@ static void nodes_follow_the_workers(void **state)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* 1/n and 1/n^1.01 are nearly the same; ten times the number of workers does not change it much. */
+/* The terms 1/n and 1/n^1.01 are nearly the same, and a run on ten times as many workers would
+ * hardly distinguish them. */
 static void terms_that_are_alike_are_noted(void **state)
 {
     static const char *const same[] = {"1/n", "2/n"}, *const other[] = {"1", "1/n"};
@@ -242,7 +248,7 @@ static void terms_that_are_alike_are_noted(void **state)
     fit = fit_with(table, &apart);
     assert_false(fit_notes(fit, "distinguish"));
     hm_fit_free(fit);
-    /* Times of 100 s and 101 s workers: 1 and 1/n differ by little between n = 100 and 101. */
+    /* 1 and 1/n differ only little between n = 100 and n = 102. */
     fit = fit_with("n,seconds\n100,11\n101,10.9\n102,11.1\n", &apart);
     assert_true(
         fit_notes(fit, "these runs can hardly distinguish 1 from 1/n: add a run at n >= ") ||
@@ -293,7 +299,7 @@ static void flat_times_ask_for_the_scaling(void **state)
     }
 }
 
-/* Seconds of whole runs are counted. */
+/* Runs whose seconds include the start-up are counted, and a note names their number. */
 static void runs_with_their_startup_are_counted(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};

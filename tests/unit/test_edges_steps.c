@@ -8,7 +8,7 @@
 #include "model.h"
 #include "need.h"
 
-/* The point of a job on n workers. */
+/* Returns the point of a job on n workers. */
 static struct hm_point point_of(const char *text, double n)
 {
     struct hm_job *job = parse_job(text);
@@ -40,8 +40,8 @@ static bool model_notes(const char *text, const char *says)
     return found;
 }
 
-/* Only the last of k passes overlaps with the messages, so that k passes take the computing of
- * k - 1 of them longer than one. */
+/* Only the last of k passes overlaps with the messages, so k passes take longer than one pass by
+ * the computing time of k - 1 passes. */
 static void passes_before_the_last_only_compute(void **state)
 {
     static const char *const overlaps[] = {"layers", "none"};
@@ -119,7 +119,8 @@ static void transposed_convolutions_grow(void **state)
     const struct hm_count *l = counts->layers;
     assert_true(l[0].out.height == 7 && l[0].out.width == 9 && l[0].out.channels == 7);
     assert_true(l[0].parameters == 3 * 3 * 3 * 7 + 7);
-    assert_true(l[0].multiply_adds == 4 * 5 * 3 * 9 * 7); /* Every input meets the whole kernel. */
+    /* Every input value is multiplied by the whole kernel. */
+    assert_true(l[0].multiply_adds == 4 * 5 * 3 * 9 * 7);
     assert_true(l[1].out.height == 20 && l[1].out.width == 26 && l[1].out.channels == 2);
     assert_true(l[1].parameters == 2 * 2 * 7 * 2 + 2);
     hm_counts_free(counts);

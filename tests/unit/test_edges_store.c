@@ -36,7 +36,7 @@ static struct hm_request *verb_with(const char *verb, const char *field, const c
     return request;
 }
 
-/* Runs of 1, 2, 4 and 8 workers: 1 + 10/n seconds; ids 1 to 4. */
+/* Imports runs on 1, 2, 4 and 8 workers, which take 1 + 10/n seconds and get the ids 1 to 4. */
 static void import_runs(void)
 {
     struct hm_request *request = new_request("runs import");
@@ -136,9 +136,9 @@ static void runs_are_shown(void **state)
     gives(verb_with("runs show", "id", "1"), &with_store, {"id", 1, NULL}, {"n", 1, NULL},
           {"seconds", 11, NULL});
     struct hm_reply *reply = run(verb_with("runs show", "id", "1,2"), &with_store);
-    assert_non_null(strstr(reply->text, "\n\n")); /* One blank line between two runs. */
-    assert_true(reply->length > 2 &&
-                strcmp(reply->text + reply->length - 2, "\n\n") != 0); /* None after them. */
+    assert_non_null(strstr(reply->text, "\n\n")); /* There is one blank line between two runs. */
+    /* There is no blank line after the last run. */
+    assert_true(reply->length > 2 && strcmp(reply->text + reply->length - 2, "\n\n") != 0);
     hm_reply_free(reply);
 }
 
@@ -162,7 +162,7 @@ static void runs_are_exported(void **state)
     files.files = hm_local_files();
     struct hm_reply *reply = run(request, &with_store);
     assert_string_equal(reply->type, "text/csv; charset=utf-8");
-    assert_non_null(strstr(reply->text, "11")); /* The oldest first. */
+    assert_non_null(strstr(reply->text, "11")); /* The oldest run comes first in an export. */
     assert_true(strstr(reply->text, "11") < strstr(reply->text, "3.5"));
     size_t length = reply->length;
     hm_reply_free(reply);
@@ -200,7 +200,8 @@ static void runs_are_exported(void **state)
     run_fails(request, &with_store, HM_E_CONFLICT, "json", "exclude each other");
     files.write = count_pieces;
     reply = run(verb_with("runs export", "where", "seconds>2"), &files);
-    assert_int_equal(reply->length, 0); /* The caller has received everything already. */
+    /* The text of the answer is empty, because the caller has already received everything. */
+    assert_int_equal(reply->length, 0);
     assert_int_equal(pieces, length);
     hm_reply_free(reply);
 }

@@ -65,7 +65,8 @@ static void recommendations_answer_their_question(void **state)
     hm_reply_free(reply);
 }
 
-/* Runs of batch 64: 10 s, 6 s and 4 s on 1, 2 and 4 workers for 1, 1 and 2 dollars. */
+/* Runs with a batch of 64 take 10 s, 6 s and 4 s on 1, 2 and 4 workers, and cost 1, 1 and 2
+ * dollars. */
 static void recommendations_weigh_time_and_cost(void **state)
 {
     struct hm_request *request = recommend_with("deadline", "4s");
@@ -77,7 +78,7 @@ static void recommendations_weigh_time_and_cost(void **state)
     gives(recommend_with("budget", "$0.5"), NULL, {"missed", .text = "budget"});
     set(request, "budget", "$1");
     gives(request, NULL, {"missed", .text = "deadline and budget"});
-    /* Without weights: seconds / 4 + dollars / 1. */
+    /* Without weights, the value is seconds / 4 + dollars / 1. */
     gives(recommend_with("goal", "balance"), NULL, {"best.n", 2, NULL}, {"best.value", 2.5, NULL},
           {"candidates.1.value", 3, NULL}, {"candidates.2.value", 3.5, NULL});
     gives(recommend_with("alpha", "1"), NULL, {"best.n", 4, NULL}, {"best.value", 6, NULL});
@@ -86,7 +87,7 @@ static void recommendations_weigh_time_and_cost(void **state)
     set(request, "budget", "$1");
     run_fails(request, NULL, HM_E_MISSING, "budget", "needs a price");
     request = with_document("recommend", "runs", "n,seconds\n1,10\n2,6\n4,4\n");
-    set(request, "goal", "cost"); /* 10, 12 and 16 worker-seconds. */
+    set(request, "goal", "cost"); /* The costs are 10, 12 and 16 worker-seconds. */
     gives(request, NULL, {"best.n", 1, NULL}, {"best.value", 10, NULL});
 }
 
@@ -105,7 +106,7 @@ static void recommendations_check_their_place(void **state)
     memset(name, 'a', 64);
     snprintf(name + 64, sizeof(name) - 64, "=1");
     run_fails(recommend_with("at", name), NULL, HM_E_SYNTAX, "at", "not NAME=VALUE");
-    request = recommend_with(NULL, NULL); /* The batch is one more quantity. */
+    request = recommend_with(NULL, NULL); /* The batch is one more quantity of the runs. */
     for (int i = 0; i < 32; i++) {
         snprintf(name, sizeof(name), "q%d=1", i);
         set(request, "at", name);
@@ -228,7 +229,8 @@ static void fits_are_saved(void **state)
     assert_null(reply->files[0].program);
     assert_string_equal(reply->files[1].program, "gnuplot");
     assert_non_null(strstr(reply->files[1].text, "\n1 ")); /* Curves begin at iteration 1. */
-    assert_non_null(strstr(reply->files[1].text, "\n8 ")); /* They end where the traces do. */
+    /* The curves end at the last iteration of the traces. */
+    assert_non_null(strstr(reply->files[1].text, "\n8 "));
     assert_null(strstr(reply->files[1].text, "\n0 "));
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
@@ -259,13 +261,14 @@ static void advice_has_a_price(void **state)
 
     (void)state;
     set(request, "goal", "cost");
-    /* Four iterations of a second on one worker. */
+    /* The answer needs four iterations of one second on one worker. */
     gives(request, NULL, {"best.n", 1, NULL}, {"best.time_s", 4, NULL}, {"best.cost", 0.004, NULL});
     gives(traces_with("advise", "m", "1,2"), NULL, {"best.n", 2, NULL}, {"best.cost", NAN, NULL},
           {"candidates", 2, NULL});
     run_fails(traces_with("advise", "goal", "cost"), NULL, HM_E_MISSING, "price", "not known");
     request = traces_with("advise", "goal", "cost");
-    set(request, "on", "p4d.24xlarge"); /* $21.9576426 an hour for 8 accelerators */
+    /* The machine costs $21.9576426 an hour and has 8 accelerators. */
+    set(request, "on", "p4d.24xlarge");
     gives(request, NULL, {"best.n", 1, NULL});
     request = traces_with("advise", "on", "p4d.24xlarge,p3.2xlarge");
     run_fails(request, NULL, HM_E_CONFLICT, "on", "only one machine");
@@ -335,7 +338,8 @@ static void advice_takes_times(void **state)
     unlink(path);
     request = traces_with("advise", "goal", "cost");
     set(request, "m", "1");
-    set_document(request, "job", small_job); /* Steps of 101 s on a worker of $1/h. */
+    /* Steps take 101 s on one worker, which costs $1 per hour. */
+    set_document(request, "job", small_job);
     gives(request, NULL, {"best.iteration_s", 101, NULL}, {"best.time_s", 404, NULL},
           {"best.cost", 404. / 3600, NULL});
     for (int more = 0; more < 2; more++) {
@@ -366,7 +370,7 @@ static void graphs_are_made(void **state)
     struct hm_request *request = graph_with("grid", "vertices", "4");
 
     (void)state;
-    /* Without `parts`: 2 to 32 workers, but not more than vertices. */
+    /* Without `parts`, the numbers of parts are 2 to 32, but at most the number of vertices. */
     gives(request, NULL, {"splits", 1, NULL}, {"splits.0.split", .text = "dealt"},
           {"splits.0.parts", 3, NULL}, {"splits.0.parts.2.n", 4, NULL}, {"edges", 4, NULL});
     gives(graph_with("grid", "vertices", "2"), NULL, {"splits.0.parts", 1, NULL});
@@ -397,7 +401,7 @@ static void graphs_are_made(void **state)
     run_fails(request, NULL, HM_E_CONFLICT, "max_degree", "this needs generate");
 }
 
-/* The entry of a list that has this name; NULL: there is none. */
+/* Returns the entry of a list that has this name; NULL if there is none. */
 static const struct hm_value *entry_named(const struct hm_value *list, const char *name)
 {
     for (size_t i = 0; list && i < list->count; i++)
@@ -440,7 +444,8 @@ static void catalogs_are_listed(void **state)
     request = new_request("catalog list");
     reply = run(request, NULL);
     assert_true(reply->text[0] != '\n');
-    assert_non_null(strstr(reply->text, "\n\n")); /* A blank line between kinds. */
+    /* There is a blank line between two kinds of entries. */
+    assert_non_null(strstr(reply->text, "\n\n"));
     assert_non_null(strstr(reply->text, "p4d.24xlarge"));
     assert_non_null(strstr(reply->text, "resnet-50"));
     hm_reply_free(reply);

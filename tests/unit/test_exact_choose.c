@@ -13,7 +13,7 @@
 
 enum { TERMS = 4, MOST_RUNS = 40 };
 
-/* Runs with the values of the terms; `group` is the configuration. */
+/* Runs with the values of the terms; `group` is the configuration of each run. */
 struct table {
     size_t count, groups;
     size_t group[MOST_RUNS];
@@ -23,7 +23,7 @@ struct table {
 static const enum hm_role roles[TERMS] = {HM_ROLE_OVERHEAD, HM_ROLE_WORK, HM_ROLE_OVERHEAD,
                                           HM_ROLE_STEEP};
 
-/* Runs of relative weight: both sides are divided by the seconds. */
+/* The errors of runs are relative, so both sides are divided by the seconds. */
 static void make_table(struct table *t, size_t groups, size_t repeats, const double *theta,
                        double noise, struct hm_random *random)
 {
@@ -43,7 +43,8 @@ static void make_table(struct table *t, size_t groups, size_t repeats, const dou
 
 /* ---- the exhaustive search ------------------------------------------------------------------- */
 
-/* Sum of squares over the runs of all groups but `without` (or only of `only`). */
+/* Returns the sum of squares over the runs of all groups except `without`, or over those of group
+ * `only` alone. */
 static double square_sum(const struct table *t, const double *theta, size_t without, size_t only)
 {
     double sum = 0;
@@ -58,7 +59,8 @@ static double square_sum(const struct table *t, const double *theta, size_t with
     return sum;
 }
 
-/* Least squares with the terms of a set, by Gauss-Jordan elimination of the normal equations. */
+/* Solves least squares with the terms of a set, by Gauss-Jordan elimination of the normal
+ * equations. */
 static bool solve_set(const struct table *t, unsigned set, size_t without, double *theta)
 {
     double m[TERMS][TERMS + 1] = {{0}};
@@ -89,7 +91,8 @@ static bool solve_set(const struct table *t, unsigned set, size_t without, doubl
     return true;
 }
 
-/* Non-negative least squares: the best of all supports whose solution is not negative. */
+/* Solves non-negative least squares: takes the best of all supports whose solution is not
+ * negative. */
 static void solve_nonnegative(const struct table *t, unsigned set, size_t without, double *theta)
 {
     double best = INFINITY, trial[TERMS];
@@ -115,7 +118,7 @@ struct set_result {
     double error, weight;
 };
 
-/* Whether the misfit is significant at 0.1 % against the repeats and above 2 %. */
+/* Whether the misfit of a set is significant at 0.1 % compared with the repeats, and above 2 %. */
 static bool set_misses(const struct table *t, double residual, size_t terms, struct hm_repeats r)
 {
     double free = (double)t->groups - (double)terms, miss = residual - r.sum;
@@ -161,8 +164,9 @@ static size_t search_all(const struct table *t, size_t most, struct hm_repeats r
     return kept ? kept : count;
 }
 
-/* The set to use: the best without a steep term, unless the best with one halves its error and
- * there are enough configurations, or the former is off by 15 %. */
+/* Returns the set to use: the best one without a steep term, unless the best one with a steep term
+ * halves its error and there are enough configurations, or the error of the former is 15 % or
+ * more. */
 static unsigned choose_set(const struct table *t, const struct hm_fit_rule *rule,
                            const struct set_result *results, size_t count)
 {
@@ -180,8 +184,8 @@ static unsigned choose_set(const struct table *t, const struct hm_fit_rule *rule
     return halves && may ? steep->set : gentle->set;
 }
 
-/* Weights (error + 1 %^2)^(-runs / 2), with a factor of steep sets that rises from steep_weight to
- * 1 while the best gentle set is up to 25 % worse. */
+/* Sets the weights (error + 1 %^2)^(-runs / 2); the factor of sets with a steep term rises from
+ * steep_weight to 1 while the best set without one is up to 25 % worse. */
 static void set_weights(const struct table *t, const struct hm_fit_rule *rule,
                         struct set_result *results, size_t count)
 {
@@ -205,13 +209,15 @@ static void set_weights(const struct table *t, const struct hm_fit_rule *rule,
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* The sum of squares of the runs around the mean of their configuration, in relative units. */
+/* Counts the repeats, and adds up the squares of the runs around the mean of their configuration,
+ * in relative units. */
 static struct hm_repeats count_repeats(const struct table *t)
 {
     struct hm_repeats r = {.free = (double)(t->count - t->groups)};
 
     for (size_t g = 0; g < t->groups; g++) {
-        /* Weighted seconds are 1; the common time of a group is the best of its rows. */
+        /* After weighting, the seconds are 1; the common time of a group is the one that fits its
+         * rows best. */
         double xx = 0, xy = 0, yy = 0;
         for (size_t i = 0; i < t->count; i++)
             if (t->group[i] == g) {
@@ -275,9 +281,9 @@ static void compare_choices(const struct table *t, size_t most)
     free(choices);
 }
 
-/* Half of the configurations and one more, but one less than the configurations unless repeats show
- * the noise, and four at most. With three configurations or more, the sets without one of them are
- * determined. */
+/* The number of terms is at most half of the number of configurations plus one, at most four, and
+ * less than the number of configurations unless repeats show the noise. With three configurations
+ * or more, the sets without one of them are determined. */
 static void choices_agree_with_an_exhaustive_search(void **state)
 {
     static const double laws[][TERMS] = {{1, 10, 0, 0},   {1, 10, 1, 0},  {0, 10, 0, 0.5},

@@ -8,7 +8,7 @@ enum { MOST = 16 };
 
 /* The candidates of a design as the test sees them; terms are divided by their means. */
 struct matrix {
-    double a, b, c; /* The matrix (a b; b c). */
+    double a, b, c; /* Elements of the symmetric matrix (a b; b c). */
 };
 
 static const double RIDGE = 1e-6;
@@ -20,7 +20,8 @@ static struct matrix add_run(struct matrix m, double n, const double *scale)
     return (struct matrix){m.a + x * x, m.b + x * y, m.c + y * y};
 }
 
-/* The criterion of the matrix: trace of the inverse, or minus the logarithm of the determinant. */
+/* Returns the criterion of the matrix: the trace of the inverse, or minus the logarithm of the
+ * determinant. */
 static double matrix_value(struct matrix m, enum hm_criterion criterion)
 {
     double det = m.a * m.c - m.b * m.b;
@@ -137,7 +138,8 @@ static void shares_become_whole_runs(void **state)
                         assert_int_equal(r->made, i < d->made_count);
                         spent += r->made ? 1 : 0;
                         least = r->made ? fmin(least, r->share) : least;
-                        /* A share above `keep` is left out only if the budget is used up. */
+                        /* A run whose share is above `keep` is left out only if the budget is used
+                         * up. */
                         if (!r->made && r->share > keep + 1e-9)
                             assert_true(spent + 1 > budget || fill == 0);
                         if (!r->made) {
@@ -150,7 +152,8 @@ static void shares_become_whole_runs(void **state)
                     assert_true(d->spent <= budget || d->made_count == 2);
                     assert_int_equal(design_notes(d, "does not pay for enough whole runs"),
                                      d->spent > budget);
-                    if (fill) /* Every run informs, so nothing that could be paid is left. */
+                    if (fill) /* Every run adds information, so no run that the budget could still
+                                 pay for is left. */
                         assert_true(d->spent + 1 > budget || d->made_count == 8);
                     check_order(d, scale, (struct matrix){0}, s.criterion);
                     assert_true(d->spent > budget || d->objective <= d->rounded + 1e-9);
@@ -159,7 +162,7 @@ static void shares_become_whole_runs(void **state)
                 }
 }
 
-/* Without a limit, all candidates are run. */
+/* Without a limit on the cost, all candidates are run. */
 static void without_a_budget_all_are_run(void **state)
 {
     static const double n[] = {1, 2, 4};
@@ -265,11 +268,13 @@ static void runs_of_a_job_cost_node_seconds(void **state)
 
     (void)state;
     assert_int_equal(d->made_count, 4);
-    assert_true(isfinite(d->before)); /* The sheet is a prior. */
+    /* The sheet is a prior, so the criterion is finite even before the first run. */
+    assert_true(isfinite(d->before));
     for (size_t i = 0; i < 4; i++) {
         const struct hm_chosen *r = &d->chosen[i];
         double time = 120 / r->n + (r->n > 1 ? r->n : 1);
-        assert_true(fabs(r->time_s - time) <= 1 + 1e-9); /* Nothing is sent by one worker. */
+        /* A single worker sends nothing, so its time may be 1 s shorter. */
+        assert_true(fabs(r->time_s - time) <= 1 + 1e-9);
         assert_near(r->cost, r->time_s * ceil(r->n / 2), 1e-12);
         seconds += r->cost;
     }

@@ -16,7 +16,7 @@ struct world {
     struct hm_recommending w;
 };
 
-/* Candidates with the given n, without times. */
+/* Makes candidates with the given n and without times. */
 static void world_init(struct world *x, enum hm_recommend_way way, const double *n, size_t count)
 {
     *x = (struct world){
@@ -50,7 +50,7 @@ static void world_set_time(struct world *x, size_t i, double time_s, size_t rows
     x->c[i].r.row_count = rows;
 }
 
-/* The first `wins` draws of a candidate are `low`, the others `high`. */
+/* Sets the first `wins` draws of a candidate to `low` and the others to `high`. */
 static void world_set_draws(struct world *x, size_t i, size_t wins, double low, double high)
 {
     for (size_t d = 0; d < DRAWS; d++)
@@ -74,7 +74,7 @@ static void check_next(struct world *x, double n, const char *why)
 }
 
 static const double one_to_eight[] = {1, 2, 4, 8};
-static const char not_run[] = "it was not run there, and may be better";
+static const char not_run[] = "there is no run of it, and it may be better";
 
 /* ---- the next run after rows ----------------------------------------------------------------- */
 
@@ -111,19 +111,23 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     world_set_time(&x, 0, 10, 2);
     world_set_time(&x, 1, 11, 0);
     world_set_time(&x, 2, 12.5, 0);
-    world_set_draws(&x, 1, 1, 9, 10); /* 10 s is not better than 10 s. */
+    /* The second candidate takes 9 s in one draw and 10 s in the others; 10 s is not better than
+     * the best time, 10 s. */
+    world_set_draws(&x, 1, 1, 9, 10);
     world_set_draws(&x, 2, 1, 9, 11);
-    check_next(&x, 0, NULL); /* 1 draw of 20 is not enough; the probability must be larger. */
+    check_next(&x, 0, NULL); /* A probability of exactly 1 in 20 is not enough. */
     world_set_draws(&x, 1, 2, 9, 11);
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
-    world_set_draws(&x, 2, 2, 9, 11); /* Both are equally likely; the first remains. */
+    /* Both candidates are equally likely to be better, so the first is proposed. */
+    world_set_draws(&x, 2, 2, 9, 11);
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
     world_set_draws(&x, 2, 3, 9, 11);
     check_next(&x, 4, "a fit of the runs gives it 12.5 s there (11.5 to 13.5)");
     x.c[2].r.failed = true;
     check_next(&x, 2, "a fit of the runs gives it 11 s there (10 to 12)");
     x.c[1].r.row_count = 1;
-    check_next(&x, 8, not_run); /* No other time is from a fit, so 8 may be better. */
+    /* No other candidate has a time from a fit, so 8 workers may be better. */
+    check_next(&x, 8, not_run);
     x.c[1].r.row_count = 0;
     x.c[1].draws = NULL; /* Without draws, no candidate is likely to be better. */
     check_next(&x, 0, NULL);
@@ -210,7 +214,8 @@ static void fits_propose_the_largest_gain(void **state)
     check_next(&x, 2, second);
     world_set_draws(&x, 2, 10, 7, 33); /* (10 - 8.5) / 10 = 0.15 */
     check_next(&x, 4, second);
-    world_set_draws(&x, 2, 10, 9, 21); /* 0.05, as for the second candidate, which remains. */
+    /* The gain is 0.05 for both the second and the third candidate, so the second is proposed. */
+    world_set_draws(&x, 2, 10, 9, 21);
     check_next(&x, 2, second);
     x.c[1].draws = NULL;
     check_next(&x, 4, second);
@@ -219,7 +224,7 @@ static void fits_propose_the_largest_gain(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* If the best is sure, a run must save at least 1 %. */
+/* If the recommendation is sure to be the best, a further run must save at least 1 %. */
 static void sure_fits_propose_only_what_is_worth_it(void **state)
 {
     static const struct {
@@ -235,7 +240,7 @@ static void sure_fits_propose_only_what_is_worth_it(void **state)
     world_set_time(&x, 1, 12, 0);
     world_set_draws(&x, 0, 0, 0, 10);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        x.out.sure = rows[i].sure; /* The gain is (10 - low) / 2 / 10. */
+        x.out.sure = rows[i].sure; /* The gain of a run is (10 - low) / 2 / 10. */
         world_set_draws(&x, 1, 10, rows[i].low, 14);
         check_next(&x, rows[i].proposed ? 2 : 0,
                    "it would show whether it is better than 1 worker");
@@ -271,7 +276,7 @@ static void nothing_proposes_the_fastest_or_twice_n(void **state)
     check_next(&x, 2, "it was the fastest so far");
     x.c[1].r.failed = true;
     check_next(&x, 0, NULL);
-    x.w.count = 1; /* An n that is no candidate is not known to fail. */
+    x.w.count = 1; /* The failure of an n that is not a candidate is not known. */
     check_next(&x, 4, "it was the fastest so far");
     for (size_t i = 0; i < MANY; i++)
         x.n[i] = 3;
@@ -342,7 +347,8 @@ static void check_order(const struct world *x, const double *n, size_t count)
         assert_near(x->out.candidates[i].n, n[i], 0);
 }
 
-/* 1, 2, 4 and 8 workers take 10, 6, 4 and 3 s; 16 has no time and 32 fails. */
+/* Makes six candidates: 1, 2, 4 and 8 workers take 10, 6, 4 and 3 s, 16 workers have no time, and
+ * 32 workers fail. */
 static void world_of_six(struct world *x)
 {
     static const double n[] = {32, 16, 8, 4, 2, 1}, seconds[] = {0, 0, 3, 4, 6, 10};
@@ -390,7 +396,8 @@ static void equal_values_are_ordered_by_n(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* Balance: alpha seconds + beta cost; the least time and the least cost have the weight 1. */
+/* The goal `balance` minimises alpha seconds + beta cost; by default, the least time and the least
+ * cost each have the value 1. */
 static void balance_weighs_time_and_cost(void **state)
 {
     struct world x;
@@ -469,7 +476,7 @@ static void limits_come_before_values(void **state)
     check_order(&x, by_deadline, 5);
     assert_true(x.out.candidates[0].feasible && !x.out.candidates[3].feasible);
     x.q.deadline_s = 0;
-    x.q.budget = 9.5; /* The least cost is 10. */
+    x.q.budget = 9.5; /* The least cost is 10, so no candidate is within this budget. */
     judge(&x);
     check_order(&x, none, 5);
     assert_int_equal(x.out.best, HM_NONE);
@@ -506,7 +513,7 @@ static void certainty_is_a_share_of_draws(void **state)
     world_set_draws(&x, 2, 0, 0, 14);
     judge(&x);
     assert_near(x.out.sure, 15 / 20., 1e-15);
-    world_set_draws(&x, 1, 3, 12, 13); /* Of equal draws, the first candidate wins. */
+    world_set_draws(&x, 1, 3, 12, 13); /* If two draws are equal, the first candidate wins. */
     judge(&x);
     assert_near(x.out.sure, 17 / 20., 1e-15);
     world_set_draws(&x, 2, 20, 9, 9);
@@ -514,7 +521,7 @@ static void certainty_is_a_share_of_draws(void **state)
     assert_near(x.out.sure, 0, 0);
     world_set_draws(&x, 0, 0, 0, 8);
     judge(&x);
-    assert_near(x.out.sure, 0.99, 0); /* 0.99 is the largest value. */
+    assert_near(x.out.sure, 0.99, 0); /* 0.99 is the largest probability that is stated. */
     x.out.row_count = 3;              /* From 3 runs at most 3.5/4 is stated. */
     judge(&x);
     assert_near(x.out.sure, 0.875, 1e-15);
@@ -559,7 +566,7 @@ static void certainty_may_be_unknown(void **state)
     world_set_draws(&x, 0, 5, 13, 10);
     world_set_draws(&x, 1, 0, 0, 12);
     judge(&x);
-    assert_true(isnan(x.out.sure)); /* The third candidate may be better. */
+    assert_true(isnan(x.out.sure)); /* The third candidate, which has no time, may be better. */
     x.c[2].floor_s = 10;
     judge(&x);
     assert_true(isnan(x.out.sure));

@@ -12,7 +12,7 @@ enum { POINTS = 6 };
 static const double ns[POINTS] = {1, 1, 2, 4, 8, 8}, sizes[POINTS] = {1, 2, 1, 3, 1, 4};
 static const double seconds[POINTS] = {9.8, 19.1, 5.4, 8.6, 2.1, 6.4};
 
-/* Predicts point `left` from a + b size/n, fitted to the others with equal errors. */
+/* Predicts point `left` by a + b size/n, fitted to the other points with equal errors. */
 static double predict_left_out(size_t left)
 {
     double w = 0, x = 0, xx = 0, y = 0, xy = 0;
@@ -43,7 +43,7 @@ static void errors_are_those_of_fits_without_a_configuration(void **state)
     static const char *const terms[] = {"1", "size/n"};
     const struct hm_fit_settings settings = {
         .terms = terms, .term_count = 2, .errors = HM_ERRORS_EQUAL};
-    /* Rank of the quantile among 6 sorted errors: ceil(level * 7), at most 6. */
+    /* The rank of the quantile among 6 sorted errors is ceil(level * 7), but at most 6. */
     static const struct {
         double level;
         size_t rank;

@@ -9,8 +9,9 @@
 #include "layer_ops.h"
 #include "step_time.h"
 
-/* Constants with which every stream reaches the bandwidth, and each operation of the host takes a
- * different number of microseconds: 1 forward, 100 backward and 10,000 for half a conversion. */
+/* Constants with which every stream reaches the bandwidth, and the host needs different times for
+ * different operations: 1 us forward, 100 us backward and 10,000 us for half a conversion, so that
+ * the sum shows the number of each. */
 static const struct hm_constants plain = {.stream = 1,
                                           .layer_norm = 1,
                                           .bias_add = 1e-9,
@@ -36,7 +37,7 @@ static const struct hm_constants plain = {.stream = 1,
                                           .gemm_align1 = 1,
                                           .gemm_align2 = 1};
 
-/* Products are so fast that only their operands take time. */
+/* Makes a device on which products are so fast that only moving their operands takes time. */
 static struct hm_device make_device(double value_bytes, enum hm_software software)
 {
     return (struct hm_device){.math = value_bytes == 4 ? HM_MATH_TF32 : HM_MATH_FP16,
@@ -51,9 +52,9 @@ static struct hm_device make_device(double value_bytes, enum hm_software softwar
                               .k = &plain};
 }
 
-/* An image of 2 x 3 places and 5 channels: 30 values. */
+/* The shape of an image of 2 x 3 places and 5 channels, which has 30 values. */
 static const struct hm_shape image = {HM_SHAPE_IMAGE, 2, 3, 5};
-/* A sequence of 6 places and 5 channels: 30 values. */
+/* The shape of a sequence of 6 places and 5 channels, which has 30 values. */
 static const struct hm_shape sequence = {HM_SHAPE_SEQUENCE, 6, 1, 5};
 
 /* The expected bytes, and the operations that the host starts. */
@@ -82,16 +83,18 @@ static void check_step(const char *what, const struct hm_device *d, const struct
                      (int)d->software, i, found[i], wanted[i]);
 }
 
-/* Layers without products, for 7 samples of 30 values: 210 values in 2 or 4 bytes. */
+/* Layers without products are tested with 7 samples of 30 values: 210 values of 2 or 4 bytes. */
 static void element_wise_layers_move_their_values(void **state)
 {
     static const struct {
         const char *name;
         enum hm_layer_kind kind;
         bool image;
-        double read_forward, read_backward; /* Values that are moved in the narrow format. */
-        double wide_forward, wide_backward; /* Values that are moved in 4 bytes. */
-        double bytes;                       /* Other bytes for each value, forward only. */
+        /* Number of moves of each value in the narrow format. */
+        double read_forward, read_backward;
+        double wide_forward, wide_backward; /* Number of moves of each value in 4 bytes. */
+        /* Further bytes moved for each value, only in the forward pass. */
+        double bytes;
         double kept, wide_kept, kept_bytes;
         double forward_ops, backward_ops, casts;
     } rows[] = {
@@ -184,13 +187,14 @@ static void normalisations_of_images(void **state)
                &(struct wanted_step){3 * 210 * 2, 5 * 210 * 2, 210 * 2, 2.5, 1.2, 0});
 }
 
-/* The bytes of the operands and the result of a product. */
+/* Returns the bytes of the operands and the result of a product. */
 static double product(double m, double n, double k, double bytes)
 {
     return (m * k + k * n + m * n) * bytes;
 }
 
-/* A dense layer of an image sees all its values at once, that of a sequence each place. */
+/* A dense layer reads all values of an image at once, but each position of a sequence
+ * separately. */
 static void dense_layers_are_three_products(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_DENSE, .units = 11};
@@ -219,7 +223,7 @@ static void dense_layers_are_three_products(void **state)
         struct wanted_step w = {
             product(rows, out, in, a) + cast, back, rows * out * a, 2, 2.5, places ? 5 : 4};
         check_step("dense", &d, &l, &place, &w);
-        w.kept = 0; /* An addition does not need the output again. */
+        w.kept = 0; /* The addition that follows does not need the output again. */
         check_step("dense before add", &d, &l, &before_add, &w);
     }
 }
@@ -263,7 +267,8 @@ static void attention_projects_and_copies(void **state)
                       product(10, 10, rows, 4) + product(rows, 10, 10, 4) + copies;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){forward, backward, 5 * 420 * 4, 22, 20, 16});
-    layer.bias = HM_BIAS_SHARED; /* The gradients of 30 and 10 sums over all rows. */
+    /* Biases add the gradients of 30 and 10 values, which are sums over all rows. */
+    layer.bias = HM_BIAS_SHARED;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){forward, backward + rows * 40 * 4, 5 * 420 * 4, 22, 20, 16});
 }
@@ -396,9 +401,10 @@ static void layers_have_tensors(void **state)
 /* ---- the step ---------------------------------------------------------------------------------
  */
 
-enum { LAYERS = 5 }; /* dense 300, relu, dense 100, relu, dense 10 */
+enum { LAYERS = 5 }; /* The layers are dense 300, relu, dense 100, relu and dense 10. */
 
-/* A network of 784-300-100-10 with rectifiers: 942,000, 120,400 and 4,040 bytes of gradients. */
+/* Makes a network 784-300-100-10 with rectifiers, whose gradients have 942,000, 120,400 and 4,040
+ * bytes. */
 static struct hm_job *make_job(const char *optimizer)
 {
     char text[300];
@@ -414,7 +420,7 @@ static struct hm_job *make_job(const char *optimizer)
     return job;
 }
 
-/* The times of each layer for b samples. */
+/* Computes the times of each layer for b samples. */
 static void each_layer(const struct hm_counts *counts, const struct hm_device *d, double b,
                        struct hm_layer_step steps[LAYERS])
 {

@@ -12,7 +12,7 @@ enum { LEVELS = 400, RUNNERS = 3, GRID = 60 };
 
 static const double P_LEAST = 0.25;
 
-/* One algorithm: P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
+/* One algorithm with P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
 struct algorithm {
     struct hm_g g;
     struct hm_g_parameter parameters[5];
@@ -22,11 +22,11 @@ struct algorithm {
 };
 
 struct scenario {
-    double slower;   /* Factor of the seconds of all iterations. */
+    double slower;   /* Factor on the seconds of all iterations. */
     double floor;    /* Parameter c: the floor of the loss on one worker. */
     double switch_s; /* Seconds of a change of the number of workers. */
-    double uneven;   /* The iterations on 64 workers are up to this factor slower in a draw. */
-    double shift;    /* Largest shift of a path in a draw. */
+    double uneven; /* Largest factor by which the iterations on 64 workers are slower in a draw. */
+    double shift;  /* Largest shift of a path in a draw. */
 };
 
 static double path_at(const struct algorithm *a, double m, double i)
@@ -139,7 +139,7 @@ static double slow_least(struct slow_plan *s, size_t r, size_t k)
     return s->best[r][k] = least;
 }
 
-/* Seconds on runner r from *level until level `until`, in whole steps. */
+/* Returns the seconds on runner r from *level until level `until` is reached, in whole steps. */
 static double slow_stay(const struct slow_plan *s, size_t r, size_t *level, size_t until,
                         double *ret_iterations)
 {
@@ -228,7 +228,7 @@ static double slow_fixed(const struct slow_plan *s, size_t r)
     return iterations * s->a->runners[r].seconds;
 }
 
-/* The gains of the draws in which both reach the loss; returns their number. */
+/* Collects the gains of the draws in which both schedules reach the loss; returns their number. */
 static size_t slow_gains(struct slow_plan *s, const struct slow_steps *steps,
                          const struct hm_runner *rival, double *gains)
 {
@@ -249,7 +249,7 @@ static size_t slow_gains(struct slow_plan *s, const struct slow_steps *steps,
 
 static struct algorithm algorithms[2];
 
-/* What the second implementation says about one algorithm and a rival. */
+/* Results of the second implementation for one algorithm and a rival. */
 struct wanted {
     double time_s, low, high, mean;
     struct slow_steps steps;
@@ -357,7 +357,8 @@ static void schedules_agree_with_recursion(void **state)
     assert_true(most >= 3);
 }
 
-/* From free changes to changes that cost too much; in between, the gain falls below 1 %. */
+/* The cost of a change rises from 0 to more than a change gains; in between, the gain falls below 1
+ * %. */
 static void changes_end_where_they_cost_too_much(void **state)
 {
     size_t one = 0, several = 0;
@@ -391,7 +392,8 @@ static void gains_must_remain_in_the_draws(void **state)
         fail_msg("%zu fixed, %zu that change", one, several);
 }
 
-/* The best schedule of two algorithms, each of them first; the fixed rival may be of either. */
+/* The best schedule of two algorithms is found whichever comes first; the best fixed number of
+ * workers may belong to either. */
 static void the_best_algorithm_wins(void **state)
 {
     (void)state;

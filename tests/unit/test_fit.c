@@ -186,7 +186,7 @@ static struct hm_job *load_example(const char *name)
     return job;
 }
 
-/* The measured speedups of a job up to some n, as a table of runs. */
+/* Returns the measured speedups of a job up to some n, as a table of runs. */
 static struct hm_runs *small_runs(const struct hm_job *job, const double *n, size_t count)
 {
     char text[1024] = "n,speedup\n";
@@ -293,7 +293,7 @@ static void test_sheet_ends(void **state)
                 p.high_s > 1.5 * p.low_s); /* Without runs the interval is wide. */
     hm__random_init(&random, 1, 1);
     for (int i = 0; i < 4000;
-         i++) { /* the truth: 30/n + 2 log2 n, three and four times the sheet */
+         i++) { /* The true time is 30/n + 2 log2 n, three and four times the parts of the sheet. */
         double at = 1 + i % 16;
         double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm__random_normal(&random));
         used += (size_t)snprintf(text + used, 100, "%g,%.9g\n", at, seconds);
@@ -351,7 +351,8 @@ static void test_restless_repeats(void **state)
     struct hm_prediction p[2];
 
     (void)state;
-    settings.errors = HM_ERRORS_EQUAL; /* Errors of all runs are equal. */
+    settings.errors = HM_ERRORS_EQUAL; /* If all runs have the same error in seconds, they have the
+                                          same weight. */
     struct hm_fit *alike = fit_runs(runs, &settings);
     assert_int_equal(hm_fit_predict(stated, NULL, 0, &n, 1, &p[0], NULL), 0);
     assert_int_equal(hm_fit_predict(alike, NULL, 0, &n, 1, &p[1], NULL), 0);

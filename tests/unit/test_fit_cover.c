@@ -1,15 +1,13 @@
-/*
- * The coverage of intervals by simulation: of many made sets of runs with a known truth, the part
- * whose 90 % interval contains it.
- */
+/* Coverage of intervals by simulation: the share of many generated sets of runs whose 90 % interval
+ * contains the known truth. */
 #include "fit_testing.h"
 #include "random.h"
 #include "testing.h"
 
 struct fit_truth {
     const char *terms; /* Terms of the fit; NULL: the fit selects them. */
-    double theta[4];   /* 1, size/n, ln(n), n */
-    double noise;      /* Standard deviation, relative or in seconds. */
+    double theta[4];   /* True coefficients of the terms 1, size/n, ln(n) and n. */
+    double noise;      /* Standard deviation of the noise, relative or in seconds. */
     bool relative, repeats;
     double n_target;
     size_t runs; /* Number of runs at one size; 0: sixteen runs at two sizes. */
@@ -27,7 +25,7 @@ static struct hm_runs *make_runs(const struct fit_truth *t, struct hm_random *ra
 
     size_t count = t->runs ? t->runs : 16 * (t->repeats ? 3u : 1u);
     for (size_t i = 0; i < count; i++) {
-        /* Few runs are spread over the range from 1 to 16. */
+        /* If there are only a few runs, they are spread over the range from 1 to 16 workers. */
         double at_n = t->runs && t->runs < 8 ? n[i * 7 / (t->runs - 1)] : n[i % 8];
         double at_size = t->runs ? 1 : size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
         double off = t->noise * hm__random_normal(random) * (t->relative ? seconds : 1);
@@ -88,7 +86,7 @@ static void check_cover(const struct fit_truth *t, int least, int most)
         fail_msg("a 90 %% interval covers %d means and %d runs of 1000", hit.mean, hit.run);
 }
 
-/* The right terms are given: between 87 % and 93 % of a thousand sets. */
+/* If the right terms are given, 87 % to 93 % of a thousand sets are covered. */
 static void test_coverage_given(void **state)
 {
     const struct fit_truth inside = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 10};
@@ -105,7 +103,7 @@ static void test_coverage_given(void **state)
     check_cover(&four, 870, 930);
 }
 
-/* Intervals keep their coverage for coefficients that the runs hardly determine. */
+/* Intervals have their coverage even for coefficients that the runs hardly determine. */
 static void test_coverage_weak_terms(void **state)
 {
     const struct fit_truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};

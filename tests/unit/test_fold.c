@@ -18,7 +18,7 @@ static void short_lines_stay(void **state)
     assert_folded("", 10, "");
     assert_folded("one\ntwo\n\nthree", 10, "one\ntwo\n\nthree");
     assert_folded("0123456789\n", 10, "0123456789\n");
-    /* Three characters of several bytes, and a colour, which has no width. */
+    /* A text with three characters of several bytes, and one with a colour, which has no width. */
     assert_folded("äöü 456789\n", 10, "äöü 456789\n");
     assert_folded("\033[1m0123456789\033[0m\n", 10, "\033[1m0123456789\033[0m\n");
 }

@@ -34,7 +34,7 @@ static void agrees_with_the_oracle(void **state)
     int rows = 0, slopes = 0;
 
     (void)state;
-    next_line(file, line, sizeof(line)); /* Skip the header. */
+    next_line(file, line, sizeof(line)); /* Skip the header of the table. */
     while (next_line(file, line, sizeof(line))) {
         char *field[8], *rest = line;
         for (int i = 0; i < 8; i++)
@@ -123,7 +123,7 @@ static void what_if_scales_a_quantity(void **state)
 
     (void)state;
     assert_int_equal(hm__formula_quantity_count(f),
-                     2); /* u depends on n, so it is not a quantity. */
+                     2); /* The definition u depends on n, so it is not a quantity. */
     assert_near(value_at(f, values, n), 15, 1e-15);
     hm__formula_eval(f, values, &twice, &n, 1, &out, NULL);
     assert_near(out, 12.5, 1e-15);
@@ -150,7 +150,7 @@ static void mistakes_are_explained(void **state)
          "did you mean sqrt? Other names are given in where:"},
         {"2 n", "unknown unit (or a missing *) at column 3 of '2 n'", NULL},
         {"min(n)", "unexpected ')' at column 6 of 'min(n)'", NULL},
-        {"1 s + 1 GB", "+: s and byte do not go together in '1 s + 1 GB'", NULL},
+        {"1 s + 1 GB", "+: s and byte have different dimensions in '1 s + 1 GB'", NULL},
         {"log2(1 s)", "a logarithm needs a plain number, not s in 'log2(1 s)'",
          "divide by a quantity of the same unit first"},
         {"6*n/(1 Gflop/s)", "'6*n/(1 Gflop/s)' gives s/flop, not s",
@@ -186,7 +186,9 @@ static void definitions_are_shared_not_copied(void **state)
 
     (void)state;
     for (int i = 0; i < 60;
-         i++) { /* d0 = n, d1 = d0 + d0, …: 2^59 nodes if definitions were copied. */
+         /* d0 = n, d1 = d0 + d0, and so on: there would be 2^59 nodes if definitions were
+          * copied. */
+         i++) {
         snprintf(names[i], sizeof(names[i]), "d%d", i);
         snprintf(texts[i], sizeof(texts[i]), i ? "d%d + d%d" : "n", i - 1, i - 1);
         where[i] = (struct hm_definition){names[i], texts[i], i};

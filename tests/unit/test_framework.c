@@ -10,7 +10,8 @@
 #include "read_platforms.h"
 #include "sheet_spread.h"
 
-/* Four cores of 25 Gflop/s in 32 bits, 40 GB/s, 8 MB of cache (2 MB for each core). */
+/* A machine with four cores of 25 Gflop/s in 32 bits, 40 GB/s and 8 MB of cache, which is 2 MB for
+ * each core. */
 static const struct hm_node node = {.flops_32 = 100e9,
                                     .flops_64 = 50e9,
                                     .cores = 4,
@@ -46,7 +47,7 @@ static void products_use_the_threads(void **state)
     one.threads = 1;
     measured.matrix_efficiency = 0.4;
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 80e9, 1e-12);
-    d.cpu.algebra = 0.1; /* A framework whose linear algebra is ten times slower. */
+    d.cpu.algebra = 0.1; /* The linear algebra of this framework is ten times slower than a BLAS. */
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 8e9, 1e-12);
     d = round_device(&one);
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 20e9, 1e-12);
@@ -111,15 +112,15 @@ static void edges_move_bytes(void **state)
     struct hm_node slow = node;
 
     (void)state;
-    /* Scalar arithmetic: 14 operations at 7 % of 50 Gflop/s. */
+    /* Scalar arithmetic takes 14 operations at 7 % of 50 Gflop/s. */
     assert_near(hm__cpu_edge(&node, 50e9, 14, 2, 1000, 8), 4e-9, 1e-12);
-    /* 48 bytes in order, and a cache line of 64 bytes read and written at random. */
+    /* An edge moves 48 bytes in order, and reads and writes a cache line of 64 bytes at random. */
     slow.memory_bandwidth_bytes_per_s = 4e9;
     assert_near(hm__cpu_edge(&slow, 50e9, 14, 2, 1000, 8), 12e-9, 1e-12);
     assert_near(hm__cpu_edge(&slow, 50e9, 14, 2, 1e7, 8), 44e-9, 1e-12);
     slow.cache_bytes = 1e9;
     assert_near(hm__cpu_edge(&slow, 50e9, 14, 2, 1e7, 8), 12e-9, 1e-12);
-    /* Five states: 65 operations, and 90 for each state. */
+    /* Five states need 65 operations, and 90 more for each state. */
     assert_near(hm__cpu_edge(&node, 50e9, 65, 5, 1000, 8), 515 / 3.5e9, 1e-12);
     slow = node;
     slow.threads = 1;
@@ -148,12 +149,13 @@ static void workers_queue_at_a_server(void **state)
     assert_near(hm__framework_queue_time(7, 0, 2), 14, 1e-12);
     assert_near(hm__framework_queue_time(7, 2, 0), 2, 1e-12);
     assert_near(hm__framework_queue_time(3, 0, 0), 0, 1e-12);
-    /* Far from saturation a worker waits little; far beyond it, the server sets the pace. */
+    /* Far below saturation a worker waits little; far above it, the server determines the time of
+     * an iteration. */
     assert_near(hm__framework_queue_time(2, 1000, 1), 1001 + 1.0 / 1001, 1e-9);
     assert_near(hm__framework_queue_time(1000, 1, 1), 1000.001, 1e-8);
 }
 
-/* Predicts an iteration of the network on three m4.xlarge. */
+/* Predicts an iteration of the network on three machines m4.xlarge. */
 static struct hm_point predict_three(const char *network, const char *framework,
                                      const char *precision, struct hm_way way)
 {
@@ -188,7 +190,7 @@ static void servers_serve_one_worker_at_a_time(void **state)
     assert_near(mxnet.communicate_s, 2 * (75e-6 + 3 * (wire + request)), 1e-12);
     assert_near(mxnet.server_share, 6 * (wire + request) / mxnet.time_s, 1e-9);
     struct hm_point stale = predict_three("mnist-softmax", "mxnet", "fp32", async);
-    /* R (Z + R) = S (Z + R) + 2 S R, the queue of three workers. */
+    /* The time R at the server in a queue of three workers obeys R (Z + R) = S (Z + R) + 2 S R. */
     double s = 2 * (wire + request), z = stale.compute_s + 150e-6, r = stale.time_s - z;
     assert_near(r * (z + r), s * (z + r) + 2 * s * r, 1e-9);
     assert_near(stale.time_s, stale.compute_s + stale.communicate_s, 1e-12);

@@ -48,8 +48,8 @@ static double count_of(const struct hm_graph *g, double degree)
 
 static void edge_lists_are_read(void **state)
 {
-    /* Sparse unordered ids, comments, a self-loop, and an edge that is repeated in both directions.
-     */
+    /* A file with sparse unordered ids, comments, a self-loop, and an edge that is repeated in both
+     * directions. */
     const char *text = "# comment\n9000000000 5\n5 7\r\n\n7 5\n5\t7\n3 3\n7 9000000000";
     struct hm_graph *g = load(".txt", text, false);
 
@@ -59,7 +59,8 @@ static void edge_lists_are_read(void **state)
     assert_near(g->edges, 3, 0);
     assert_near(g->self_loops, 1, 0);
     assert_near(g->repeated, 2, 0);
-    assert_near(count_of(g, 2), 3, 0); /* Vertices 5, 7 and 9e9 form a triangle. */
+    /* Vertices 5, 7 and 9e9 form a triangle, so three vertices have degree 2. */
+    assert_near(count_of(g, 2), 3, 0);
     assert_near(count_of(g, 0), 1, 0); /* Vertex 3 has no neighbour. */
     assert_non_null(g->ends);
     hm_graph_free(g);
@@ -194,7 +195,7 @@ static void recipes_give_what_they_say(void **state)
     struct hm_graph *g = make(HM_RECIPE_GRID, 12, 0, 0), *again;
 
     (void)state;
-    assert_near(g->edges, 17, 0); /* A 3 x 4 grid: 9 + 8 edges */
+    assert_near(g->edges, 17, 0); /* A grid of 3 x 4 vertices has 9 + 8 edges. */
     assert_near(count_of(g, 2), 4, 0);
     assert_near(count_of(g, 4), 2, 0);
     hm_graph_free(g);
@@ -202,11 +203,13 @@ static void recipes_give_what_they_say(void **state)
     assert_near(g->vertices, 1000, 0);
     assert_near(g->edges, 5000, 0);
     hm_graph_free(g);
-    g = make(HM_RECIPE_RANDOM, 60, 1770, 0); /* A complete graph. */
+    /* With 1770 edges, 60 vertices form a complete graph. */
+    g = make(HM_RECIPE_RANDOM, 60, 1770, 0);
     assert_near(g->edges, 1770, 0);
     assert_near(count_of(g, 59), 60, 0);
     hm_graph_free(g);
-    g = make(HM_RECIPE_POWER_LAW, 10, 15, 3); /* A regular graph. */
+    /* With 15 edges, 10 vertices of degree at most 3 form a regular graph. */
+    g = make(HM_RECIPE_POWER_LAW, 10, 15, 3);
     assert_near(g->max_degree, 3, 0);
     hm_graph_free(g);
     g = make(HM_RECIPE_POWER_LAW, 1000, 3000, 150);
@@ -226,7 +229,7 @@ static void recipes_give_what_they_say(void **state)
     hm_graph_free(g);
 }
 
-/* The degrees of a graph without its edges. */
+/* Returns a graph that has the degrees of another graph, but not its edges. */
 static struct hm_graph degrees_of(const struct hm_graph *g)
 {
     struct hm_graph only = *g;
@@ -288,7 +291,8 @@ static void degrees_are_dealt_as_one_by_one(void **state)
     hm_graph_free(g);
 }
 
-/* The random split from degrees against dealing vertices one by one: means and spreads agree. */
+/* The random split by degrees is compared with dealing vertices one by one: means and spreads
+ * agree. */
 static void random_splits_have_the_right_distribution(void **state)
 {
     struct hm_degree rows[] = {{1, 400}, {3, 150}, {10, 30}, {60, 3}, {150, 1}};
@@ -317,7 +321,8 @@ static void random_splits_have_the_right_distribution(void **state)
     assert_true(parts.worst >= parts.high);
 }
 
-/* Exact figures of a split of a small graph, by looking at every edge for every worker. */
+/* The exact figures of a split of a small graph are compared with a count of every edge for every
+ * worker. */
 static void edges_are_counted_exactly(void **state)
 {
     static const enum hm_split methods[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
@@ -362,7 +367,8 @@ static void vertex_cuts_replicate_less_with_hdrf(void **state)
     hm_graph_free(g);
 }
 
-/* Expected copies for edges dealt at random: sum over v of n (1 - (1-1/n)^d) / V. */
+/* If edges are assigned at random, the expected number of copies of a vertex is the sum over v of n
+ * (1 - (1-1/n)^d) / V. */
 static void random_cuts_have_the_expected_copies(void **state)
 {
     struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 20000, 100000, 900);

@@ -1,4 +1,4 @@
-/* The guard, the timeouts and limits of connections, and the cache of responses. */
+/* The guard of requests, the timeouts and limits of connections, and the cache of responses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ static const char vgg[] =
     "iterations: 100000\n"
     "cluster: {machine: A100, flops: 312 Tflop/s, fabric: 100gbe, price: $2/h, max_nodes: 256}\n";
 
-/* The first point that fits and whose time is at most 1 + slack times the least. */
+/* Returns the first point that fits and whose time is at most 1 + slack times the least time. */
 static size_t by_brute_force(const struct hm_answer *a, double slack)
 {
     double least = INFINITY;
@@ -152,7 +152,7 @@ static void three_alternatives(void **state)
         if (a->points[i].fits)
             assert_true(a->points[i].total_s / time_s + a->points[i].cost / cost >=
                         (b->total_s / time_s + b->cost / cost) * (1 - 1e-12));
-    /* The recommendation is a fraction of the optimum's machine-hours. */
+    /* The recommendation needs only a fraction of the machine-hours of the optimum. */
     const struct hm_point *p = &a->points[a->recommended], *best = &a->points[a->best];
     assert_true(p->n < best->n && p->cost < best->cost && p->total_s <= 1.05 * best->total_s);
     hm_answer_free(a);
@@ -271,7 +271,8 @@ static void memory_of_mixed_precision(void **state)
     assert_near(micro, 7, 0);
     assert_near(hm__need_passes(6.4, 4, 100, 10, 50, &micro), 2, 0);
     assert_near(micro, 4, 0);
-    assert_near(hm__need_passes(5, 0, 100, 10, 50, &micro), 5, 0); /* Not even one fits. */
+    /* Not even one sample fits in memory. */
+    assert_near(hm__need_passes(5, 0, 100, 10, 50, &micro), 5, 0);
     assert_near(micro, 1, 0);
     struct hm_job *job = parse_job("network: gpt-2\nbatch: 512\nprecision: 16\noptimizer: adam\n"
                                    "cluster: {machine: p4d.24xlarge, max_nodes: 1}\n");
@@ -280,7 +281,8 @@ static void memory_of_mixed_precision(void **state)
     const struct hm_point *p = &a->points[7];
     assert_true(p->fits && p->memory_bytes <= a->memory_bytes);
     assert_true(p->micro_batch >= 8 && p->micro_batch < 64);
-    /* 600,000 iterations took about four days there; the model is within a factor of two. */
+    /* The authors report about four days for 600,000 iterations; the model is within a factor of
+     * two. */
     double days = 600000 * p->time_s / 86400;
     assert_true(days > 2 && days < 8);
     hm_answer_free(a);

@@ -18,8 +18,8 @@ static const char *const folders[] = {"hf_config",     "safetensors",
 
 enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 
-/* Sizes that the expected values of an ONNX model assume, as texts NAME=VALUE; returns their
- * number. */
+/* Writes the sizes that the expected values of an ONNX model assume, as texts NAME=VALUE; returns
+ * their number. */
 static size_t sizes_of(const struct hm_value *wanted, char texts[4][64])
 {
     const struct hm_value *sizes = hm__value_get(wanted, "assumed_dims");
@@ -30,7 +30,8 @@ static size_t sizes_of(const struct hm_value *wanted, char texts[4][64])
     return count;
 }
 
-/* Columns of a table of Slurm without a header; "" if the sample has one. */
+/* Writes the columns of a table of Slurm that has no header; returns "" if the sample has a
+ * header. */
 static const char *columns_of(const struct hm_value *wanted, char *text, size_t room)
 {
     const struct hm_value *header = hm__value_get(wanted, "header");
@@ -167,7 +168,7 @@ static void exported_networks_are_counted(void **state)
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
-/* Formats in which the end of the file is known from what is before it. */
+/* Whether the end of a file in this format can be recognised from the bytes before it. */
 static bool knows_its_end(const char *path, const char *format)
 {
     static const char *const names[] = {"onnx",      "hf-config",     "safetensors", "weight-index",
@@ -182,8 +183,9 @@ static bool knows_its_end(const char *path, const char *format)
     return false;
 }
 
-/* Whether the first `at` bytes of an ONNX model are a model too: whole fields, among them the graph
- * (7) and the operator sets (8). The fields are texts and messages, except numbers below 128. */
+/* Whether the first `at` bytes of an ONNX model are a complete model: whole fields, among them the
+ * graph (7) and the operator sets (8). The fields are texts and messages, except numbers below
+ * 128. */
 static bool is_whole_onnx(const char *bytes, size_t at)
 {
     bool graph = false, sets = false;
@@ -209,7 +211,7 @@ static bool only_blanks(const char *text, size_t length)
     return strspn(text, " \t\r\n") >= length;
 }
 
-/* Cuts the file at `at` and imports it with the format of the whole file. */
+/* Truncates the file to its first `at` bytes and imports it with the format of the whole file. */
 static void import_cut(const char *path, const char *bytes, size_t length, size_t at,
                        const struct hm_importer *as, const char *columns)
 {

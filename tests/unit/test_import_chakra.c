@@ -78,10 +78,8 @@ static void add_operation(struct trace *t, const char *name, uint32_t type, uint
     add_message(t, &o.base);
 }
 
-/*
- * A step of 2550 us: 1500 us of computing that begins at 0, which protocol buffers leave out; an
- * operation of the processor; an all-reduce, an all-gather and a message.
- */
+/* Makes the trace of a step of 2550 us: 1500 us of computing that begins at 0, which protocol
+ * buffers leave out; an operation of the processor; an all-reduce, an all-gather and a message. */
 static void make_trace(struct trace *t, bool times)
 {
     Wire__Metadata metadata;

@@ -40,7 +40,7 @@ static struct hm_source *memory(const char *text, size_t length)
     return source;
 }
 
-/* The tokens of a text, one letter for each. */
+/* Checks the kinds of the tokens of a text; each kind is one letter. */
 static void assert_tokens(const char *text, const char *wanted)
 {
     static const char letters[] = "{}[]ktntf0.<!";
@@ -131,7 +131,8 @@ static void json_values_are_skipped(void **state)
 
 static void blocks_are_decoded(void **state)
 {
-    /* A literal of 4 bytes, and a copy of 8 bytes from 4 before, in each of the formats. */
+    /* Each block has a literal of 4 bytes, and a copy of 8 bytes from 4 bytes before, in one of the
+     * formats. */
     static const unsigned char lz4[] = {0x44, 'a', 'b', 'c', 'd', 4, 0, 0x00};
     static const unsigned char snappy[] = {12, 0x0c, 'a', 'b', 'c', 'd', 0x11, 4};
     static const unsigned char lzf[] = {3, 'a', 'b', 'c', 'd', 0xc0, 3};
@@ -156,7 +157,7 @@ static void blocks_are_decoded(void **state)
     assert_false(hm__snappy_decode(snappy, sizeof(snappy), out, 11));
 }
 
-/* The published values of xxHash32. */
+/* Checksums equal the published values of xxHash32. */
 static void checksums_are_those_published(void **state)
 {
     (void)state;
@@ -167,7 +168,7 @@ static void checksums_are_those_published(void **state)
         0xe2293b2f);
 }
 
-/* A snappy stream as Java writes it: header, one block, header again, one block. */
+/* A snappy stream as Java writes it has a header, one block, another header and one block. */
 static void snappy_streams_are_read(void **state)
 {
     static const unsigned char block[] = {0, 0, 0, 8, 12, 0x0c, 'a', 'b', 'c', 'd', 0x11, 4};
@@ -223,8 +224,8 @@ static void bombs_are_refused(void **state)
 
 static void wire_fields_are_read(void **state)
 {
-    /* Field 1: varint 300. Field 2: bytes "hi". Field 3: fixed32. Field 4: fixed64. Field 5: a
-     * varint of 11 bytes, which is damaged. */
+    /* The fields are 1: varint 300; 2: bytes "hi"; 3: fixed32; 4: fixed64; 5: a varint of 11 bytes,
+     * which is damaged. */
     static const char bytes[] =
         "\x08\xac\x02\x12\x02hi\x1d\x00\x00\x80\x3f\x21\x00\x00\x00\x00\x00\x00"
         "\xf0\x3f\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";

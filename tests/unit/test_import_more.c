@@ -5,7 +5,7 @@
 
 #include "import_samples.h"
 
-/* The facts and the document of one import. */
+/* One import and its facts. */
 struct taken {
     struct hm_imported *im;
     struct hm_value *facts;
@@ -52,7 +52,8 @@ static void assert_note(const struct taken *t, const char *piece)
 
 static double seconds_now(void)
 {
-    return (double)clock() / CLOCKS_PER_SEC; /* Of the processor, whatever else runs. */
+    /* Processor time of this process, which does not depend on other processes. */
+    return (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* ---- command lines and configurations ---------------------------------------------------------
@@ -89,7 +90,7 @@ static void command_lines_of_megatron_are_jobs(void **state)
     assert_document(&t, "parallel: {tensor: 2, pipeline: 4, interleave: 4, micro_batch: 4, "
                         "sequence_parallel: true, zero: 1, recompute: selective}\n");
     hm__import_free(t.im);
-    /* The vocabulary of other tokenizers must be given. */
+    /* For tokenizers that are not known, the vocabulary must be given. */
     static const char short_line[] = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 "
                                      "--seq-length 128 --swiglu";
     t = take("megatron-args", short_line, strlen(short_line), NULL);
@@ -97,7 +98,7 @@ static void command_lines_of_megatron_are_jobs(void **state)
     assert_int_equal(t.im->document.length, 0);
     hm__import_free(t.im);
     t = take("megatron-args", short_line, strlen(short_line), "vocabulary=1000");
-    /* Gated layers have 4 * 64 * 2/3 = 170.7 rounded down to a multiple of 64. */
+    /* The width of gated layers is 4 * 64 * 2/3 = 170.7, rounded down to a multiple of 64. */
     assert_document(&t, "ffn: 128\n");
     assert_document(&t, "vocabulary: 1000\n");
     assert_string_equal(t.im->usual[0].key, "batch");
@@ -138,10 +139,12 @@ static void torchtitan_configurations_are_jobs(void **state)
                                "batch_size = 2\nseq_len = 8192\n[parallelism]\n"
                                "data_parallel_shard_degree = -1\ntensor_parallel_degree = 4\n";
     t = take("torchtitan-config", rest, strlen(rest), "n=64");
-    assert_document(&t, "batch: 32\n"); /* 64 / 4 workers with 2 sequences each. */
+    /* The batch is that of 64 / 4 workers with 2 sequences each. */
+    assert_document(&t, "batch: 32\n");
     hm__import_free(t.im);
     t = take("torchtitan-config", rest, strlen(rest), NULL);
-    assert_string_equal(t.im->usual[0].key, "batch"); /* n is not known, so the batch is not. */
+    /* The batch is not known, because n is not known. */
+    assert_string_equal(t.im->usual[0].key, "batch");
     hm__import_free(t.im);
 }
 
@@ -263,7 +266,8 @@ static void keras_models_are_counted(void **state)
      * frozen dense 4*10 + 10 = 50. */
     assert_fact(&t, "trainable_parameters", 108 + 20 + 8);
     assert_fact(&t, "non_trainable_parameters", 8 + 50);
-    /* 4 * 4 positions: 108 and twice 16 each; 40 for the last layer. */
+    /* The first two layers are used at 4 * 4 positions, with 108 and twice 16 multiply-adds each;
+     * the last layer has 40. */
     assert_fact(&t, "forward_macs", 16 * (108 + 2 * 16) + 40);
     assert_document(&t, "parameters: 136\n");
     hm__import_free(t.im);
@@ -322,7 +326,8 @@ static void summaries_are_networks(void **state)
     /* Each of the 250 weights of the convolution is used at 24 x 24 points; the linear layer has
      * 5760 weights and 10 biases. */
     assert_fact(&t, "forward_macs", 2 * (250 * 24 * 24 + 5760));
-    assert_document(&t, "parameters: 5760\n  forward: 299520 flop\n"); /* Half of the batch of 2. */
+    /* A network is described for one sample, so its values are half of those of the batch of 2. */
+    assert_document(&t, "parameters: 5760\n  forward: 299520 flop\n");
     hm__import_free(t.im);
     static const char units[] = "Layer (type)  Output Shape  Param #\nBlock-1 [-1, 4, 8, 8] 112\n"
                                 "Total params: 112\nTotal mult-adds (Units.GIGABYTES): 1.5\n";
@@ -552,7 +557,7 @@ static void cut_seed(const char *path)
 
     for (size_t at = 0; at < length - 1; at += step) {
         for (int k = 0; k < 2; k++) {
-            /* A copy of its own lets sanitizers see accesses after the end. */
+            /* A separate copy of the exact size lets sanitizers detect accesses after the end. */
             char *copy = malloc(at + 1);
             struct hm_imported *im = NULL;
             struct hm_err err = {0};

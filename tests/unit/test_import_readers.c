@@ -4,7 +4,8 @@
  */
 #include "request_testing.h"
 
-/* Imports the text and compares the answer; paths begin below files.0. */
+/* Imports the text and compares the answer; the paths of expected values are relative to
+ * files.0. */
 static void reads(const char *text, const struct wanted *wanted, size_t count)
 {
     struct hm_request *request = with_document("import", "files", text);
@@ -170,7 +171,7 @@ static void results_of_mlperf(void **state)
         {"traces.1.loss", 0.25, NULL}, {"traces.1.elapsed_s", 3, NULL});
 }
 
-/* 3 us + 0.1 us for each byte. */
+/* A message takes 3 us + 0.1 us for each byte. */
 static void benchmarks_of_messages(void **state)
 {
     (void)state;
@@ -304,9 +305,9 @@ static void configurations_of_accelerate(void **state)
           "deepspeed_config: {deepspeed_config_file: ds.json}\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1}\n"
                                "cluster: {accelerators: 4, max_nodes: 1}\n"},
-          {"notes.0", .text = "the settings of DeepSpeed are in a file of their own "
-                              "(deepspeed_config_file)"});
-    /* Seven processes are not the same number on each of two machines. */
+          {"notes.0", .text = "the settings of DeepSpeed are in another file, which was not "
+                              "found: ds.json"});
+    /* Seven processes cannot be divided evenly between two machines. */
     READS("distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 7\nnum_machines: 2\n",
           {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"},
           {"notes.0", .text = "mixed_precision 'no' is left to the plan"});

@@ -100,7 +100,7 @@ static void long_names_and_sizes_are_read(void **state)
     char size[12] = "\x80\0\0\0\0\0\0\0\0\0\0";
 
     (void)state;
-    /* GNU tar: the name before the member, and the size in binary. */
+    /* In the format of GNU tar, the name is before the member, and the size is binary. */
     put_file(&tar, "././@LongLink", "logs/run_n16.log", 'L', false);
     size[11] = (char)strlen(log_text);
     put_header(&tar, "logs/run_", size, '0', false);
@@ -108,7 +108,8 @@ static void long_names_and_sizes_are_read(void **state)
     put_end(&tar);
     assert_log(&tar, "file/logs/run_n16.log", 16);
     hm__text_release(&tar);
-    /* pax: records before the member; an unknown one is skipped. A global header has no effect. */
+    /* In the format of pax, records are before the member; an unknown record is skipped, and a
+     * global header has no effect. */
     put_file(&tar, "global", "19 comment=run_n99\n", 'g', true);
     put_file(&tar, "pax", "16 mtime=12.345\n25 path=logs/run_n32.log\n11 size=93\n", 'x', true);
     put_header(&tar, "short", "00000000000", '0', true);
@@ -205,7 +206,8 @@ static void parts_are_read_in_order(void **state)
     hm__text_release(&tar);
 }
 
-/* Two stages: tasks of 1, 1 and 4 s (mean 2 s, variance 2), and two tasks of 3 s. */
+/* The log has two stages: one with tasks of 1, 1 and 4 s (mean 2 s, variance 2), and one with two
+ * tasks of 3 s. */
 static void stragglers_are_described(void **state)
 {
     static const struct {

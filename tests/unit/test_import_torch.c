@@ -117,7 +117,7 @@ static void truncated_texts_are_partial(void **state)
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         size_t length, recognised = 0;
         char *text = read_text(files[i], &length);
-        /* The totals of a summary are its last 500 bytes or so. */
+        /* The totals of a summary are in its last 560 bytes. */
         size_t end = i == 0 ? length - 560 : length - 120;
 
         for (size_t cut = 0; cut < end; cut += 61) {

@@ -112,7 +112,8 @@ static void part_of_a_fabric_can_be_changed(void **state)
 
     (void)state;
     assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 7e9 / 8, 0);
-    assert_true(job->cluster.fabric.latency_s > 0); /* The fabric of the machine is kept. */
+    /* The latency of the machine's fabric is kept. */
+    assert_true(job->cluster.fabric.latency_s > 0);
     hm_job_free(job);
     assert_int_equal(hm_job_parse(text, strlen(text), "t", sets, 1, &other, NULL), 0);
     assert_near(other->cluster.fabric.bandwidth_bytes_per_s, 1.25e9, 0);
@@ -257,7 +258,8 @@ static void the_examples_load(void **state)
         struct hm_err err = {0};
         struct hm_job *job;
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* Its data file is not in the repository; see HOWMANY_DATA. */
+        /* Skip an example whose data file is not in the repository; see HOWMANY_DATA. */
+        if (rc == HM_E_IO) {
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }

@@ -27,7 +27,7 @@ struct document {
 struct kept {
     struct document documents[DOCUMENTS];
     size_t document_count;
-    FILE *in, *out; /* out is NULL if nothing is recorded. */
+    FILE *in, *out; /* File that is written; NULL if nothing is recorded. */
     char line[LINE];
     int number;
     size_t requests, wrong;
@@ -63,7 +63,7 @@ static bool is_number(const char *text, double *ret_value)
     return end != text && !*end;
 }
 
-/* Adds up ln(1 + |x|) of all numbers x of a value, with their signs. */
+/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value. */
 static double value_sum(const struct hm_value *value)
 {
     double number = 0, sum = 0;
@@ -77,7 +77,7 @@ static double value_sum(const struct hm_value *value)
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; of a long list, the first and the last ones and a sum of all. */
+/* Writes the items of a list; for a long list, the first and the last items and a sum of all. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
@@ -113,8 +113,8 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
             const struct hm_value *item = &value->items[i];
             bool absent = item->kind == HM_VALUE_NULL;
             if (absent || strcmp(value->keys[i], "howmany") == 0)
-                continue; /* Unknown values are left out, and the version, which changes with every
-                             release. */
+                continue; /* Unknown values are left out, and so is the version, which changes with
+                             every release. */
             lines_add(l, "%s%s: ", depth && shown++ ? ", " : "", value->keys[i]);
             lines_add_value(l, item, depth + 1);
             lines_add(l, depth ? "" : "\n");
@@ -186,7 +186,7 @@ static void print_difference(const char *wanted, const char *got)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Reads a line without its end, and copies it to the recorded file if `copy`. */
+/* Reads a line without its end, and copies it to the recorded file if `copy` is true. */
 static bool kept_read(struct kept *k, bool copy)
 {
     if (!fgets(k->line, LINE, k->in))
@@ -251,7 +251,7 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
     return hm_request_set_document(request, field, d->name, d->text, strlen(d->text), err);
 }
 
-/* Makes the request of today and runs it. */
+/* Runs the request with the current version of the library. */
 static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
                     struct hm_err *err)
 {
@@ -266,7 +266,8 @@ static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_repl
     return rc;
 }
 
-/* Lets one allocation after the other fail, later ones in growing steps. */
+/* Repeats the request with one failing allocation: each of the first ones, then later ones in
+ * growing steps. */
 static void kept_run_without_memory(struct kept *k, const char *verb)
 {
     bool done = false;
@@ -339,7 +340,7 @@ static char *replace_type(const char *text, const char *word)
     return l.text;
 }
 
-/* Reads a document; line: what follows the word "document". */
+/* Reads a document; `line` is the text after the word "document". */
 static void kept_document(struct kept *k, const char *line)
 {
     struct document *d = &k->documents[k->document_count++];

@@ -1,7 +1,7 @@
 /*
- * What the readers make of the files of the fuzz corpora, and of the same files with small errors:
- * cut off, with lines left out or twice, with other numbers or other bytes. The outcomes of a file
- * (the message and line of the error, or a sum of what was read) are kept as a checksum in
+ * Outcomes of the readers for the files of the fuzz corpora, and for the same files with small
+ * errors: cut off, with lines left out or twice, with other numbers or other bytes. The outcomes of
+ * a file (the message and line of the error, or a sum of what was read) are kept as a checksum in
  * tests/data/answers/read_FOLDER.txt, so that no reader changes unnoticed. HM_RECORD=1 writes the
  * checksums of today; HM_PRINT=NAME prints the outcomes of one file, to compare two versions. The
  * argument is the folder of the corpus.
@@ -44,7 +44,7 @@ static void outcome_add_error(struct outcome *o, const struct hm_err *err)
                 err->message, err->hint);
 }
 
-/* Sum that depends on the order of the values; NaN and infinite values count too. */
+/* Returns a sum that depends on the order of the values and also on NaN and infinite values. */
 static double sum_values(const double *values, size_t count)
 {
     double sum = 0;
@@ -297,7 +297,8 @@ static void read_data(const char *data, size_t size, struct outcome *o)
 static const struct reader {
     const char *folder;
     void (*read)(const char *data, size_t size, struct outcome *o);
-    size_t every; /* Only every N-th variant is read, for N = every; 0 means all. */
+    size_t every; /* Only every N-th variant is read, where N is this number; 0: all variants are
+                     read. */
 } readers[] = {{"import", read_import}, {"traces", read_traces}, {"runs", read_runs},
                {"spec", read_spec, 4},  {"graph", read_graph},   {"uai", read_uai},
                {"data", read_data}};
@@ -312,7 +313,7 @@ struct trial {
     uint64_t checksum;
 };
 
-/* The names of files in memory differ from run to run. */
+/* Removes the names of files in memory, which differ from run to run. */
 static void hide_paths(char *text)
 {
     for (char *at; (at = strstr(text, "/proc/self/fd/"));) {
@@ -349,7 +350,7 @@ static void trial_read(struct trial *t, const char *data, size_t size)
     free(copy);
 }
 
-/* Replaces `length` bytes at `at` by a text. */
+/* Reads the data with `length` bytes at `at` replaced by a text. */
 static void trial_replace(struct trial *t, const char *data, size_t size, size_t at, size_t length,
                           const char *text, size_t text_length)
 {
@@ -372,7 +373,7 @@ static size_t line_length(const char *data, size_t size, size_t at)
     return end < size ? end + 1 - at : end - at;
 }
 
-/* Leaves out or repeats some lines, evenly spaced. */
+/* Reads the data with some lines left out or repeated, evenly spaced. */
 static void trial_lines(struct trial *t, const char *data, size_t size)
 {
     size_t count = 0, at = 1, number = 0;
@@ -394,7 +395,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Replaces some numbers, evenly spaced, by others. */
+/* Reads the data with some numbers, evenly spaced, replaced by others. */
 static void trial_numbers(struct trial *t, const char *data, size_t size)
 {
     static const char *const others[] = {"0", "-1", "7", "1e400", "x"};
@@ -462,8 +463,8 @@ static char *load_file(const char *path, size_t *ret_size)
     return data;
 }
 
-/* Compares the result of a file with the next line of the kept ones; returns whether they differ.
- */
+/* Compares the outcome of a file with the next line of the stored ones; returns true if they
+ * differ. */
 static bool compare_line(FILE *kept, FILE *out, const struct trial *t)
 {
     char got[200], wanted[200] = "";
@@ -509,7 +510,7 @@ static void readers_are_kept(void **state)
 
     (void)state;
     if ((zlib && zlib[0] == '0') || (zstd && zstd[0] == '0'))
-        skip(); /* Some files are compressed. */
+        skip(); /* Skip this test, because some of the files are compressed. */
     root = root ? root : ".";
     snprintf(path, sizeof(path), "%s/tests/data/answers/read_%s.txt", root, reader->folder);
     FILE *out = record && record[0] == '1' ? fopen(path, "w") : NULL, *kept = fopen(path, "r");

@@ -5,7 +5,7 @@
 #include "lab_plan.h"
 #include "text.h"
 
-/* All commands, one per line; background commands end in " & FILE". */
+/* Returns all commands, one per line; background commands end in " & FILE". */
 static char *plan_text(const struct lab_spec *spec)
 {
     struct lab_plan plan = {0};
@@ -58,8 +58,8 @@ static void plain_labs_have_a_bridge(void **state)
     free(text);
 }
 
-/* There is a token bucket at both ends of a veth pair: it holds a millisecond of the rate, at least
- * ten packets, and its queue 50 ms. */
+/* There is a token bucket at both ends of a veth pair. It holds the bytes of one millisecond, at
+ * least ten packets, and its queue holds those of 50 ms. */
 static void bandwidth_uses_tbf(void **state)
 {
     struct lab_spec spec = two;
@@ -104,7 +104,8 @@ static void netem_has_delay_and_loss(void **state)
     free(text);
 }
 
-/* Switches start before the wires that connect them; the delay is only from the hub to the node. */
+/* Switches start before the wires that connect them; only packets from the hub to a node are
+ * delayed. */
 static void vde_has_switches_and_wires(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.02, .loss = 0.005, .way = LAB_VDE};

@@ -37,7 +37,7 @@ static void set_example(struct example *x, const double *v)
                                          .link_bytes_per_s = v[20],
                                          .per_node = v[21],
                                          .network_bytes_per_s = v[22]};
-    /* The oracle numbers the kinds of software in this order. */
+    /* The kinds of software, in the order of the oracle. */
     static const enum hm_software order[] = {HM_SOFTWARE_TUNED, HM_SOFTWARE_EAGER,
                                              HM_SOFTWARE_COMPILED};
     enum hm_software software = order[(size_t)v[27]];
@@ -147,7 +147,8 @@ static void test_oracle(void **state)
 /* The worked examples of the literature review, with the digits that it prints. */
 static const struct {
     const char *name;
-    const char *figures[RESULTS]; /* Figures in the order of the table; NULL: not printed. */
+    const char *figures[RESULTS]; /* Printed figures in the order of the table; NULL if a figure is
+                                     not printed. */
 } published[] = {
     {"A",
      {"30.067", "23.511", ".4725", "3.0201", NULL, NULL, ".6450", ".2974", ".6727", ".0731",
@@ -221,7 +222,7 @@ static void test_gemm(void **state)
     check_figure("gemm", 4, 1e6 * hm__large_gemm(&h, 989e12, 4096, 4096, 4096), "229.6");
 }
 
-/* The layer of the first example, in milliseconds. */
+/* The times of the layer of the first example, in milliseconds. */
 static void test_layer(void **state)
 {
     FILE *file = open_source("tests/data/large.tsv");
@@ -286,7 +287,8 @@ static void test_counts(void **state)
 }
 
 /* Every mistake in a network or a layout is reported with its field and value. */
-/* In a torus, a ring over one axis uses the links of this axis only, a whole torus all of them. */
+/* In a torus, a ring over one axis uses only the links of this axis, and a ring over the whole
+ * torus uses all links. */
 static void test_torus(void **state)
 {
     struct hm_large_constants constants = hm__large_reference;
@@ -299,20 +301,20 @@ static void test_torus(void **state)
     assert_near(flat, 7. / 8 * bytes / rate + start, 1e-12);
     device.torus[0] = device.torus[1] = 8;
     device.torus[2] = 4;
-    /* One axis of three: a third of the links, and 4 hops of 1 us. */
+    /* A ring over one axis of three uses a third of the links, and takes 4 hops of 1 us. */
     assert_near(hm__large_collective(&x, 8, 8, bytes, 1),
                 7. / 8 * bytes / (rate / 3) + start + 4e-6, 1e-12);
-    /* Two axes: two thirds of the links, 8 hops. */
+    /* A ring over two axes uses two thirds of the links, and takes 8 hops. */
     assert_near(hm__large_collective(&x, 64, 64, bytes, 1),
                 63. / 64 * bytes / (rate * 2 / 3) + start + 8e-6, 1e-12);
     assert_near(hm__large_collective(&x, 256, 256, bytes, 1),
                 255. / 256 * bytes / rate + start + 10e-6, 1e-12);
-    device.torus[2] = 0; /* A 2D torus. */
+    device.torus[2] = 0; /* The torus now has two axes. */
     assert_near(hm__large_collective(&x, 8, 8, bytes, 2),
                 2 * (7. / 8 * bytes / (rate / 2) + start + 4e-6), 1e-12);
 }
 
-/* States that the host keeps need no memory on the device, and cost time on the host. */
+/* States that the host keeps need no memory on the device, but they need time on the host. */
 static void test_offload(void **state)
 {
     struct hm_transformer net = {.layers = 32,
@@ -355,7 +357,8 @@ static void test_offload(void **state)
         hm__large_times(&x, &layout, &times);
         hm__large_step(&x, &layout, &times, &steps[i]);
     }
-    double count = hm__large_parameters(&net) - net.hidden; /* The last norm is not counted. */
+    /* The parameters of the last norm are not counted. */
+    double count = hm__large_parameters(&net) - net.hidden;
     assert_near(memory[0].optimizer, 12 * count, 1e-6);
     assert_true(memory[1].optimizer == 0 && memory[1].gradients < .1 * memory[0].gradients);
     assert_true(memory[1].weights == memory[0].weights &&
@@ -366,7 +369,8 @@ static void test_offload(void **state)
     assert_near(memory[1].host, memory[0].optimizer + memory[0].gradients - memory[1].gradients,
                 1e-9);
     assert_near(memory[2].host, memory[1].host + memory[0].weights, 1e-9);
-    /* 28 bytes of host memory per parameter at 115 GB/s, and 2 bytes over PCI Express 5. */
+    /* The optimizer moves 28 bytes of host memory per parameter at 115 GB/s, and 2 bytes over PCI
+     * Express 5. */
     assert_near(steps[1].optimizer_s, count * (28 / 115e9 + 2 / 50.4e9), 1e-6);
     assert_true(steps[2].time_s > steps[1].time_s && steps[1].time_s > steps[0].time_s);
 }
@@ -378,7 +382,7 @@ static void test_checks(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    for (int i = 0; i < 6; i++) /* Example F, which has experts. */
+    for (int i = 0; i < 6; i++) /* Find example F, which has experts. */
         assert_true(next_example(file, &x));
     fclose(file);
     assert_int_equal(hm__layout_check(&x.layout, &x.work, NULL), 0);

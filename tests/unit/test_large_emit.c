@@ -16,7 +16,7 @@ static const char DENSE[] = "network: llama-3-70b\nsequence: 8192\nbatch: 512\nt
 static const char EXPERTS[] = "network: deepseek-v3\nsequence: 4096\nbatch: 1024\n"
                               "cluster: {machine: p5.48xlarge, max_nodes: 512}\n";
 
-/* A plan, and what was planned. */
+/* A plan, and the job and machine that were planned. */
 struct planned {
     struct hm_job *job;
     struct hm_large_answer *answer;
@@ -165,7 +165,7 @@ static void megatron_round_trip(void **state)
     }
 }
 
-/* The keys of a file for DeepSpeed are keys of `parallel`, so the file itself is given back. */
+/* A file for DeepSpeed has the same keys as `parallel`, so the file itself is used as that map. */
 static void deepspeed_round_trip(void **state)
 {
     static const char *const cases[] = {
@@ -187,7 +187,7 @@ static void deepspeed_round_trip(void **state)
         int length = (int)(end ? end - zero - 1 : (char *)strrchr(zero, '}') - zero);
         char *partition = strstr(zero, ",\"zero_hpz_partition_size\":8");
         assert_true((partition != NULL) == l->shard_in_node);
-        if (partition) /* The job calls it shard_within. */
+        if (partition) /* In the job, this key is called shard_within. */
             memset(partition, ' ', strlen(",\"zero_hpz_partition_size\":8"));
         snprintf(more, sizeof(more),
                  "parallel: {%.*s %.*s, \"tensor\": %.0f, \"pipeline\": 1, \"recompute\": %s, "
@@ -326,7 +326,7 @@ static void explanations_list_every_rank(void **state)
     struct planned p = plan_of(DENSE, cases[0], 64);
     char *text;
     assert_int_equal(hm__large_explain(p.answer, &text, NULL), 0);
-    /* Stage 0 of 8 with 5 chunks of 2 layers has layers 0-1, 16-17, … */
+    /* Stage 0 of 8 has 5 chunks of 2 layers: the layers 0-1, 16-17 and so on. */
     assert_non_null(strstr(text, "  0-1 16-17 32-33 48-49 64-65\n"));
     assert_non_null(strstr(text, "rank = tensor + 4 x (context + 1 x (copy + 2 x stage))\n"));
     assert_non_null(

@@ -137,7 +137,7 @@ static struct hm_large_answer *plan_job(const char *start, const char *more, dou
     if (hm__large_plan(job, NULL, 0, &q, &answer, &err))
         fail_msg("%s: %s", more, err.message);
     hm_job_free(job);
-    answer->network = NULL; /* The name belonged to the job. */
+    answer->network = NULL; /* The job owns this name. */
     return answer;
 }
 
@@ -202,7 +202,8 @@ static void searches_are_fast(void **state)
     hm_job_free(job);
 }
 
-/* Measured rows of one network on one number of workers, from which a layout is chosen. */
+/* Whether two measured rows have the same network and the same number of workers, so that one
+ * layout is chosen among them. */
 static bool same_group(const struct hm_large_row *a, const struct hm_large_row *b)
 {
     return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&
@@ -310,7 +311,7 @@ static void errors_stay_below_the_bars(void **state)
                          100 * scores[i].mean);
             if (strcmp(bars[k].source, "nanotron_h100_8b") == 0)
                 assert_true(scores[i].outcomes_right >= .92 && scores[i].memory_median <= .08);
-            /* Micro-batches that were chosen to fill the device: they fit. */
+            /* Micro-batches of this source were chosen to fill the device, so they must fit. */
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
             /* The interval of a source comes from the other sources. Of sources with enough rows
@@ -373,7 +374,8 @@ static void intervals_are_quantiles(void **state)
     hm__large_rows_free(rows);
 }
 
-/* Offloaded states must fit in the memory of the host; an unknown memory is said to be unknown. */
+/* Offloaded states must fit in the memory of the host; if that memory is unknown, the answer says
+ * so. */
 static void offload_needs_host_memory(void **state)
 {
     static const struct {
@@ -395,8 +397,8 @@ static void offload_needs_host_memory(void **state)
                  cases[i].machine);
         struct hm_job *job = parse_job(text);
         assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);
-        /* 12 bytes of states and up to 4 of gradients for each of 70.6e9 parameters, on 8 workers.
-         */
+        /* The host needs 12 bytes of states and up to 4 bytes of gradients for each of 70.6e9
+         * parameters on 8 workers. */
         assert_true(8 * a->points[0].memory.host > 12 * 70.5e9 &&
                     8 * a->points[0].memory.host < 16.1 * 70.6e9);
         assert_true(a->points[0].fits == cases[i].fits);
@@ -406,7 +408,7 @@ static void offload_needs_host_memory(void **state)
     }
 }
 
-/* Tables of measured steps with mistakes. */
+/* Tables of measured steps with mistakes are refused. */
 static void tables_with_mistakes(void **state)
 {
     struct hm_large_rows *rows;

@@ -101,7 +101,8 @@ static void one_row_corrects_the_others(void **state)
                       g, e->count, 100 * before, 100 * after, e->width_before / count,
                       e->width_after / count, 100 * e->inside / count);
         assert_true(after < .95 * before);
-        /* On Hopper, layouts differ from the model by more than they have in common. */
+        /* On Hopper devices, the errors of layouts are larger than the error that they have in
+         * common. */
         assert_true(e->width_after < (g == HM_GROUP_HOPPER ? .999 : .95) * e->width_before);
         assert_true(e->inside > .85 * count && e->inside < .95 * count);
     }
@@ -111,7 +112,8 @@ static void one_row_corrects_the_others(void **state)
     free(groups);
 }
 
-/* A device that is slower than the model, and a host that is slower: both factors are found. */
+/* Both factors are found: that of a device that is slower than the model, and that of a slower
+ * host. */
 static void factors_are_found_again(void **state)
 {
     struct hm_large_rows *rows;
@@ -147,8 +149,9 @@ static void factors_are_found_again(void **state)
         }
     const struct hm_large_case x = {&device, &row.work, hm__large_fitted(), NULL};
     hm__large_correct(&x, measured, count, &found);
-    /* The priors pull both factors towards 1, that of computing by a third: on Hopper, the error of
-     * a layout is large beside that of all layouts, so that 12 of them say little. */
+    /* The priors move both factors towards 1, that of computing by a third: on Hopper, the error of
+     * a single layout is larger than the error that all layouts share, so 12 layouts give little
+     * information. */
     assert_true(found.compute > 1.06 && found.compute < 1.125);
     assert_true(found.host > 1.6 && found.host < 2.05);
     /* The interval of a layout that was measured is narrower than that of another one. */

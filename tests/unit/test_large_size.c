@@ -11,7 +11,8 @@
 static const char JOB[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                           "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
 
-/* Values of a calculation in Python, from the constants in the papers. */
+/* The laws are compared with values that were computed in Python from the constants in the
+ * papers. */
 static void laws_are_those_of_the_papers(void **state)
 {
     const struct hm_scaling_law *laws = hm__scaling_laws;
@@ -36,7 +37,7 @@ static void laws_are_those_of_the_papers(void **state)
         assert_true(hm__scaling_loss(&laws[i], 1.1 * n, d / 1.1) > least);
         assert_true(hm__scaling_loss(&laws[i], n / 1.1, d * 1.1) > least);
     }
-    /* 2e8 / 2.1^(1/0.21), and no factor up to the critical batch. */
+    /* The critical batch is 2e8 / 2.1^(1/0.21), and batches up to this size have the factor 1. */
     assert_near(hm__critical_batch(2.1), 5.844e6, 1e-3);
     assert_true(hm__batch_factor(4e6, 5.8e6) == 1 && hm__batch_factor(15e6, 5e6) == 2);
 }
@@ -52,7 +53,7 @@ static struct hm_large_answer *plan_of(const char *more, const struct hm_large_q
     if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err) ||
         hm__large_plan(job, NULL, 0, q, &answer, &err))
         fail_msg("%s: %s", err.field, err.message);
-    answer->job = answer->network = NULL; /* They belong to the job. */
+    answer->job = answer->network = NULL; /* These texts are owned by the job. */
     hm_job_free(job);
     return answer;
 }
@@ -82,13 +83,15 @@ static void a_loss_gives_the_tokens(void **state)
     (void)state;
     q.loss = 2.1;
     a = plan_of("", &q);
-    assert_near(a->tokens, 495e9, .02); /* The second law at 8.03B parameters. */
+    /* This is the number of tokens by the second law for 8.03B parameters. */
+    assert_near(a->tokens, 495e9, .02);
     assert_true(a->outlook.target == 2.1 && a->outlook.factor == 1);
-    assert_near(a->outlook.optimal, 13.6e9, .1); /* Two of the laws at 2.4e22 flop. */
+    /* This is the optimum by two of the laws for 2.4e22 flop. */
+    assert_near(a->outlook.optimal, 13.6e9, .1);
     assert_near(a->outlook.loss, 2.1, 1e-9);
     const struct hm_large_choice *c = &a->points[a->recommended];
     assert_near(c->total_s, a->tokens / c->tokens_per_s, 1e-12);
-    /* The laws differ five-fold, which the interval of the job shows. */
+    /* The laws differ by a factor of five, which the interval of the job shows. */
     assert_true(c->high_total > 5 && c->high_s / c->step.time_s < 3);
     assert_non_null(strstr(a->notes[0], "critical batch"));
     hm__large_answer_free(a);
@@ -130,12 +133,13 @@ static void a_budget_gives_parameters_and_tokens(void **state)
             chosen = a->sizes[i].loss;
     }
     assert_true(chosen == least);
-    /* The optimum is flat: the second law puts it at 20 tokens per parameter. */
+    /* The loss hardly changes near the optimum; the second law puts the optimum at 20 tokens per
+     * parameter. */
     assert_in_range((uintmax_t)(a->tokens / a->parameters), 8, 60);
     const struct hm_large_choice *c = &a->points[a->recommended];
     assert_true(c->meets >= .9 && c->cost < 1e6 && c->cost > .5e6);
     hm__large_answer_free(a);
-    /* Ten times the money: about 3.3 times the parameters. */
+    /* With ten times the money, the network has about 3.3 times the parameters. */
     double before = NAN;
     for (int i = 0; i < 2; i++) {
         q.budget = i ? 1e7 : 1e6;
@@ -209,7 +213,8 @@ static void failures_count_in_limits(void **state)
     hm__large_answer_free(a);
 }
 
-/* The room of a layout is exact: one step more does not fit. The changes are plans of their own. */
+/* The memory that a layout leaves free is used exactly: one step more does not fit. The changes
+ * agree with plans of their own. */
 static void growth_is_what_other_plans_say(void **state)
 {
     struct hm_large_question q = large_question(NAN);

@@ -8,7 +8,7 @@
 
 enum { ROWS = 160, FOLDS = 8 };
 
-/* Rows as they are; nothing here uses the sums that are tested. */
+/* Rows as they were generated; nothing here uses the sums that are tested. */
 struct rows {
     size_t count, terms, folds;
     double x[ROWS][HM_LASSO_MAX], y[ROWS], weight[ROWS];
@@ -145,7 +145,7 @@ static void read_row(const char *line, struct rows *rows)
     memcpy(rows->x[i], v + 3, rows->terms * sizeof(*v));
 }
 
-/* The difference between predictions by theta and by standardised coefficients. */
+/* Returns the difference between predictions by theta and by standardised coefficients. */
 static double apart(const struct rows *rows, const struct plain *plain, double y_mean,
                     double intercept, const double *theta, const double *b)
 {
@@ -160,7 +160,7 @@ static double apart(const struct rows *rows, const struct plain *plain, double y
     return sqrt(square);
 }
 
-/* Solve one penalty of the path in the file, from the previous solution and from 0. */
+/* Solves one penalty of the path in the file, starting from the previous solution and from 0. */
 static void check_path(const struct rows *rows, const struct hm_lasso *lasso,
                        const struct plain *plain, const char *line, double *warm)
 {
@@ -198,7 +198,7 @@ static void paths_agree_with_scikit_learn(void **state)
         } else if (strncmp(line, "row ", 4) == 0) {
             read_row(line + 4, &rows);
         } else if (strncmp(line, "path ", 5) == 0) {
-            if (begun) { /* All rows were read. */
+            if (begun) { /* The first line of a path follows the last row. */
                 standardise(&rows, &plain);
                 make_lasso(&rows, &lasso);
                 memset(warm, 0, sizeof(warm));
@@ -302,7 +302,7 @@ static void cross_validation_agrees_with_scikit_learn(void **state)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Deterministic pseudo-random numbers. */
+/* Returns deterministic pseudo-random numbers. */
 static double made(size_t i, size_t j)
 {
     double value = sin(12.9898 * (double)(i + 1) + 78.233 * (double)(j + 1)) * 43758.5453;
@@ -319,8 +319,8 @@ static void make_rows(struct rows *rows, size_t count, size_t terms, double offs
     for (size_t i = 0; i < count; i++) {
         rows->weight[i] = 1;
         for (size_t j = 0; j < terms; j++) {
-            rows->x[i][j] =
-                offset + floor(1024 * made(i, j)) / 1024; /* The sum with the offset is exact. */
+            /* The values are multiples of 1/1024, so that their sum with the offset is exact. */
+            rows->x[i][j] = offset + floor(1024 * made(i, j)) / 1024;
             rows->y[i] += made(0, j) * rows->x[i][j];
         }
         rows->y[i] += 0.1 * made(i, terms);
@@ -430,7 +430,7 @@ static void the_start_does_not_matter(void **state)
 
     (void)state;
     make_rows(&rows, 60, 12, 0);
-    for (size_t i = 0; i < rows.count; i++) /* Strongly correlated terms. */
+    for (size_t i = 0; i < rows.count; i++) /* Make the terms strongly correlated. */
         for (size_t j = 1; j < 12; j++)
             rows.x[i][j] = rows.x[i][0] + 0.01 * rows.x[i][j];
     make_lasso(&rows, &lasso);
@@ -480,7 +480,7 @@ static void terms_that_depend_on_others(void **state)
     }
 }
 
-/* Powers of i, whose correlation matrix is nearly singular. */
+/* The terms are powers of i, whose correlation matrix is nearly singular. */
 static void terms_that_almost_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -504,7 +504,7 @@ static void terms_that_almost_depend_on_others(void **state)
     }
 }
 
-/* Copies of one term with smaller and smaller differences, down to 0. */
+/* The terms are copies of one term with smaller and smaller differences, down to 0. */
 static void terms_that_are_almost_alike(void **state)
 {
     static struct rows rows;
@@ -578,10 +578,11 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
 /* ---- choice of a penalty, computed by hand --------------------------------------------------- */
 
 /*
- * Rows (-1, -a) and (1, a) in each fold: what the others say of a is their mean less the penalty,
- * and the error is the square of what is missing. With a = 2, 3, 4, 3 and penalties 3, 3/2, 3/4,
- * 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576, standard error 0.65578. At
- * 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889, which is not.
+ * Each fold has the rows (-1, -a) and (1, a). The coefficient fitted to the other folds is the mean
+ * of their a minus the penalty, and the error is the squared difference from a. With a = 2, 3, 4, 3
+ * and penalties 3, 3/2, 3/4, 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576,
+ * standard error 0.65578. At 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889,
+ * which is not.
  */
 static void fold_by_hand(struct hm_gram *gram, double a)
 {
@@ -612,7 +613,7 @@ static void the_largest_penalty_within_one_standard_error(void **state)
     assert_int_equal(choice.chosen, 2);
 }
 
-/* The same with folds that are never held out: they count in the means, but not in the errors. */
+/* Folds that are never held out are included in the means, but not in the errors. */
 static void folds_that_stay_in(void **state)
 {
     static const double as[] = {2, 3, 4, 3};
@@ -626,7 +627,7 @@ static void folds_that_stay_in(void **state)
         fold_by_hand(&folds[f], as[f]);
     assert_int_equal(hm__lasso_choose(folds, held, 4, 2, 0.5, 1e-13, &choice, errors, NULL), 0);
     assert_true(isnan(errors[2]) && isnan(errors[3]) && isnan(errors[6]) && isnan(errors[7]));
-    assert_near(errors[0], 25.0 / 9, 1e-12); /* 10/3 less 3, of 2 */
+    assert_near(errors[0], 25.0 / 9, 1e-12); /* The coefficient is 10/3 - 3, and a is 2. */
     assert_near(errors[1], 1.0 / 36, 1e-12);
     assert_near(errors[4], 16, 1e-12);
     assert_near(errors[5], 289.0 / 36, 1e-12);

@@ -6,7 +6,7 @@
 
 #include "howmany_layouts.h"
 
-/* Llama 3 8B, by the sizes of its published configuration. */
+/* Returns the transformer Llama 3 8B, by the sizes of its published configuration. */
 static struct hm_transformer llama_sizes(void)
 {
     struct hm_transformer x;
@@ -92,7 +92,8 @@ static void test_same_as_yaml(void **state)
                       *c = plan_layouts(by_yaml, &question);
     assert_same(a, b);
     assert_same(b, c);
-    assert_near(a->parameters, 8.03e9, 0.001); /* The number that its authors publish. */
+    /* This is the number that the authors of the network publish. */
+    assert_near(a->parameters, 8.03e9, 0.001);
     assert_true(a->feasible && a->point_count > 8);
     const struct hm_layout_point *p = &a->points[a->recommended];
     assert_true(p->fits && p->total_s <= question.deadline_s && p->low_s < p->time_s);
@@ -133,7 +134,7 @@ static void test_given_layout(void **state)
     hm_job_free(job);
 }
 
-/* Several clusters: each has its points, and machine is the index of the cluster. */
+/* With several clusters, each has its own points, and `machine` is the index of the cluster. */
 static void test_clusters(void **state)
 {
     static const char *const names[] = {"p4d.24xlarge", "p5.48xlarge"};
@@ -263,7 +264,7 @@ static void test_wrong_plans(void **state)
     hm_job_free(job);
 }
 
-/* A layout as text is cut at the end of its room. */
+/* The text of a layout is cut at the end of its buffer. */
 static void test_text(void **state)
 {
     const struct hm_layout l = {.tensor = 4, .data = 2, .micro_batch = 1};

@@ -25,7 +25,8 @@ static void vectors_of_all_lengths(void **state)
     for (size_t count = 0; count < 40; count++) {
         double dot = 0, dots[4], factors[4] = {2, -3, 0, 0.5};
         const double *x[4] = {c[0], c[1], c[2], c[3]};
-        for (size_t i = 0; i < 40; i++) { /* Small integers, so that every sum is exact. */
+        /* The values are small integers, so that every sum is exact. */
+        for (size_t i = 0; i < 40; i++) {
             a[i] = (double)(i % 7) - 3;
             b[i] = (double)(i % 5) + 1;
             for (size_t k = 0; k < 4; k++)
@@ -110,7 +111,8 @@ static void check_against_oracle(const struct problem *p, size_t loss, bool spar
     assert_near(sqrt(norm2), wanted[1], 1e-12);
     assert_true(fabs(along - wanted[2]) < 1e-13 * (1 + wanted[1]));
     double alone = o.ops->eval(&o, w, NULL, o.rows.count, NULL, &flop);
-    assert_true(alone == sum); /* The value is the same without the gradient. */
+    /* The sum of the losses is the same if the gradient is not computed. */
+    assert_true(alone == sum);
     assert_near(flop, 2 * entries, 0);
     problem_release(&o);
 }
@@ -178,7 +180,7 @@ static void lists_are_rows_one_by_one(void **state)
             uint32_t list[9];
             for (size_t k = 0; k < o.unknowns; k++)
                 g[k] = one_by_one[k] = (double)k;
-            for (size_t k = 0; k < count; k++) { /* One row appears twice. */
+            for (size_t k = 0; k < count; k++) { /* One row appears twice in the list. */
                 list[k] = (uint32_t)((7 * k + 3) % (o.rows.count - 1));
                 sum += o.ops->eval(&o, w, list + k, 1, one_by_one, &flop);
                 flops += flop;
@@ -190,7 +192,7 @@ static void lists_are_rows_one_by_one(void **state)
                 assert_true(fabs(g[k] - one_by_one[k]) <= 1e-12 * (1 + fabs(g[k])));
             for (size_t k = 0; k < count; k++)
                 list[k] = (uint32_t)k;
-            if (count <= o.rows.count) /* Without a list: the first rows. */
+            if (count <= o.rows.count) /* Without a list, the first rows are used. */
                 assert_true(o.ops->eval(&o, w, list, count, NULL, &flop) ==
                             o.ops->eval(&o, w, NULL, count, NULL, &flop));
         }
@@ -230,7 +232,8 @@ static void rows_predicted_right_are_counted(void **state)
         point_of(p, w, o.unknowns);
         for (uint32_t i = 0; i < p->rows; i++) {
             double value = o.ops->eval(&o, w, &i, 1, NULL, &flop), z = hm__row_dot(&o.rows, i, w);
-            if (loss == SOFTMAX) { /* Correct: no other label has a smaller loss. */
+            if (loss == SOFTMAX) { /* If the row is classified correctly, no other label has a
+                                      smaller loss. */
                 double label = o.rows.labels[i], best = 1;
                 for (size_t c = 0; c < p->classes; c++) {
                     o.rows.labels[i] = (double)c;

@@ -18,7 +18,7 @@ static double label_of(const struct hm_loss *loss, size_t i)
     return loss->classes ? labels[i % 2] : numbers[i % 3];
 }
 
-/* A dual variable where the conjugate is finite: b in [0, 1], or any number. */
+/* Returns a dual variable at which the conjugate is finite: any number, or y b with b in [0, 1]. */
 static double alpha_of(const struct hm_loss *loss, double y, double b)
 {
     return loss->classes ? y * b : 6 * b - 3;
@@ -62,7 +62,7 @@ static void slopes_are_derivatives(void **state)
         }
 }
 
-/* The function that ascend maximises. */
+/* Returns the value that ascend maximises. */
 static double gain(const struct hm_loss *loss, double z, double y, double old, double q, double a)
 {
     return loss->dual(a, y) - z * (a - old) - q / 2 * (a - old) * (a - old);
@@ -110,7 +110,7 @@ static void ascend_finds_the_maximum(void **state)
             double y = label_of(losses[l], i / (8 * 6 * 12)), at = z[i % 12];
             double old = alpha_of(losses[l], y, b[i / 12 % 6]), curve = q[i / 72 % 8];
             if (losses[l] == &hm__loss_hinge && curve <= 1e-12 && fabs(y * at - 1) < 1e-9)
-                continue; /* All alpha have the same value. */
+                continue; /* Skip this case, because every alpha gives the same value. */
             check_ascend(losses[l], at, y, old, curve);
         }
 }
@@ -139,7 +139,8 @@ static void an_empty_row_is_decided_at_once(void **state)
     assert_near(hm__loss_hinge.ascend(0, 1, 0, 0), 1, 0);
     assert_near(hm__loss_hinge.ascend(0, -1, 0, 0), -1, 0);
     assert_near(hm__loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
-    assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0); /* All alpha have the same value. */
+    /* Every alpha gives the same value, so alpha is kept. */
+    assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0);
     assert_near(hm__loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
     assert_near(hm__loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);
     assert_near(hm__loss_squares.ascend(0, 3, 1, 0), 3, 0);
@@ -160,7 +161,8 @@ static void dual_is_the_conjugate(void **state)
             double touch = -losses[l]->slope(z, y);
             assert_true(fabs(value - losses[l]->dual(touch, y) + z * touch) < 3e-15 * (1 + value));
         }
-    for (int k = 0; k < 2; k++) { /* At the boundary of the domain. */
+    /* The conjugates are also compared at the boundary of their domains. */
+    for (int k = 0; k < 2; k++) {
         assert_near(hm__loss_logistic.dual(labels[k] * 0.0, labels[k]), 0, 0);
         assert_near(hm__loss_logistic.dual(labels[k], labels[k]), 0, 0);
         assert_near(hm__loss_hinge.dual(labels[k], labels[k]), 1, 0);
@@ -180,7 +182,7 @@ static void extreme_values_stay_finite(void **state)
                 double value = losses[l]->value(z, y);
                 assert_near(value, wrong * (fabs(z) + (l == 0)), 1e-15);
                 assert_near(losses[l]->slope(z, y), -y * wrong, 0);
-                /* The quadratic term is too weak to matter. */
+                /* The quadratic term is too weak to have an effect. */
                 for (double q = 0; q < fmin(1e6, fabs(z) / 2); q = 10 * q + 1)
                     assert_near(y * losses[l]->ascend(z, y, 0.5 * y, q), wrong, 1e-15);
                 assert_near(losses[l]->dual(y * wrong, y), l == 0 ? wrong : 0, 0);
@@ -188,7 +190,7 @@ static void extreme_values_stay_finite(void **state)
             assert_near(hm__loss_squares.slope(z, y), z - y, 0);
             assert_near(hm__loss_squares.ascend(z, y, 0, 1), (y - z) / 2, 1e-15);
         }
-    /* A large step that a strong quadratic term limits. */
+    /* A strong quadratic term limits a step that would otherwise be large. */
     assert_near(hm__loss_hinge.ascend(-1e3, 1, 0, 1e6), 1001e-6, 1e-15);
     double b = hm__loss_logistic.ascend(-1e3, 1, 0, 1e6);
     assert_near(log((1 - b) / b) + 1e3, 1e6 * b, 1e-12);

@@ -5,6 +5,8 @@
  */
 #include "testing.h"
 
+#include <unistd.h>
+
 #include "measure.h"
 
 static struct launch_measurement measure(const char *script)
@@ -23,7 +25,7 @@ static struct launch_measurement measure(const char *script)
 
 #define LINE(SECONDS) "echo '{\"iteration\": 1, \"seconds\": " #SECONDS "}'; "
 
-/* The first of several iterations is left out; a single one counts. */
+/* The first of several iterations is left out, but a single iteration counts. */
 static void the_first_iteration_is_left_out(void **state)
 {
     (void)state;
@@ -47,7 +49,56 @@ static void a_run_without_iterations_includes_its_start(void **state)
     assert_string_equal(m.timing, "whole run");
 }
 
-/* 3 s of start-up and 0.25 s for each iteration: 10.5 s with 30 of them and 5.5 s with 10. */
+/* Commands that write an event log where SPARK_SUBMIT_OPTS asks for it, as Spark does: two jobs
+ * that take 0.5, 0.2 and 0.3 s, and 1, 2 and 3 ms. The word pyspark makes it a Spark program. */
+#define WRITE_LOG                                                                                  \
+    ": pyspark; dir=${SPARK_SUBMIT_OPTS##*eventLog.dir=file:}; id=0; "                             \
+    "job() { printf '{\"Event\":\"SparkListenerJobStart\",\"Job ID\":%d,\"Submission Time\":%d,"   \
+    "\"Stage Infos\":[{\"Stage ID\":%d,\"Stage Name\":\"%s\",\"Number of Tasks\":1}],"             \
+    "\"Stage IDs\":[%d]}\n{\"Event\":\"SparkListenerJobEnd\",\"Job ID\":%d,\"Completion "          \
+    "Time\":%d,"                                                                                   \
+    "\"Job Result\":{\"Result\":\"JobSucceeded\"}}\n' $id 1000 $id \"$1\" $id $id $((1000 + "      \
+    "$2)); "                                                                                       \
+    "id=$((id + 1)); }; "                                                                          \
+    "{ echo '{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"4.0.0\"}'; "                 \
+    "for ms in 500 200 300; do job aggregate $ms; done; "                                          \
+    "for ms in 1 2 3; do job count $ms; done; } >\"$dir/local-1\"; "
+
+/* The jobs that repeat and take longest are the iterations, unless the program prints some. */
+static void iterations_of_spark_are_in_its_log(void **state)
+{
+    (void)state;
+    setenv("SPARK_SUBMIT_OPTS", "-Dmine=1", 1);
+    struct launch_measurement m = measure(WRITE_LOG "echo $SPARK_SUBMIT_OPTS | grep -q mine=1");
+    struct launch_measurement printed = measure(WRITE_LOG LINE(0.7));
+    struct launch_measurement none = measure(": pyspark");
+
+    assert_near(m.seconds, 0.25, 1e-12);
+    assert_true(m.iterations == 3);
+    assert_string_equal(m.framework, "Spark (its event log)");
+    assert_near(printed.seconds, 0.7, 1e-12);
+    assert_string_equal(none.timing, "whole run");
+    assert_string_equal(getenv("SPARK_SUBMIT_OPTS"), "-Dmine=1");
+    unsetenv("SPARK_SUBMIT_OPTS");
+    /* A command that cannot be Spark gets no log. */
+    assert_true(measure("test -z \"$SPARK_SUBMIT_OPTS\"").iterations == 0);
+}
+
+/* The folder of the log is removed after the run. */
+static void the_log_of_spark_is_removed(void **state)
+{
+    char folder[] = "/tmp/howmany-test-XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("TMPDIR", folder, 1);
+    assert_true(measure(WRITE_LOG).iterations == 3);
+    unsetenv("TMPDIR");
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* The start-up takes 3 s and each iteration 0.25 s: 10.5 s with 30 iterations, and 5.5 s with
+ * 10. */
 static void two_lengths_separate_the_start(void **state)
 {
     struct launch_measurement m = {.status = "ok", .seconds = 10.5, .total_s = 10.5};
@@ -108,6 +159,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_iteration_is_left_out),
         cmocka_unit_test(a_run_without_iterations_includes_its_start),
+        cmocka_unit_test(iterations_of_spark_are_in_its_log),
+        cmocka_unit_test(the_log_of_spark_is_removed),
         cmocka_unit_test(two_lengths_separate_the_start),
         cmocka_unit_test(the_start_is_not_negative),
         cmocka_unit_test(equal_times_are_a_failure),

@@ -155,7 +155,7 @@ static void test_consistency(void **state)
     }
 }
 
-/* With the library: kinds are copied into the cluster, and that into the job. */
+/* The library copies kinds into the cluster, and the cluster into the job. */
 static void test_library(void **state)
 {
     struct hm_cluster *mixed = NULL, *machine = NULL;
@@ -189,7 +189,7 @@ static void test_library(void **state)
     assert_int_equal(answer->kind_count, 2);
     assert_string_equal(answer->kinds[1], "p3.8xlarge");
     assert_string_equal(answer->machine, "p3.2xlarge + p3.8xlarge");
-    /* 1 to 4 workers on one machine, then 5, 6, 8, 9, 10, 12, 13 and 14. */
+    /* The curve has 1 to 4 workers on one machine, then 5, 6, 8, 9, 10, 12, 13 and 14 workers. */
     assert_int_equal(answer->point_count, 12);
     assert_near(answer->points[11].machines[0] * 100 + answer->points[11].machines[1], 203, 0);
     hm_answer_free(answer);
@@ -213,7 +213,7 @@ static void test_memory(void **state)
     hm_answer_free(answer);
 }
 
-/* Of many machines only some numbers are tried, and a note says so. */
+/* If there are many machines, only some numbers of them are tried, and a note says so. */
 static void test_many(void **state)
 {
     struct hm_answer *answer = plan(

@@ -85,7 +85,8 @@ static const char small[] = "batch: 64\nprecision: 32\n"
                             "false}]}\n"
                             "communicate: [{what: gradients, scheme: ring}]\n";
 
-/* Forward pass, backward pass and gradient of each product, at the worker's rate. */
+/* Computing has three products: the forward pass, the gradient of the input and the gradient of the
+ * weights. */
 static void compute_is_three_passes(void **state)
 {
     char text[600];
@@ -116,7 +117,7 @@ static void the_roofline_by_hand(void **state)
 {
     char text[700];
     const double flops = 1e9, moved = 1e9, start = 1e-5, b = 64;
-    const double layers[3][4] = {/* Multiply-adds, values, weights, passes. */
+    const double layers[3][4] = {/* Columns: multiply-adds, values, weights, passes. */
                                  {5000, 150, 5000, 3},
                                  {0, 100, 0, 2},
                                  {500, 60, 500, 3}};
@@ -178,10 +179,8 @@ static void overlap_by_norm(void **state)
     }
 }
 
-/*
- * Layer by layer, simulated with explicit events: backward from the last layer; the one link sends
- * gradients in the order they become ready.
- */
+/* Simulates a step layer by layer with explicit events: the backward pass starts at the last layer,
+ * and the one link sends gradients in the order in which they become ready. */
 static double simulate(const double *backward, const double *send, int count)
 {
     double clock = 0, link_free = 0;
@@ -234,9 +233,8 @@ static void weak_scaling_keeps_the_local_batch(void **state)
     weak.weak = true;
     struct hm_model *model = make(job, &weak);
     assert_near(at(model, 1).compute_s, at(model, 100).compute_s, 0);
-    assert_true(
-        at(model, 100)
-            .fits); /* With weak scaling n may exceed the batch, since each worker has its own. */
+    /* With weak scaling, n may exceed the batch, because each worker has a batch of its own. */
+    assert_true(at(model, 100).fits);
     hm__model_free(model);
     model = make(job, NULL);
     assert_false(at(model, 65).fits);
@@ -288,7 +286,8 @@ static void elasticity_is_the_relative_slope(void **state)
     hm_job_free(job);
 }
 
-/* One node needs no network, and any formula may use the rate of the machine. */
+/* Keys that are not used are not required: one node needs no network.
+ * A formula may use the rate of the machine. */
 static void unused_keys_are_not_required(void **state)
 {
     struct hm_job *job = parse_job("batch: 64\nnetwork: 100-10\n"
@@ -321,8 +320,8 @@ static void formulas_use_the_jobs_quantities(void **state)
     (void)state;
     assert_near(p.compute_s, 3 * 2 * 15 * 10 / 1e9 / 2, 1e-14);
     assert_near(p.communicate_s, 18 * 8 / 1e6 + 2e-3, 1e-14);
-    assert_true(
-        isnan(p.latency_s)); /* With a formula, latency and bandwidth are not known separately. */
+    /* If a formula gives the communication, its latency and bandwidth are not known separately. */
+    assert_true(isnan(p.latency_s));
     hm__model_free(model);
     hm_job_free(job);
 }

@@ -13,7 +13,7 @@ static const char text[] =
     "measured: {speedup: {1: 1, 2: 1.9}}\n"
     "expect: [{what: best_n, value: 3}]\n";
 
-/* All steps from a text to a rendered answer. */
+/* Makes all steps from the text of a job to a rendered answer. */
 static int whole_way(struct hm_err *err)
 {
     struct hm_question q = HM_QUESTION_INIT;
@@ -44,7 +44,7 @@ static int whole_way(struct hm_err *err)
     return rc;
 }
 
-/* Platforms on a cluster with stragglers. */
+/* Plans platforms on a cluster with stragglers. */
 static int platform_way(struct hm_err *err)
 {
     static const char job_text[] =
@@ -79,7 +79,7 @@ static int platform_way(struct hm_err *err)
     return rc;
 }
 
-/* A graph is generated, read from its job, and split in every way that needs no library. */
+/* Generates a graph, reads it from its job, and splits it in every way that needs no library. */
 static int graph_way(struct hm_err *err)
 {
     static const enum hm_split splits[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
@@ -103,7 +103,8 @@ static int graph_way(struct hm_err *err)
     return rc;
 }
 
-/* Runs are read in both formats, fitted in every way, planned, rendered, and used in a design. */
+/* Reads runs in both formats, fits them in every way, plans with them, renders the results, and
+ * uses the runs in a design. */
 static int fit_way(struct hm_err *err)
 {
     const char csv[] = "n,size,seconds,machine\n1,1,9,a\n2,1,5.2,a\n4,1,3.1,b\n4,1,3.2,b\n"
@@ -161,7 +162,7 @@ static int fit_way(struct hm_err *err)
     return rc;
 }
 
-/* Recommendations of all four kinds in every format. */
+/* Makes recommendations of all four kinds in every format. */
 static int recommend_way(struct hm_err *err)
 {
     const char csv[] = "n,batch,seconds,machine,cost,status\n1,1,9,a,1,ok\n1,2,17,a,1,ok\n"
@@ -202,7 +203,7 @@ static int recommend_way(struct hm_err *err)
     return rc;
 }
 
-/* Traces in both formats with every kind of note. */
+/* Reads traces in both formats with every kind of note. */
 static int traces_way(struct hm_err *err)
 {
     const char csv[] = "algorithm,m,seed,iteration,elapsed (ms),objective,best,gap,data\n"
@@ -228,8 +229,8 @@ static int traces_way(struct hm_err *err)
     return rc;
 }
 
-/* Traces enough for P*, terms, forms and times; several notes; small, as every allocation is tried.
- */
+/* Makes traces that are sufficient for P*, terms, forms and times, with several notes. They are
+ * small, because every allocation is tried. */
 static struct hm_traces *made_traces(void)
 {
     enum { MS = 4, POINTS = 9 };
@@ -262,7 +263,7 @@ static struct hm_traces *made_traces(void)
     return &traces;
 }
 
-/* A convergence is fitted, stored and read back. */
+/* Fits a convergence, stores it and reads it back. */
 static int converge_way(struct hm_err *err)
 {
     struct hm_style style = {.width = 80, .table = true, .file = "x.svg"};
@@ -293,7 +294,7 @@ static int holdout_way(struct hm_err *err)
     return rc;
 }
 
-/* The convergence is fitted once and queried many times. */
+/* This convergence is fitted once and queried many times. */
 static struct hm_convergence *fitted;
 
 static int predict_way(struct hm_err *err)
@@ -325,8 +326,8 @@ static int advise_way(struct hm_err *err)
     return rc;
 }
 
-/* The function succeeds, and reports an error when its Nth allocation fails, for N in steps of
- * more than `least` calls must fail. */
+/* Checks that the function succeeds, and that it reports an error when its Nth allocation fails,
+ * for N = 1, 1 + step and so on. More than `least` calls must fail. */
 static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 {
     enum { ENOUGH = 8 };
@@ -381,7 +382,8 @@ static void allocations_of_traces_may_fail(void **state)
 static void allocations_of_convergences_may_fail(void **state)
 {
     (void)state;
-    long step = is_torture() ? 7 : 61; /* One trial takes some milliseconds. */
+    /* Only some allocations are tried, because one trial takes some milliseconds. */
+    long step = is_torture() ? 7 : 61;
 
     fail_by_step(converge_way, step, 700 / step);
 }

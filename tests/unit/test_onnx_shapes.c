@@ -77,7 +77,7 @@ static void add_attribute(struct graph *g, const char *text)
         a->i = strtod(text + length + 1, NULL);
 }
 
-/* Calls `add` for each word of a text. */
+/* Begins a loop over the words of a text. */
 #define EACH_WORD(word, text)                                                                      \
     char word##_copy[200], *word##_rest = word##_copy, *word;                                      \
     snprintf(word##_copy, sizeof(word##_copy), "%s", text);                                        \
@@ -97,7 +97,7 @@ static void check_output(const struct onnx_case *c, const struct onnx_value *v, 
     for (size_t i = 0; data && v->data && i < v->count; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%g", i ? "," : "=",
                  v->data[i]);
-    if (data && data[1] == '\0') { /* The elements must not be known. */
+    if (data && data[1] == '\0') { /* The elements of this value must not be known. */
         assert_null(v->data);
         snprintf(text, sizeof(text), "%s=", shape);
     }
@@ -158,7 +158,7 @@ static void check_case(const struct onnx_case *c)
 }
 
 static const struct onnx_case operators[] = {
-    /* Elementwise: shapes are broadcast, and small constants are computed. */
+    /* Element-wise operators: shapes are broadcast, and small constants are computed. */
     {"Relu", "2x3", "", "2x3", 0},
     {"Cast", "=3,4", "", "2=3,4", 0},
     {"Relu", "?", "", "!", 0},
@@ -172,9 +172,9 @@ static const struct onnx_case operators[] = {
     {"Add", "=1,2 =10,20", "", "2=11,22", 0},
     {"Sub", "=5,7 =.2", "", "2=3,5", 0},
     {"Mul", "=.3 =4,5", "", "2=12,15", 0},
-    {"Div", "=7,-7 =.2", "", "2=3,-3", 0}, /* Rounded towards zero. */
+    {"Div", "=7,-7 =.2", "", "2=3,-3", 0}, /* The quotient is rounded towards zero. */
     {"Div", "=7 =0", "", "1=nan", 0},
-    {"Mod", "=7,-7 =.3", "", "2=1,2", 0}, /* The sign of the divisor. */
+    {"Mod", "=7,-7 =.3", "", "2=1,2", 0}, /* The result has the sign of the divisor. */
     {"Equal", "=1,2 =1,3", "", "2=1,0", 0},
     {"Less", "=1,2 =1,3", "", "2=", 0},
     {"Add", "=1,2,3 3", "", "3=", 0},
@@ -182,7 +182,7 @@ static const struct onnx_case operators[] = {
     {"Where", "=.0 =1,2 =7,8", "", "2=7,8", 0},
     {"Where", "=1,0 =.5 =.6", "", "2=5,6", 0},
     {"Where", "2 3x2 2", "", "3x2", 0},
-    /* Convolutions: (size + pads - dilation (kernel - 1) - 1) / stride + 1. */
+    /* Convolutions: the output size is (size + pads - dilation (kernel - 1) - 1) / stride + 1. */
     {"Conv", "1x3x8x8 16x3x3x3", "", "1x16x6x6", 36 * 16 * 27.},
     {"Conv", "1x3x8x8 16x3x3x3", "pads::1,1,1,1", "1x16x8x8", 64 * 16 * 27.},
     {"Conv", "1x3x8x9 16x3x3x3", "pads::1,0,1,2 strides::2,3", "1x16x4x3", 12 * 16 * 27.},
@@ -207,7 +207,7 @@ static const struct onnx_case operators[] = {
     {"GlobalAveragePool", "2x8x7x5", "", "2x8x1x1", 0},
     {"GlobalMaxPool", "2x8", "", "2x8", 0},
     {"GlobalMaxPool", "8", "", "!", 0},
-    /* Products. */
+    /* Operators with matrix products. */
     {"Gemm", "2x3 3x5", "", "2x5", 2 * 3 * 5.},
     {"Gemm", "3x2 3x5", "transA:1", "2x5", 2 * 3 * 5.},
     {"Gemm", "2x3 5x3", "transB:1", "2x5", 2 * 3 * 5.},
@@ -221,7 +221,7 @@ static const struct onnx_case operators[] = {
     {"GRU", "6x2x4 2x15x4 2x15x5", "hidden_size:5", "6x2x2x5 2x2x5", 12 * (120 + 150.)},
     {"RNN", "6x2x4 1x5x4 1x5x5", "", "!", 0},
     {"RNN", "6x2 1x5x4 1x5x5", "hidden_size:5", "!", 0},
-    /* Shapes. */
+    /* Operators that change the shape of a value. */
     {"Flatten", "2x3x4", "", "2x12", 0},
     {"Flatten", "2x3x4", "axis:2", "6x4", 0},
     {"Flatten", "2x3x4", "axis:0", "1x24", 0},
@@ -285,7 +285,7 @@ static const struct onnx_case operators[] = {
     {"Gather", "=5,6,7 =3", "", "1=nan", 0},
     {"Gather", ". 2", "", "!", 0},
     {"Gather", "5x6 ?", "", "!", 0},
-    /* Constants. */
+    /* Operators that make constants. */
     {"Constant", "", "value_int:7", ".=7", 0},
     {"Constant", "", "value_ints::7,8", "2=7,8", 0},
     {"Constant", "", "", ".", 0},
@@ -300,7 +300,7 @@ static const struct onnx_case operators[] = {
     {"Expand", "3x4 =1,1", "", "3x4", 0},
     {"Expand", "2x3x4 =4", "", "!", 0},
     {"Expand", "3x1 2", "", "!", 0},
-    /* The rest. */
+    /* All other operators. */
     {"Split", "2x9", "axis:1", "2x3 2x3 2x3", 0},
     {"Split", "2x9 =4,5", "axis:1", "2x4 2x5", 0},
     {"Split", "2x9", "axis:-1 split::2,7", "2x2 2x7", 0},

@@ -1,7 +1,5 @@
-/*
- * f(m): from the times of traces, from a fit of runs, from the curve of a plan; at m that were
- * measured, between them and beyond.
- */
+/* The seconds f(m) of an iteration, from the times of traces, from a fit of runs and from the curve
+ * of a plan; at m that were measured, between them and beyond. */
 #include "made_traces.h"
 
 #include "converge.h"
@@ -21,7 +19,7 @@ static struct hm_paces *from_traces(const struct made *made)
     return paces;
 }
 
-/* Traces with times, whose losses do not matter. */
+/* Adds traces with times; their losses do not matter. */
 static void add_timed(struct made *made, const char *name, const double *m, size_t count)
 {
     for (size_t k = 0; k < count; k++)
@@ -61,8 +59,8 @@ static void measured_m_are_as_measured_and_others_by_terms(void **state)
     made_release(&made);
 }
 
-/* Traces of one m are averaged; a trace that restarts counts its own seconds, not the elapsed time.
- */
+/* Traces on one m are averaged; a trace that restarts counts its own seconds, not the elapsed
+ * time. */
 static void several_traces_of_an_m_are_averaged(void **state)
 {
     struct made made;
@@ -76,7 +74,7 @@ static void several_traces_of_an_m_are_averaged(void **state)
     t->restarts = 1;
     t->elapsed_s[1] = 1000;
     t->seconds[1] = 7;
-    made_add(&made, "a", 4, 2); /* This trace has no times. */
+    made_add(&made, "a", 4, 2); /* Add a trace without times. */
     made_add(&made, "b", 4, 2);
     struct hm_paces *paces = from_traces(&made);
     assert_int_equal(paces->count, 1);

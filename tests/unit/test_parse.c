@@ -16,7 +16,7 @@ static enum http_scan_result scan_whole(const char *data, size_t length, struct 
     return http_scan_head(scan, data, length);
 }
 
-/* The same, one byte at a time. */
+/* Scans a head one byte at a time. */
 static enum http_scan_result scan_bytes(const char *data, size_t length, struct http_scan *scan)
 {
     enum http_scan_result result = HTTP_SCAN_MORE;
@@ -150,7 +150,8 @@ static void test_absolute_targets(void **state)
     assert_int_equal(parse("GET http://A.b:1/c?d HTTP/1.1\r\nHost: a.B:1\r\n\r\n"), 0);
     assert_string_equal(parsed.head.target, "/c?d");
     assert_int_equal(parse("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
-    assert_string_equal(parsed.head.target, "https://a/"); /* The guard refuses it. */
+    /* The parser accepts this target, and the guard refuses it later. */
+    assert_string_equal(parsed.head.target, "https://a/");
     static const char *const bad[] = {
         "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: aa\r\n\r\n",
         "GET http://a/ HTTP/1.0\r\n\r\n", "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -81,11 +81,13 @@ enum { WIDE = 16, DEEP = HM_HIDDEN_MAX + 1 };
 struct net {
     struct hm_perceptron_spec spec;
     size_t features, outputs, rows, unknowns;
-    double *x, *labels, *w; /* rows x features; rows; unknowns. */
+    /* Arrays of rows x features values, of rows values, and of unknowns values. */
+    double *x, *labels, *w;
     struct hm_objective objective;
 };
 
-static size_t width_of(const struct net *net, size_t layer) /* Layer 0 is the input. */
+/* Returns the width of a layer; layer 0 is the input. */
+static size_t width_of(const struct net *net, size_t layer)
 {
     if (layer == 0)
         return net->features;
@@ -102,7 +104,7 @@ static double slope(const struct net *net, double a)
     return net->spec.activation == HM_ACTIVATION_RELU ? (a > 0 ? 1 : 0) : a * (1 - a);
 }
 
-/* Values of all layers for one row; returns its loss. */
+/* Computes the values of all layers for one row; returns the loss of the row. */
 static double ref_forward(const struct net *net, const double *w, size_t row,
                           double a[DEEP + 1][WIDE])
 {
@@ -125,7 +127,8 @@ static double ref_forward(const struct net *net, const double *w, size_t row,
     for (size_t j = 0; j < net->outputs; j++)
         sum += exp(a[layers][j] - top);
     double loss = log(sum) + top - a[layers][(size_t)net->labels[row]];
-    for (size_t j = 0; j < net->outputs; j++) /* The delta of the last layer. */
+    /* Replace the values of the last layer by the gradient of the loss with respect to them. */
+    for (size_t j = 0; j < net->outputs; j++)
         a[layers][j] = exp(a[layers][j] - top) / sum - (j == (size_t)net->labels[row]);
     return loss;
 }
@@ -231,7 +234,8 @@ static void net_start(struct net *net, bool sparse)
     assert_null(o->rows.values);
 }
 
-/* Random rows, two thirds of their values not 0, and weights with biases that are not 0. */
+/* Makes random rows, in which two thirds of the values are not 0, and weights with biases that are
+ * not 0. */
 static void net_make(struct net *net, bool sparse, uint64_t seed)
 {
     struct hm_random random;
@@ -287,7 +291,8 @@ static void check_differences(const struct net *net, const double *gradient)
     }
 }
 
-/* Compare loss and gradient of some rows in both; the gradient is added to existing values. */
+/* Compares loss and gradient of some rows in both implementations; the gradient is added to
+ * existing values. */
 static void check_rows(struct net *net, const uint32_t *list, size_t count)
 {
     double *wanted = calloc(net->unknowns, sizeof(double));
@@ -342,7 +347,8 @@ static void test_gradients(void **state)
         }
 }
 
-/* More rows than a block, in order, in a list, and a few at a time. */
+/* There are more rows than a block has; they are evaluated in order, by a list, and a few at a
+ * time. */
 static void test_blocks(void **state)
 {
     struct net net = {.features = 6, .outputs = 3, .rows = 1300};
@@ -376,7 +382,7 @@ static void test_sparse_is_dense(void **state)
         net_make(&net[i], i, 4);
         eval(&net[i], NULL, 60, gradient[i]);
     }
-    /* A repetition gives the same bits. */
+    /* Repeating the evaluation gives the same bits. */
     assert_memory_equal(gradient[0], gradient[1], sizeof(gradient[0]));
     for (int i = 0; i < 2; i++)
         net_release(&net[i]);
@@ -429,7 +435,7 @@ static void oracle_check(struct net *net, double scale, FILE *file, const char *
         assert_true(next_line(file, line, sizeof(line)));
         assert_memory_equal(line, what[i], strlen(what[i]));
         wanted[i] = strtod(line + strlen(what[i]), NULL);
-        /* "along" is compared relative to the norm. */
+        /* The derivative along the direction is compared relative to the norm of the gradient. */
         double size = i == 2 ? wanted[1] : wanted[i];
         double allowed = i == 3 ? 0 : 3e-6 * fmax(1, scale) * size;
         if (fabs(got[i] - wanted[i]) > allowed)
@@ -473,7 +479,7 @@ static void test_no_rows(void **state)
     }
 }
 
-/* One feature, two classes, one of them without rows. */
+/* A network with one feature and two classes, one of which has no rows. */
 static void test_small(void **state)
 {
     struct net net = {.features = 1, .outputs = 2, .rows = 6};
@@ -510,7 +516,8 @@ static void test_extremes(void **state)
     }
 }
 
-/* Rows that are not the objective's own: dense or sparse, with fewer or more columns. */
+/* The test rows are not the objective's own rows: they are dense or sparse, with fewer or more
+ * columns. */
 static void test_right(void **state)
 {
     struct net net = {.features = 5, .outputs = 3, .rows = 700}, more;
@@ -533,7 +540,7 @@ static void test_right(void **state)
         rows_release(&rows);
         rows_release(&wider);
     }
-    more.features = 3; /* Missing columns are 0. */
+    more.features = 3; /* Columns that the test rows do not have count as 0. */
     for (size_t i = 0; i < more.rows; i++)
         for (size_t j = 0; j < 3; j++)
             more.x[i * 3 + j] = net.x[i * 5 + j];
@@ -567,9 +574,8 @@ static void test_start(void **state)
     }
 }
 
-/*
- * 2 m n k for each product, except the input gradient of the first layer, plus a small remainder.
- */
+/* The number of operations is 2 m n k for each product, except the input gradient of the first
+ * layer, plus a small remainder. */
 static void test_flop(void **state)
 {
     struct net net = {.features = 200, .outputs = 10, .rows = 100};
@@ -587,7 +593,7 @@ static void test_flop(void **state)
     net_release(&net);
 }
 
-/* Exclusive or, which no linear function can represent. */
+/* The network learns exclusive or, which no linear function can represent. */
 static void test_learns(void **state)
 {
     (void)state;

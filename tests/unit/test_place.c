@@ -13,7 +13,7 @@ static double uniform(struct hm_random *random)
     return hm__random_uniform(random);
 }
 
-/* Tries all placements of the units from `from` on; returns the least time. */
+/* Tries all placements of the units from `from` on; returns the least time of a step. */
 static double try_all(const struct hm_place_unit *units, size_t count, size_t stages, size_t stage,
                       size_t *ends, double micro_batches, double memory)
 {
@@ -58,7 +58,8 @@ static void test_all_placements(void **state)
     assert_true(infeasible > 5 && infeasible < TRIALS / 3);
 }
 
-/* Each micro-batch passes the stages and links in order, and each of these has one at a time. */
+/* Simulates a pipeline: each micro-batch passes the stages and links in order, and a stage or link
+ * handles one micro-batch at a time. */
 static double simulate(const double *lengths, size_t count, double micro_batches)
 {
     double free_at[2 * HM_STAGES_MAX] = {0};
@@ -93,13 +94,14 @@ static void test_pipeline(void **state)
     }
 }
 
-/* Dense layers of 1000 x 1000, with 1e6 multiply-adds for each sample, and one of 1000 x 10. */
+/* A job with dense layers of 1000 x 1000, with 1e6 multiply-adds for each sample, and one layer of
+ * 1000 x 10. */
 #define WIDE "{dense: {units: 1000, bias: false}}"
 #define DENSE                                                                                      \
     "network: {input: 1000, layers: [" WIDE ", " WIDE ", " WIDE ", " WIDE                          \
     ", {dense: {units: 10, bias: false}}]}\nbatch: 32\n"
 
-/* The least time of the dense layers on n workers, by trying everything. */
+/* Returns the least time of the dense layers on n workers, by trying all placements. */
 static double dense_time(double n, double flops, double bandwidth, double latency)
 {
     double least = INFINITY;
@@ -126,7 +128,7 @@ static double dense_time(double n, double flops, double bandwidth, double latenc
     return least;
 }
 
-/* On up to 3 workers there is one pipeline, or all layers on each worker. */
+/* On up to 3 workers, either the workers form one pipeline, or every worker has all layers. */
 static void test_plan(void **state)
 {
     static const struct hm_way pipeline = {.platform = HM_PLATFORM_PIPELINE};
@@ -147,8 +149,8 @@ static void test_plan(void **state)
     hm_answer_free(answer);
 }
 
-/* Each layer of 1e6 parameters needs 8 MB with SGD: all 4 fit only on at least 2 workers of 20 MB,
- * and a plan without a platform offers the pipeline. */
+/* Each layer of 1e6 parameters needs 8 MB with SGD, so all 4 layers fit only on at least 2 workers
+ * of 20 MB; a plan without a platform offers the pipeline. */
 static void test_offer(void **state)
 {
     static const struct hm_way pipeline = {.platform = HM_PLATFORM_PIPELINE};
@@ -193,7 +195,8 @@ static void test_graph(void **state)
     hm_job_free(job);
 }
 
-/* METIS cuts a chain of 80 layers, of which every tenth sends little, into 4 parts of 20 layers. */
+/* METIS cuts a chain of 80 layers, in which every tenth layer sends little, into 4 parts of 20
+ * layers. */
 static void test_metis(void **state)
 {
     struct hm_weighted_edge edges[79];

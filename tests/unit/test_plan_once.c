@@ -95,7 +95,8 @@ static void several_machines(void **state)
     plan_once(&question, 3);
 }
 
-/* Weights of a balance come from all curves, which are kept for the ranking. */
+/* The weights of the goal `balance` are computed from all curves, which are kept for the
+ * ranking. */
 static void a_balance(void **state)
 {
     struct hm_question question = HM_QUESTION_INIT;

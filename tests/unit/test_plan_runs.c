@@ -5,7 +5,7 @@
 
 static double steep(double n)
 {
-    return 100 / n + n / 4; /* The optimum is 20 workers; the runs end at 16. */
+    return 100 / n + n / 4; /* 20 workers are the optimum, but the runs have at most 16 workers. */
 }
 
 static struct hm_fit *fit_steep(struct hm_random *random, double seed)
@@ -100,10 +100,8 @@ static struct hm_fit *fit_as_predicted(const struct hm_job *job, const double *n
     return fit;
 }
 
-/*
- * Advised runs that take the predicted times: a fit with them is about as exact as the advice says,
- * and keeps the predicted time.
- */
+/* If the advised runs take the predicted times, a fit to them is about as exact as the advice says,
+ * and keeps the predicted time. */
 static void advised_runs_narrow_the_interval(void **state)
 {
     static const char *const jobs[] = {

@@ -25,7 +25,7 @@ static void labels_become_classes(void **state)
         {HM_LABEL_NUMBER, 3, NAN, {7.5, -1, 3, 4, -1}},
         {HM_LABEL_CLASS, 3, NAN, {2, 0, 1, -1, 0}},
         {HM_LABEL_SIGN, 3, 3, {-1, -1, 1, -1, -1}},
-        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* The larger of two labels. */
+        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* The larger of two labels becomes 1. */
         {HM_LABEL_NUMBER, 3, -1, {-1, 1, -1, -1, 1}},
     };
 
@@ -72,18 +72,18 @@ static void rows_are_divided_and_made_units(void **state)
 }
 
 struct scaling {
-    const struct problem *problem; /* NULL: constant columns */
+    const struct problem *problem; /* Training problem; NULL for constant columns. */
     bool sparse;
     int starving; /* The rank whose allocations fail after `after` successful ones; -1: none. */
     long after;
     double mean[UNKNOWNS], deviation[UNKNOWNS];
-    double sums[UNKNOWNS], squares[UNKNOWNS]; /* Of the scaled columns, over all ranks. */
+    double sums[UNKNOWNS], squares[UNKNOWNS]; /* Sums over the scaled columns of all ranks. */
     int rc[RANKS];
 };
 
 enum { CONSTANT_ROWS = 23, CONSTANT_COLUMNS = 5 };
 
-/* Columns that are 0.1, 1/3, -7e5, 1 and 0 in every row. */
+/* Returns rows whose columns are 0.1, 1/3, -7e5, 1 and 0 in every row. */
 static struct hm_rows constant_rows(bool sparse, int rank, int size)
 {
     static const double column[CONSTANT_COLUMNS] = {0.1, 1.0 / 3, -7e5, 1, 0};
@@ -155,7 +155,7 @@ static void columns_are_standardised(void **state)
             for (size_t j = 0; j < p->features; j++) {
                 mean += s.mean[j] * made_value(p->seed + 10, j, 0);
                 deviation += s.deviation[j] * made_value(p->seed + 10, j, 0);
-                /* Sparse columns keep their zeros and have a mean. */
+                /* Columns of sparse rows keep their zeros, so their mean is not shifted to 0. */
                 double now = s.sums[j] / rows;
                 assert_true(fabs(now - (at % 2 ? s.mean[j] / s.deviation[j] : 0)) < 1e-14);
                 assert_true(fabs(s.squares[j] / rows - now * now - 1) < 1e-13);
@@ -165,7 +165,7 @@ static void columns_are_standardised(void **state)
         }
 }
 
-/* Their means have rounding errors, but their deviation must be treated as 0. */
+/* The means of constant columns have rounding errors, but their deviation must be treated as 0. */
 static void constant_columns_have_no_deviation(void **state)
 {
     static struct scaling s;
@@ -248,7 +248,7 @@ static void any_change_changes_the_fingerprint(void **state)
     for (int sparse = 0; sparse < 2; sparse++) {
         struct hm_rows rows = problem_rows(&problems[1], 0, sparse, 0, 1);
         double print = print_of(&rows);
-        /* Change the last digit, the sign, or to 0. */
+        /* Change the last digit or the sign of a value, or set it to 0. */
         for (size_t e = 0; e < hm__rows_entries(&rows); e++) {
             double kept = rows.values[e];
             const double changed[] = {nextafter(kept, 9), kept == 0 ? 1 : -kept, kept == 0 ? 1 : 0};
@@ -268,7 +268,7 @@ static void any_change_changes_the_fingerprint(void **state)
             assert_true(print_of(&rows) != print);
             rows.columns[e]--;
         }
-        uint32_t place[53]; /* Two rows exchanged. */
+        uint32_t place[53]; /* Exchange two rows. */
         for (uint32_t i = 0; i < 53; i++)
             place[i] = i == 7 ? 9 : i == 9 ? 7 : i;
         assert_near(print_of(&rows), print, 0);
@@ -293,7 +293,8 @@ struct beginning {
 
 static void beginning_body(struct hm_comm *comm, void *context)
 {
-    /* So wide that every allocation from the arena needs one from the system. */
+    /* A problem with enough columns that every allocation from the arena needs one from the
+     * system. */
     static const struct problem wide = {"wide", 3, 5, 1200, 1, 2, 0.1};
     struct beginning *b = context;
     struct hm_objective o;
@@ -331,7 +332,7 @@ static void beginning_without_memory_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* A deadlock is a failure. */
+    alarm(120); /* A deadlock ends the test by this alarm. */
     return 0;
 }
 

@@ -97,7 +97,7 @@ static void csv_has_a_row_for_each_point(void **state)
     hm_job_free(job);
 }
 
-/* Columns of the widest line. */
+/* Returns the number of columns of the widest line. */
 static size_t widest(const char *text)
 {
     size_t most = 0;
@@ -226,7 +226,7 @@ static void enumerations_have_names(void **state)
     assert_string_equal(hm__status_name((enum hm_status)99), "?");
 }
 
-/* Compare with the shortest text of printf that strtod reads back. */
+/* Compares a number with the shortest text of printf that strtod reads back. */
 static void check_shortest(double value)
 {
     char ours[HM_SHORTEST], wanted[40];
@@ -261,7 +261,7 @@ static void test_shortest(void **state)
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
         check_shortest(some[i]);
     for (int i = 0; i < 300000;
-         i++) { /* Random mantissas with common exponents, and numbers of few digits. */
+         i++) { /* The numbers have random mantissas with common exponents, or few digits. */
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;

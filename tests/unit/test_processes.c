@@ -1,4 +1,5 @@
-/* Processes and threads that a plan chooses, against plans of each choice written out. */
+/* The processes and threads that a plan chooses, compared with plans in which each choice is
+ * written out. */
 #include "testing.h"
 
 #define NETWORK "network: lenet-5\nbatch: 4096\n"
@@ -16,7 +17,7 @@ static struct hm_answer *plan(const char *text)
     return answer;
 }
 
-/* A machine of 12 cores, 120 GB/s and 48 GB, divided among p processes. */
+/* Writes a machine of 12 cores, 120 GB/s and 48 GB that is divided among p processes. */
 static void cluster_text(char *text, size_t room, double p)
 {
     snprintf(text, room,
@@ -71,7 +72,7 @@ static void test_choices(void **state)
     hm_answer_free(chosen);
 }
 
-/* Where the cores do not matter, auto changes nothing and a note says so. */
+/* If the number of cores has no effect, `auto` changes nothing and a note says so. */
 static void test_formulas(void **state)
 {
     struct hm_answer *answer =

@@ -19,7 +19,8 @@ static double weight_of(const struct hm_markov *m, const uint32_t *x)
     return weight;
 }
 
-/* Marginals, or max-marginals, of all states of all vertices, each normalised; returns Z. */
+/* Computes the marginals, or max-marginals, of all states of all vertices, each normalised; returns
+ * Z. */
 static double enumerate(const struct hm_markov *m, bool max, double *marginals, uint32_t *best)
 {
     uint32_t x[VERTICES] = {0};
@@ -51,10 +52,8 @@ static double enumerate(const struct hm_markov *m, bool max, double *marginals, 
     return sum;
 }
 
-/*
- * A random tree; kind 0: weights, 1: two states with tables, 2: different numbers of states, 3:
- * zeros.
- */
+/* Makes a random tree. Its kind is 0: weights; 1: two states with tables; 2: different numbers of
+ * states; 3: zeros. */
 static void random_tree(struct model *model, size_t vertices, int kind, uint64_t seed)
 {
     struct hm_random random;
@@ -113,7 +112,8 @@ static void trees_are_exact(void **state)
     }
 }
 
-/* Z of an Ising chain without a field is 2^V cosh(J)^(V-1); of Potts S (e^J + (S-1) e^-J)^(V-1). */
+/* Z of an Ising chain without a field is 2^V cosh(J)^(V-1); Z of a Potts chain is S (e^J + (S-1)
+ * e^-J)^(V-1). */
 static void chains_have_their_closed_form(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
             run_on(&one, 1);
             for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
                 if (way > 0 && s % 3 != 1 && !is_torture())
-                    continue; /* The other kinds of messages run on 3 and 61 ranks only. */
+                    continue; /* The other kinds of messages are tested on 3 and 61 ranks only. */
                 run_on(&many, sizes[s]);
                 assert_int_equal(many.total, one.total);
                 assert_memory_equal(many.messages, one.messages, one.total * sizeof(double));
@@ -255,10 +255,8 @@ static void a_thousand_ranks_are_not_too_many(void **state)
     run_release(&many);
 }
 
-/*
- * Store after 5 iterations on some ranks, continue on another number of ranks: the same bits as 12
- * iterations without interruption.
- */
+/* Messages that are stored after 5 iterations and continued on another number of ranks have the
+ * same bits as after 12 iterations without interruption. */
 static void stored_messages_resume(void **state)
 {
     (void)state;
@@ -279,7 +277,8 @@ static void stored_messages_resume(void **state)
     }
 }
 
-/* Work and bytes of ten more iterations. Rank 0 holds 10 inner edges and 4 cut edges. */
+/* The work and the bytes of ten more iterations are counted. Rank 0 holds 10 inner edges and 4 cut
+ * edges. */
 static void work_and_bytes_are_counted(void **state)
 {
     struct hm_mrf_recipe recipe = made[0];
@@ -338,7 +337,7 @@ static void lone_vertices_keep_their_potential(void **state)
         assert_near(run.beliefs[2], 0.5, 1e-15);
         assert_near(run.log_z, log(3 * 4 * 1.25), 1e-14);
         run_release(&run);
-        model.m.edges = 0; /* A field without edges. */
+        model.m.edges = 0; /* The field now has no edges. */
         run = (struct propagate_run){.model = &model, .iterations = 1, .settings.general = general};
         run_on(&run, 3);
         assert_near(run.change, 0, 0);
@@ -349,7 +348,8 @@ static void lone_vertices_keep_their_potential(void **state)
 
 enum { LEAVES = 100000 };
 
-/* A star: vertex 0 is the hub; its leaves contribute factors up to e^+-40000 with both signs. */
+/* Makes a star whose hub is vertex 0; its leaves contribute factors up to e^+-40000 with both
+ * signs. */
 static struct hm_mrf *star(double *ret_log_ratio)
 {
     struct hm_mrf *mrf = hm__mrf_new(LEAVES + 1, LEAVES, 0, 1);
@@ -397,7 +397,7 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         hm__propagate_step(p, &comm);
         hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
-        /* 1e5 rounding errors of values up to 40000. */
+        /* The tolerance allows for 1e5 rounding errors of values up to 40000. */
         assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7);
         double w = mrf->weights[0], hub = exp(log_ratio) / ((1 + 3 * w) / (w + 3));
         double leaf = 3 * (1 + w * hub) / (w + hub);
@@ -405,7 +405,7 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         assert_true(hm__propagate_step(p, &comm) < 1e-12);
         hm__propagate_free(p);
     }
-    /* All leaves pull in one direction: the product of the hub is clamped. */
+    /* If all leaves favour the same state, the product of the hub is clamped. */
     for (size_t leaf = 1; leaf <= LEAVES; leaf++)
         mrf->unary[2 * leaf] = 1 / 3.0, mrf->unary[2 * leaf + 1] = 1;
     for (int general = 0; general < 2; general++) {
@@ -424,7 +424,8 @@ static void a_star_neither_overflows_nor_cancels(void **state)
     hm__mrf_free(mrf);
 }
 
-/* Independent sets of a cycle of 5: hard constraints and a loop; then a contradiction. */
+/* Independent sets of a cycle of 5 vertices have hard constraints and a loop; then a contradiction
+ * is tested. */
 static void zeros_give_no_nan(void **state)
 {
     static struct model model;
@@ -448,7 +449,9 @@ static void zeros_give_no_nan(void **state)
         assert_true(isfinite(run.log_z));
         run_release(&run);
 
-        model_init(&model); /* Vertex 0 is 0, vertex 2 is 1, and all must be equal. */
+        /* Vertex 0 has state 0 and vertex 2 has state 1, but all vertices must have the same
+         * state. */
+        model_init(&model);
         add_vertex(&model, 2, (double[]){1, 0});
         add_vertex(&model, 2, (double[]){1, 1});
         add_vertex(&model, 2, (double[]){0, 1});
@@ -462,7 +465,7 @@ static void zeros_give_no_nan(void **state)
     }
 }
 
-/* Evidence: a state whose own potential is 0. */
+/* Evidence, which gives a potential of 0 to all other states of a vertex, is exact. */
 static void evidence_is_exact(void **state)
 {
     static struct model model;
@@ -480,7 +483,7 @@ static void evidence_is_exact(void **state)
     run_release(&run);
 }
 
-/* Strong couplings: where vertices are not tame, both kernels still agree. */
+/* With strong couplings, both kernels still agree at vertices that are not tame. */
 static void kernels_agree_on_strong_couplings(void **state)
 {
     (void)state;
@@ -498,7 +501,7 @@ static void kernels_agree_on_strong_couplings(void **state)
         for (size_t i = 0; i < 120; i++)
             assert_true(fabs(fast.beliefs[i] - slow.beliefs[i]) <= 1e-9);
         assert_true(fabs(fast.change - slow.change) <= 1e-9);
-        /* Beyond the range of the binary kernel: the general kernel is used. */
+        /* This coupling is beyond the range of the binary kernel, so the general kernel is used. */
         recipe.coupling = 30;
         run_on(&fast, 1);
         assert_false(fast.binary);
@@ -515,7 +518,8 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     struct hm_mrf *mrf;
 
     (void)state;
-    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* All pairs, each once. */
+    /* The graph has all pairs of vertices, each once. */
+    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0);
     assert_int_equal(mrf->edge_count, 19900);
     for (size_t e = 0, a = 0, b = 1; e < 19900; e++) {
         assert_int_equal(mrf->ends[2 * e], a);
@@ -525,7 +529,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     }
     hm__mrf_free(mrf);
     recipe.vertices = 1000, recipe.edges = 20000;
-    double square = 0; /* Degrees: mean 40, variance 40 (1 - 40/999). */
+    double square = 0; /* The degrees have the mean 40 and the variance 40 (1 - 40/999). */
     for (int rank = 0; rank < 4; rank++) {
         size_t degrees[250] = {0};
         assert_int_equal(hm__mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
@@ -536,7 +540,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
             square += ((double)degrees[v] - 40) * ((double)degrees[v] - 40);
         hm__mrf_free(mrf);
     }
-    assert_true(fabs(square / 1000 - 38.4) < 7); /* Four standard errors. */
+    assert_true(fabs(square / 1000 - 38.4) < 7); /* The tolerance is four standard errors. */
 }
 
 static void impossible_recipes_are_refused(void **state)

@@ -16,12 +16,12 @@ static const struct virtual_cluster quick = {0x1p-10, 0x1p-24, 0x1p-20};
 
 struct ps_job {
     struct hm_ps_settings settings;
-    const struct hm_ps_table *tables; /* Borrowed by `settings`. */
+    const struct hm_ps_table *tables; /* Tables that `settings` borrows. */
     hm_ps_worker_fn *worker;
     uint64_t seed;
-    int odd_rank;       /* This rank passes other settings; -1: none. */
-    long fail_after;    /* Allocations of rank odd_rank that succeed; -1: all. */
-    double sums[RANKS]; /* Results of the workers. */
+    int odd_rank;       /* Rank that passes different settings; -1 if none does. */
+    long fail_after;    /* Number of allocations that succeed on rank odd_rank; -1 if all do. */
+    double sums[RANKS]; /* Sum that each worker has computed. */
     double most_stale[RANKS];
     struct hm_ps_stats stats[RANKS];
     int rc[RANKS];
@@ -45,7 +45,7 @@ static void job_body(struct hm_comm *comm, void *context)
     hm__alloc_fail_after(-1);
 }
 
-/* Run the workers on `ranks` ranks; all ranks must return `wanted`. */
+/* Runs the workers on `ranks` ranks; checks that all ranks return `wanted`. */
 static void job_run(struct ps_job *job, int ranks, int wanted)
 {
     virtual_comm_run(ranks, &quick, job_body, job);
@@ -76,7 +76,8 @@ static void worker_delay(const struct ps_job *job, const struct hm_ps *ps, int c
 
 /* ---- exact tables ---------------------------------------------------------------------------- */
 
-/* Whether worker `w` changes row `row` in clock `clock`, and by how much. */
+/* Returns the increment of row `row` by worker `w` in clock `clock`; 0 if the worker does not
+ * change the row. */
 static double increment(int w, int clock, size_t row, size_t column)
 {
     if ((row * 7 + (size_t)(w * 3 + clock)) % 4 == 0)
@@ -84,7 +85,8 @@ static double increment(int w, int clock, size_t row, size_t column)
     return (double)(w + 1) * 1000 + clock * 10 + (double)row + 0.25 * (double)column;
 }
 
-/* Sum of all increments of clocks before `clock`; integers and quarters are exact in any order. */
+/* Returns the sum of all increments of clocks before `clock`; integers and quarters are exact in
+ * any order. */
 static double expected(int workers, int clock, size_t row, size_t column)
 {
     double sum = 0;
@@ -192,7 +194,7 @@ static void no_read_is_staler_than_the_bound(void **state)
             for (int i = 0; i < 6; i++)
                 most = fmax(most, job.most_stale[i]);
         }
-        /* The bound is used as far as it goes. */
+        /* The largest staleness of a read equals the bound, as far as both are at most 3. */
         assert_near(fmin(most, 3), fmin(bounds[b], 3), 0);
     }
 }
@@ -479,7 +481,7 @@ static int failing_worker(struct hm_ps *ps, void *state, struct hm_err *err)
     (void)state;
     if (hm_ps_worker(ps) == 1)
         return hm_ps_get(ps, 7, 0, values, err);
-    /* The others do not wait for the worker that has ended. */
+    /* The other workers do not wait for a worker that has ended. */
     for (int clock = 0; clock < CLOCKS; clock++) {
         assert_int_equal(hm_ps_get(ps, 0, 0, values, err), 0);
         assert_near(values[0], 2 * clock, 0);

@@ -146,7 +146,7 @@ static void jobs_are_made_in_memory(void **state)
     cluster->fabric.latency_s = 20 * 1e-6;
     assert_int_equal(hm_job_set_totals(job, 25e6, 8e9, NULL), 0);
     assert_int_equal(hm_job_set_cluster(job, cluster, NULL), 0);
-    hm_cluster_free(cluster); /* The job keeps a copy. */
+    hm_cluster_free(cluster); /* The job keeps a copy of the cluster. */
     assert_int_equal(hm_job_set_memory(job, "8e9/n", NULL), 0);
     job->batch = 64;
     assert_same_plan(job,
@@ -160,7 +160,7 @@ static void formulas_are_evaluated(void **state)
 {
     static const struct {
         const char *text, *unit;
-        double value; /* Value at n = 8 and w = 3. */
+        double value; /* Value of the formula at n = 8 and w = 3. */
     } good[] = {{"w/n", NULL, 0.375},
                 {"20 ms * n + w", "s", NAN},
                 {"20 ms * n", "s", 0.16},
@@ -191,7 +191,7 @@ static void formulas_are_evaluated(void **state)
     assert_int_equal(hm_formula_new("1 s", "s", names, 2, &formula, NULL), 0);
     struct hm_job *job = NULL;
     assert_int_equal(hm_job_new(&job, NULL), 0);
-    job->compute = formula; /* Its variables are not those of a job. */
+    job->compute = formula; /* The formula's variables are not those of a job. */
     assert_int_equal(hm_job_check(job, NULL), HM_E_FORMULA);
     assert_int_equal(hm_job_set_compute(job, "1/n", NULL), 0);
     assert_int_equal(hm_formula_eval(job->compute, values, 1, &value, NULL), HM_E_FORMULA);

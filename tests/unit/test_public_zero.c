@@ -16,7 +16,7 @@
 
 /* ---- NULL where a pointer is required -------------------------------------------------------- */
 
-/* The call fails with the code, and the error says what is wrong. */
+/* Checks that a call fails with the code, and that the error says what is wrong. */
 #define REFUSED(call, wanted)                                                                      \
     do {                                                                                           \
         struct hm_err err = {0};                                                                   \
@@ -298,7 +298,8 @@ static void zero_results_are_refused(void **state)
     REFUSED(hm_fit_new(&runs, NULL, &fitted, &err), HM_E_MISSING);
     REFUSED(hm_recommend(&runs, &(struct hm_recommend_question){0}, &recommended, &err),
             HM_E_MISSING);
-    assert_int_equal(hm_study_render(&study, &text, NULL), 0); /* A page without results. */
+    /* The report is a page without results. */
+    assert_int_equal(hm_study_render(&study, &text, NULL), 0);
     hm_text_free(text);
     REFUSED(hm_stored_check(&stored, &err), HM_E_RANGE);
     REFUSED(hm_stored_check(&unset, &err), HM_E_MISSING);
@@ -353,7 +354,7 @@ static void empty_results_are_rendered(void **state)
 
 /* ---- errors of earlier versions -------------------------------------------------------------- */
 
-/* Each of these once gave "out of memory", no communication at all, or a crash. */
+/* Each of these inputs once gave "out of memory", no communication at all, or a crash. */
 static void old_traps_are_errors(void **state)
 {
     const struct hm_question question = HM_QUESTION_INIT;
@@ -389,7 +390,8 @@ static void old_traps_are_errors(void **state)
 /* ---- values out of range --------------------------------------------------------------------- */
 
 static const double WRONG[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
-static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300}; /* NaN means unknown. */
+/* Invalid values of a field in which NaN means unknown. */
+static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300};
 
 /* Set one field of a job to each wrong value; the check must name it. */
 static void check_field(struct hm_job *job, double *field, const double *values, size_t count,
@@ -420,7 +422,7 @@ static void jobs_name_wrong_numbers(void **state)
     const struct {
         const char *name;
         double *field;
-        bool unknown; /* NaN is allowed. */
+        bool unknown; /* True if NaN is allowed. */
     } fields[] = {
         {"reference", &job->reference, false},
         {"precision", &job->precision, false},
@@ -443,7 +445,8 @@ static void jobs_name_wrong_numbers(void **state)
         {"cluster.slowness.slow_nodes", &c->slowness.slow_nodes, false},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        /* A job without a batch is an error of its own: skip the unknown value there. */
+        /* Fields in which NaN is allowed are not set to NaN; a job without a batch is another
+         * error. */
         const double *values = fields[i].unknown ? ENDLESS : WRONG;
         check_field(job, fields[i].field, values, fields[i].unknown ? 4 : 5, fields[i].name);
     }

@@ -53,7 +53,8 @@ static void below_is_even(void **state)
         counts[hm__random_below(&r, 7)]++;
     for (int i = 0; i < 7; i++)
         squares += pow(counts[i] - 10000, 2) / 10000;
-    assert_true(squares < 22.5); /* The 0.999 quantile of chi-square with 6 degrees of freedom. */
+    /* This is the 0.999 quantile of chi-square with 6 degrees of freedom. */
+    assert_true(squares < 22.5);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(hm__random_below(&r, 1), 0);
 }
@@ -63,7 +64,8 @@ static double log_choose(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* Chi-square of 200,000 draws against the exact probabilities; cells of at least 20. */
+/* Chi-square of 200,000 draws is compared with the exact probabilities, in cells of at least 20
+ * draws. */
 static void binomials_have_their_distribution(void **state)
 {
     static const struct {

@@ -1,7 +1,5 @@
-/*
- * Recommendations: the answers of Anwar et al., errors on left-out runs, fits compared with normal
- * equations, goals compared with brute force, failures, the model, wrong questions.
- */
+/* Recommendations: the answers of Anwar et al., errors on left-out runs, fits compared with normal
+ * equations, goals compared with brute force, failures, the model, and wrong questions. */
 #include "recommend_testing.h"
 
 static struct hm_runs *parse(const char *text)
@@ -57,7 +55,8 @@ static void test_never_fails(void **state)
         assert_int_equal(r->next_count, 0);
         hm_recommendation_free(r);
     }
-    struct hm_recommendation *r = ask_at(runs, 63000, 0, NULL); /* A smaller batch may fit. */
+    /* A batch smaller than those that failed may fit in memory. */
+    struct hm_recommendation *r = ask_at(runs, 63000, 0, NULL);
     for (size_t i = 0; i < r->candidate_count; i++)
         assert_false(r->candidates[i].failed);
     hm_recommendation_free(r);
@@ -69,7 +68,8 @@ static double cell(const struct hm_runs *runs, const char *name, size_t row)
     return hm_runs_column(runs, name)->values[row];
 }
 
-/* Copy the table without one row, or (place true) without all rows of its batch and latency. */
+/* Copies the table without one row or, if `place` is true, without all rows of its batch and
+ * latency. */
 static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool place)
 {
     char text[4096];
@@ -92,7 +92,7 @@ static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool pla
     return parse(text);
 }
 
-/* These figures are in docs/reference/recommend.md. */
+/* These errors on left-out rows are stated in docs/reference/recommend.md. */
 static void test_rows_left_out(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -122,7 +122,7 @@ static void test_rows_left_out(void **state)
     hm_runs_free(runs);
 }
 
-/* The best measured n of a place, and the number of n measured there. */
+/* Finds the best measured n for a batch and a latency, and the number of measured n. */
 static size_t measured(const struct hm_runs *runs, size_t row, double *times)
 {
     size_t count = 0;
@@ -149,7 +149,8 @@ static void test_places_left_out(void **state)
     for (size_t i = 0; i < runs->count; i++) {
         double times[5], least = INFINITY;
         size_t count = measured(runs, i, times);
-        for (size_t k = 0; k < i; k++) /* Each place once, at its first row. */
+        /* Each pair of batch and latency is used once, at its first row. */
+        for (size_t k = 0; k < i; k++)
             if (cell(runs, "batch", k) == cell(runs, "batch", i) &&
                 cell(runs, "latency", k) == cell(runs, "latency", i))
                 count = 0;
@@ -203,7 +204,7 @@ static void solve(double a[TERMS][TERMS + 1])
     }
 }
 
-/* Weighted least squares of y on 1, batch and latency, without one row. */
+/* Solves weighted least squares of y on 1, batch and latency, without one row. */
 static void by_hand(const double (*x)[TERMS], const double *y, const double *weight, size_t count,
                     size_t left, double *theta)
 {
@@ -225,7 +226,8 @@ static double fitted_seconds(const double *theta, const double *x)
     return theta[0] * x[0] + theta[1] * x[1] + theta[2] * x[2];
 }
 
-/* The fits of n = 2 and n = 4 to Anwar's rows: predictions and errors of left-out rows. */
+/* The fits to Anwar's rows on 2 and on 4 workers have the predictions and the errors of left-out
+ * rows that normal equations give. */
 static void test_own_fit(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -235,7 +237,8 @@ static void test_own_fit(void **state)
     (void)state;
     assert_int_equal(r->candidate_count, 4);
     for (size_t c = 0; c < 4; c++) {
-        if (r->candidates[c].n == 1) /* One worker has no network: its fit has no latency. */
+        /* Skip one worker, which uses no network, so that its fit has no latency. */
+        if (r->candidates[c].n == 1)
             continue;
         double x[16][TERMS], y[16], weight[16], theta[TERMS], reach = 0;
         size_t count = 0;
@@ -249,7 +252,8 @@ static void test_own_fit(void **state)
             weight[count] = 1 / y[count];
             count++;
         }
-        for (int pass = 0; pass < 60; pass++) { /* Errors are relative to the fitted value. */
+        /* Repeat with new weights, because errors are relative to the fitted value. */
+        for (int pass = 0; pass < 60; pass++) {
             by_hand(x, y, weight, count, HM_NONE, theta);
             for (size_t i = 0; i < count; i++)
                 weight[i] = 1 / fitted_seconds(theta, x[i]);
@@ -263,7 +267,8 @@ static void test_own_fit(void **state)
         }
         double low = (time_s - r->candidates[c].low_s) / time_s;
         double high = (r->candidates[c].high_s - time_s) / time_s;
-        assert_near(fmax(low, high), reach, 1e-6); /* 12 rows: nine in ten are all of them */
+        /* With 12 rows, the quantile at 0.9 is the largest error. */
+        assert_near(fmax(low, high), reach, 1e-6);
     }
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -309,7 +314,7 @@ static double pick(unsigned *seed, double low, double high)
     return low + (high - low) * (double)(*seed >> 8) / (double)(1u << 24);
 }
 
-/* The value to be minimised, computed without the library. */
+/* Returns the value to be minimised, computed without the library. */
 static double value(const struct hm_recommend_question *q, double n, double t)
 {
     double cost = n * t * q->price_per_s;
@@ -384,10 +389,10 @@ static double normal(unsigned *seed)
     return sum;
 }
 
-/* Seconds of a generated job: divided work, latency times a function of n, and a constant. */
+/* The seconds of a generated job: divided work, latency times a function of n, and a constant. */
 struct made_runs {
     double fixed, work, wait, tree;
-    int shape; /* Form of the overhead: none, a ring, a tree, or one number for each n. */
+    int shape; /* Form of the overhead: none, a ring, a tree, or an arbitrary number for each n. */
     double own[9];
 };
 
@@ -437,7 +442,8 @@ static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t
     return parse(text);
 }
 
-/* These figures are in docs/reference/recommend.md. */
+/* Counts how often recommendations from generated tables are right; docs/reference/recommend.md
+ * states these figures. */
 static void made_tables(double share, size_t *covered, size_t *intervals, size_t *near,
                         double *sure)
 {
@@ -489,7 +495,8 @@ static void test_missed(void **state)
     (void)state;
     struct hm_recommendation *r = recommend(runs, &q);
     assert_string_equal(r->missed, "deadline");
-    assert_near(r->candidates[0].n, 4, 0); /* The nearest miss. */
+    /* The candidate that exceeds the limit least comes first. */
+    assert_near(r->candidates[0].n, 4, 0);
     hm_recommendation_free(r);
     q = (struct hm_recommend_question){.budget = 5, .price_per_s = 1};
     r = recommend(runs, &q);
@@ -504,7 +511,7 @@ static void test_missed(void **state)
     hm_runs_free(runs);
 }
 
-/* A column cost is used for rows, and its rate for fits. A given price overrides it. */
+/* The column cost is used for matching rows, and its rate for fits. A given price overrides it. */
 static void test_costs(void **state)
 {
     struct hm_runs *runs = parse("n,batch,seconds,cost\n1,1,10,1\n1,2,20,2\n1,4,40,4\n1,8,81,8\n"
@@ -541,11 +548,11 @@ static void test_repeats(void **state)
 
     (void)state;
     assert_near(r->candidates[0].n, 2, 0);
-    assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* The mean of two runs. */
+    assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* The time is the mean of two runs. */
     assert_near(r->candidates[1].time_s, 12, 1e-12);
     assert_int_equal(r->candidates[1].row_count, 3);
     assert_int_equal(r->row_count, 7);
-    /* 11.25 -+ t(1; 0.95) 0.35355 sqrt(1.5), t = tan(0.45 pi) */
+    /* The interval is 11.25 -+ t(1; 0.95) 0.35355 sqrt(1.5), with t = tan(0.45 pi). */
     assert_near(r->candidates[0].high_s,
                 11.25 + tan(0.45 * 3.14159265358979) * 0.5 * sqrt(0.5) * sqrt(1.5), 1e-6);
     assert_true(r->sure > 0.5 && r->sure < 1);
@@ -578,7 +585,8 @@ static void test_failures(void **state)
     assert_near(r->candidates[0].n, 4, 0);
     assert_true(r->candidates[2].failed && r->candidates[2].n == 1);
     hm_recommendation_free(r);
-    at.value = 128; /* With two workers one run failed and one succeeded; a fit prefers four. */
+    /* On two workers, one run failed and one succeeded; a fit prefers four workers. */
+    at.value = 128;
     r = recommend(runs, &q);
     assert_near(r->candidates[0].n, 4, 0);
     assert_near(r->candidates[1].n, 2, 0);
@@ -601,7 +609,7 @@ static void test_size_goes_without(void **state)
     struct hm_recommendation *r = recommend(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[0].n, 2, 0); /* Only runs of the whole size count. */
+    assert_near(r->candidates[0].n, 2, 0); /* Only runs of the whole problem size are used. */
     assert_int_equal(r->row_count, 2);
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -635,7 +643,7 @@ static void test_model(void **state)
     assert_near(r->candidates[0].cost, 8 * 2.2, 1e-12);
     assert_int_equal(r->candidate_count, 3);
     hm_recommendation_free(r);
-    r = recommend(runs, &q); /* 8 is known to fail */
+    r = recommend(runs, &q); /* A run on 8 workers is known to fail. */
     assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
     assert_near(r->candidates[0].n, 3, 0);
     assert_true(r->candidates[2].failed && r->candidates[2].n == 8);
@@ -709,7 +717,7 @@ static void test_wrong(void **state)
         refuse(runs, &q, codes[i]);
     }
     q = (struct hm_recommend_question){0};
-    refuse(runs, &q, HM_E_MISSING); /* The batch is missing. */
+    refuse(runs, &q, HM_E_MISSING); /* The question does not give the batch. */
     refuse(NULL, &q, HM_E_MISSING);
     refuse(speedups, &q, HM_E_MISSING);
     q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .budget = 3};

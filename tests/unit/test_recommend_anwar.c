@@ -64,7 +64,8 @@ static void test_fit_is_not_contradicted(void **state)
     assert_near(r->candidates[0].time_s, 4, 0);
     assert_true(r->sure <= 0.99);
     hm_recommendation_free(r);
-    r = ask_at(runs, 6400, 0.02, NULL); /* Two workers were run, three are faster by the fit. */
+    r = ask_at(runs, 6400, 0.02, NULL); /* There is a run on two workers, but three workers are
+                                           faster according to the fit. */
     assert_int_equal(r->provenance, HM_RECOMMEND_FIT);
     assert_near(r->candidates[0].n, 3, 0);
     for (size_t i = 0; i < r->candidate_count; i++)

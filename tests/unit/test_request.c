@@ -66,7 +66,7 @@ static const char traces_text[] =
     "4,0.07776\ngd,4,7,0.4,0.046656\ngd,4,8,0.4,0.0279936\ngd,4,9,0.4,0.0167962\ngd,4,10,0.4,0."
     "0100777\ngd,4,11,0.4,0.00604662\ngd,4,12,0.4,0.00362797\n";
 
-/* Setting the field fails with this code and names the field. */
+/* Checks that setting the field fails with this code and names the field. */
 static void refuses(const char *verb, const char *field, const char *text, int code)
 {
     struct hm_request *request = new_request(verb);
@@ -80,7 +80,7 @@ static void refuses(const char *verb, const char *field, const char *text, int c
     hm_request_free(request);
 }
 
-/* The body is refused with this code and field. */
+/* Checks that the body is refused with this code and field. */
 static void refuses_body(const char *verb, const char *body, int code, const char *field)
 {
     struct hm_request *request = new_request(verb);
@@ -315,7 +315,7 @@ static void rows_of_a_body_are_runs(void **state)
 /* ---- contexts ----------------------------------------------------------------------------------
  */
 
-/* A request that would be answered, so that only the field under test can fail. */
+/* Makes a request that would be answered, so that only the field under test can fail. */
 static struct hm_request *whole_request(const struct hm_verb *verb)
 {
     struct hm_request *request = new_request(verb->name);
@@ -335,9 +335,9 @@ static struct hm_request *whole_request(const struct hm_verb *verb)
 
 static const char sentinel[] = "n,seconds\n1,4242.5\n2,4243.5\n4,4244.5\n";
 
-/* Whether setting the field, whose result is rc, and running the request open no file and show
- * nothing of the sentinel. A request that was refused is not run, because nothing of the name is in
- * it. */
+/* Checks that setting the field, whose result is rc, and running the request open no file, and that
+ * the answer contains nothing of the sentinel file. A request that was refused is not run, because
+ * nothing of the name is in it. */
 static void stays_inside(struct hm_request *request, int rc, const char *verb, const char *field)
 {
     const struct hm_context context = {.limits = {.max_n = 64, .values = 1000}};
@@ -354,7 +354,7 @@ static void stays_inside(struct hm_request *request, int rc, const char *verb, c
     hm_request_free(request);
 }
 
-/* The name of the file as the text of the field. */
+/* Sets the name of the file as the text of the field. */
 static void try_text(const struct hm_verb *verb, const char *field, const char *path)
 {
     struct hm_request *request = whole_request(verb);
@@ -364,7 +364,7 @@ static void try_text(const struct hm_verb *verb, const char *field, const char *
     stays_inside(request, rc, verb->name, field);
 }
 
-/* The name of the file in bodies and documents. */
+/* Uses the name of the file in bodies and documents. */
 static void try_bodies(const struct hm_verb *verb, const char *field, const char *path)
 {
     struct hm_request *request;
@@ -390,7 +390,7 @@ static void try_bodies(const struct hm_verb *verb, const char *field, const char
     stays_inside(request, rc, verb->name, field);
 }
 
-/* Every field of every verb, with names of a file that is there. */
+/* No field of any verb opens a file, if it is given the name of a file that exists. */
 static void no_field_opens_a_file(void **state)
 {
     static const char *const endings[] = {".csv", ".yaml", ".json", ".db", ".graph"};
@@ -399,7 +399,7 @@ static void no_field_opens_a_file(void **state)
     for (size_t e = 0; e < sizeof(endings) / sizeof(endings[0]); e++) {
         char path[64];
         if (SANITIZED && !is_torture() && strcmp(endings[e], ".json") != 0)
-            continue; /* The build without sanitizers tries all endings. */
+            continue; /* Skip this ending; only the build without sanitizers tries all endings. */
         snprintf(path, sizeof(path), "/tmp/hm-request-XXXXXX%s", endings[e]);
         int file = mkstemps(path, (int)strlen(endings[e]));
         assert_true(file >= 0 && write(file, sentinel, strlen(sentinel)) > 0);
@@ -417,7 +417,7 @@ static void no_field_opens_a_file(void **state)
             try_text(hm__verbs[v], hm__verbs[v]->fields[i].name, "-");
 }
 
-/* The same with files: the test above can fail. */
+/* The same requests open files if files are allowed; this shows that the test above can fail. */
 static void files_open_where_they_are_allowed(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -438,7 +438,7 @@ static void files_open_where_they_are_allowed(void **state)
     unlink(path);
 }
 
-/* Running fails with this code and field. */
+/* Checks that running the request fails with this code and field. */
 static void run_refuses(struct hm_request *request, const struct hm_context *context, int code,
                         const char *field)
 {
@@ -464,7 +464,8 @@ static void limits_hold(void **state)
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = whole_request(&hm__verb_plan);
     set(request, "max_n", "64");
-    run_refuses(request, &context, HM_E_LIMIT, ""); /* The answer is too long. */
+    /* The limit on the length of the answer is too small. */
+    run_refuses(request, &context, HM_E_LIMIT, "");
     context.limits.answer_bytes = 0;
     request = whole_request(&hm__verb_fit);
     set(request, "predict", "1..9");
@@ -492,11 +493,11 @@ static void splits_are_bounded(void **state)
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = new_request("plan");
     set_document(request, "job", job);
-    set(request, "max_n", "6"); /* 2,000 x 100 x 6 is above 1e6. */
+    set(request, "max_n", "6"); /* 2,000 x 100 x 6 assignments exceed the limit of 1e6. */
     run_refuses(request, &context, HM_E_LIMIT, "max_n");
     request = new_request("plan");
     set_document(request, "job", job);
-    set(request, "max_n", "5"); /* 2,000 x 100 x 5 is 1e6. */
+    set(request, "max_n", "5"); /* 2,000 x 100 x 5 assignments are exactly the limit of 1e6. */
     hm_reply_free(run(request, &context));
     request = new_request("plan");
     set_document(request, "job", job);
@@ -665,7 +666,7 @@ static void large_answers_have_their_schema(void **state)
     hm_reply_free(reply);
 }
 
-/* A schema check that accepts everything would not be one. */
+/* The check of a schema finds answers that are wrong. */
 static void wrong_answers_are_found(void **state)
 {
     static const char *const wrong[] = {"{\"n\": \"4\"}", "{\"from\": true, \"to\": 1}",
@@ -687,7 +688,7 @@ static void wrong_answers_are_found(void **state)
     hm__arena_free(arena);
 }
 
-/* Every allocation on the way may fail. */
+/* Any allocation during a request may fail. */
 static void allocations_may_fail(void **state)
 {
     long after = 0;

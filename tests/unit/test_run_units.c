@@ -56,7 +56,8 @@ static void weak_runs_have_one_answer(void **state)
     hm_job_free(job);
 }
 
-/* A batch of another size than the job's changes the work of each worker, not the scaling. */
+/* If the batch of the runs differs from that of the job, the work of each worker changes, but not
+ * the scaling. */
 static void batch_counts_all_workers(void **state)
 {
     struct hm_job *job = parse_job("network: resnet-50\nbatch: 32\nscaling: weak\n"
@@ -64,7 +65,8 @@ static void batch_counts_all_workers(void **state)
     double n = 4, times[2];
 
     (void)state;
-    /* Twice the job's batch on every worker: each takes twice the sheet's time to compute. */
+    /* Every worker has twice the batch of the job, so computing takes twice the time of the
+     * sheet. */
     times[0] = predict("n,batch,seconds\n1,64,.2\n2,128,.2\n4,256,.2\n", job, n).time_s;
     times[1] = predict("n,batch,seconds\n1,32,.1\n2,64,.1\n4,128,.1\n", job, n).time_s;
     assert_near(times[0], times[1], 0.2);
@@ -113,7 +115,7 @@ static void notations_agree(void **state)
     assert_true(first > 0.13 && first < 0.2);
 }
 
-/* Without the batch, the time of a sample is that of an iteration over its samples. */
+/* Without the batch, the time of a sample is the time of an iteration divided by its samples. */
 static void weak_samples_agree_with_iterations(void **state)
 {
     double step =
@@ -139,9 +141,9 @@ static void weak_samples_agree_with_iterations(void **state)
     assert_near(sample.speedup, 64 * .1 / step, 0.02);
 }
 
-/* A curve as seconds of a step, of a sample or of an epoch, as a rate and as a speedup: the same
- * prediction and the same interval, whether a batch or the column scaling says how the work grows.
- */
+/* Checks that a curve given as seconds of a step, of a sample or of an epoch, as a rate and as a
+ * speedup has the same prediction and the same interval, whether a batch or the column scaling says
+ * how the work grows. */
 static void assert_notations(const char *const *texts, const double *factors, size_t count)
 {
     struct hm_prediction first = predict(texts[0], NULL, 64);
@@ -190,7 +192,8 @@ static void stated_scaling_is_enough(void **state)
     hm_runs_free(runs);
 }
 
-/* Runs inside one node: the note, and a wider interval beyond the node than without the column. */
+/* If all runs are inside one node, a note says so, and the interval beyond the node is wider than
+ * without the column. */
 static void crossing_nodes_widens_the_interval(void **state)
 {
     struct hm_prediction inside =
@@ -226,7 +229,7 @@ static void unknown_scaling_is_asked_for(void **state)
 
 /*
  * With a job, the rate of samples is converted with the job's batch. The prediction is a mean of
- * draws, whose direction depends on rounding where two parts of the sheet are proportional.
+ * draws, which depend on rounding if two parts of the sheet are proportional.
  */
 static void rates_meet_a_job(void **state)
 {

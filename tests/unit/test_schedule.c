@@ -6,7 +6,8 @@
 
 enum { POINTS = 60 };
 
-/* P - P* = 1 / (a i + b) + floor(m), which the form "inverse" has exactly. */
+/* Returns the slope a of the loss P - P* = 1 / (a i + b) + floor(m), which the form "inverse" has
+ * exactly. */
 static double slope_of(double m)
 {
     return 2 * pow(m, -0.2);
@@ -27,7 +28,7 @@ static double pace(double m)
     return 1 / m + 0.01;
 }
 
-/* Iterations to a loss, not rounded; INFINITY below the floor. */
+/* Returns the number of iterations to a loss, not rounded; INFINITY below the floor. */
 static double crossing(double m, double loss)
 {
     return loss > floor_of(m) ? (1 / (loss - floor_of(m)) - 2) / slope_of(m) : INFINITY;
@@ -52,7 +53,7 @@ static double best_fixed(const double *m, size_t count, double loss)
     return best;
 }
 
-/* The least time of one change from any m to any other at any loss. */
+/* Returns the least time with one change, from any m to any other at any loss. */
 static double best_switch(const double *m, size_t count, double loss, double switch_s)
 {
     double best = INFINITY;
@@ -65,7 +66,7 @@ static double best_switch(const double *m, size_t count, double loss, double swi
     return best;
 }
 
-/* The same with unlimited free changes: the fastest m at every loss. */
+/* Returns the least time with unlimited free changes, which use the fastest m at every loss. */
 static double lower_bound(const double *m, size_t count, double loss)
 {
     double sum = 0;
@@ -110,7 +111,7 @@ static void add_stalling(struct made *made, const char *name, double slower)
         made_time(&made->list[k], slower * pace(made->list[k].m));
 }
 
-/* Phases are contiguous down to the loss, and their times add up. */
+/* Checks that the phases are contiguous down to the loss, and that their times add up. */
 static void assert_whole(const struct hm_schedule *s, double loss, double switch_s)
 {
     double sum = switch_s * (double)(s->phase_count - 1);

@@ -19,7 +19,7 @@
 enum { UNKNOWNS = 256, POINTS = 64, RANKS = 80 };
 
 struct server_run {
-    /* Input. */
+    /* The members up to `extra_staleness` are inputs. */
     const struct problem *problem;
     size_t loss;
     const char *algorithm;
@@ -29,9 +29,9 @@ struct server_run {
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
     const char *resume;
-    double extra_staleness; /* Added to the staleness bound that the workers use, to provoke a
-                               violation. */
-    /* Output. */
+    double extra_staleness; /* Number that is added to the staleness bound of the workers, to
+                               provoke a violation. */
+    /* The members from here on are outputs. */
     double w[UNKNOWNS];
     size_t unknowns;
     double iteration, samples;
@@ -243,7 +243,7 @@ static void test_evaluations_are_free(void **state)
 
 /* ---- staleness bound ------------------------------------------------------------------------ */
 
-/* Many runs; the server ends a run if a worker gets too far ahead. */
+/* In many runs no worker gets too far ahead; the server would end such a run. */
 static void test_ssp_holds(void **state)
 {
     double largest[8] = {0};
@@ -276,7 +276,7 @@ static void test_ssp_holds(void **state)
         assert_true(r->stats.used == 8 * n && reads >= 8 * n && r->stats.dropped == 0);
         largest[(int)s] = fmax(largest[(int)s], r->stats.lead);
     }
-    for (int s = 1; s <= 4; s++) /* The bound is also reached. */
+    for (int s = 1; s <= 4; s++) /* Workers also reach the bound of the staleness. */
         assert_true(largest[s] == s);
 }
 
@@ -287,7 +287,7 @@ static void test_async_leads(void **state)
     (void)state;
     r->serving.consistency = HM_CONSISTENCY_ASYNC;
     r->slowness = (struct hm_slowness){.slow_nodes = 1, .slow_factor = 10};
-    r->cluster.flop_s = 0x1p-12; /* Mostly computation. */
+    r->cluster.flop_s = 0x1p-12; /* With this speed, most of the time is computation. */
     run_checked(r);
     assert_true(r->stats.used == 100 && r->iteration == 25);
     assert_true(r->stats.lead > 20); /* Three workers do almost all of the work. */
@@ -323,7 +323,7 @@ static void test_violation(void **state)
 
 /* ---- backup workers ------------------------------------------------------------------------- */
 
-/* The same steps with the first `used` of n workers, computed one after another on one rank. */
+/* Makes the same steps with the first `used` of n workers, one after another on one rank. */
 static void steps_by_hand(struct server_run *r, int used, double *w)
 {
     int n = r->serving.workers;
@@ -394,7 +394,7 @@ static void test_dropped(void **state)
     for (size_t age = 0; age < HM_STALENESS_BINS; age++)
         reads += r->stats.staleness[age];
     assert_true(r->stats.used == 600 && r->stats.staleness[0] == reads);
-    /* Every read is used, dropped, or not finished at the end. */
+    /* Every read is used, dropped, or unfinished at the end. */
     assert_true(r->stats.dropped > 60 && reads - 600 - r->stats.dropped >= 0 &&
                 reads - 600 - r->stats.dropped <= 4);
     assert_true(r->totals.elapsed_s < 0.8 * bsp->totals.elapsed_s);
@@ -402,7 +402,8 @@ static void test_dropped(void **state)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* A step: computation, a push, addition and update on the server, a reply. */
+/* The time of a step is that of the computation, a push, the addition and update on the server, and
+ * a reply. */
 static void test_times(void **state)
 {
     const double d = 7, head = 64;
@@ -410,7 +411,7 @@ static void test_times(void **state)
     (void)state;
     for (int n = 1; n <= 4; n++) {
         struct server_run *r = new_run("dense", "squares", "sgd", n, 1);
-        r->settings.batch = 61; /* All rows. */
+        r->settings.batch = 61; /* The batch contains all rows. */
         run_checked(r);
         double message = quick.latency_s + (8 * d + head) * quick.byte_s;
         double server = ((n - 1) * d + 3 * d + 2 * d) * quick.flop_s;
@@ -514,7 +515,7 @@ static void add_to_w(struct hm_comm *world, void *context)
     hm__client_resume(client, 3, -1, false);
     while (!hm__client_get(client, &w)) {
         double clock = hm__client_clock_now(client);
-        /* All increments of earlier clocks, and no others. */
+        /* The values of w include all increments of earlier clocks, and no others. */
         CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5));
         const double one = 1, last = world->rank == 0 ? 4 : 12;
         hm__client_add(client, 0, 1, &one);

@@ -40,7 +40,8 @@ static void test_million(void **state)
     free(a);
 }
 
-/* Zeros, of lengths around the end of a block; checked with sha256sum. */
+/* Inputs of zeros whose lengths are around the end of a block; the hashes were checked with
+ * sha256sum. */
 static void test_padding(void **state)
 {
     static const char zeros[65];

@@ -12,7 +12,7 @@
 
 enum { RANKS = 70 };
 
-/* Rows are generated, not read: row i of the problem, with its index as label. */
+/* Rows that are generated instead of read: row i of the problem, with its index as label. */
 struct source {
     const struct problem *problem;
     size_t next, count;
@@ -46,7 +46,8 @@ struct distributed {
     enum hm_order order;
     uint64_t seed;
     int starving; /* The rank whose allocations fail after `after` successful ones. */
-    long after;   /* -1: none fails. */
+    /* Number of allocations that succeed before the first one fails; -1: none fails. */
+    long after;
     struct hm_rows rows[RANKS];
     int rc[RANKS];
     struct hm_err err[RANKS];
@@ -112,7 +113,7 @@ static void blocks_are_even_and_whole(void **state)
         }
 }
 
-/* Row i of the rows of all ranks. */
+/* Returns row i of the rows of all ranks. */
 static const struct hm_rows *row_of(const struct distributed *d, size_t i, size_t *ret_at)
 {
     const struct hm_rows *rows = d->rows;
@@ -139,7 +140,7 @@ static void check_same_row(const struct hm_rows *a, size_t i, const struct hm_ro
         assert_memory_equal(a->values + first, b->values + other, entries * sizeof(double));
 }
 
-/* On one rank: all rows, each once, in the given order. */
+/* Checks that one rank has all rows, each once, in the given order. */
 static void check_alone(const struct distributed *d)
 {
     const struct problem *p = d->source.problem;
@@ -207,7 +208,7 @@ static void another_seed_is_another_order(void **state)
     release(&b, 1);
 }
 
-/* More rows than fit into one message. */
+/* Blocks may have more rows than fit into one message. */
 static void large_blocks_are_sent_in_parts(void **state)
 {
     static const struct problem large = {"large", 1, 400, 20000, 1, 2, 1};
@@ -294,7 +295,8 @@ static void wrong_numbers_of_rows_are_errors(void **state)
 /* Any allocation of any rank may fail without a deadlock. */
 static void no_memory_anywhere_ends_everywhere(void **state)
 {
-    static const struct problem heavy = {"heavy", 3, 40, 60, 0.9, 2, 1}; /* Many entries per row. */
+    /* This problem has many entries per row. */
+    static const struct problem heavy = {"heavy", 3, 40, 60, 0.9, 2, 1};
     static struct distributed d;
 
     (void)state;
@@ -322,7 +324,7 @@ static void no_memory_anywhere_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* A deadlock is a failure. */
+    alarm(120); /* This alarm turns a deadlock into a failure. */
     return 0;
 }
 

@@ -59,7 +59,7 @@ static void jobs_have_kinds(void **state)
     }
 }
 
-/* Figures by hand: sources have the means 0.1, -0.1 and 0.3. */
+/* The figures are computed by hand for sources with the means 0.1, -0.1 and 0.3. */
 static void every_source_has_the_same_weight(void **state)
 {
     static const struct hm_sheet_row rows[] = {
@@ -70,7 +70,8 @@ static void every_source_has_the_same_weight(void **state)
     (void)state;
     assert_int_equal(hm__sheet_estimate(rows, 7, NULL, &e), 3);
     assert_near(e.mean, 0.1, 1e-12);
-    /* Mean squares around 0.1: a 0.02/3, b 0.04, c 0.04; Student's 90 % with 3 degrees, 2.353. */
+    /* The mean squares around 0.1 are 0.02/3, 0.04 and 0.04 for the sources a, b and c; Student's
+     * factor for 90 % with 3 degrees of freedom is 2.353. */
     assert_near(e.spread, 2.353 / 1.645 * sqrt((0.02 / 3 + 0.08) / 3 * (1 + 1.0 / 3)), 1e-12);
     assert_int_equal(hm__sheet_estimate(rows, 7, "b", &e), 2);
     assert_near(e.mean, 0.2, 1e-12);
@@ -109,8 +110,9 @@ static struct hm_prediction predict_from_one(const struct hm_job *job, double n,
     return p;
 }
 
-/* A step that takes 1.6 times as long as predicted makes the others take as much longer; the
- * interval is narrower than without a run, and widens with n and across nodes. */
+/* If a step takes 1.6 times as long as predicted, the predictions for other numbers of workers
+ * become longer by the same factor; the interval is narrower than without a run, and widens with n
+ * and across nodes. */
 static void one_step_corrects_the_rest(void **state)
 {
     struct hm_job *job = make_job("network: resnet-50\nbatch: 64\nscaling: weak\n"

@@ -65,7 +65,8 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The growth of the loss inside the runs that four of five draws exceed, or 0. */
+/* Returns the growth of the loss inside the runs that four of five draws exceed; 0 if it is
+ * negative. */
 static double agreed_growth(const struct hm_fit *fit, const double *x)
 {
     size_t count = hm__fit_draw_count(fit);
@@ -81,7 +82,8 @@ static double agreed_growth(const struct hm_fit *fit, const double *x)
     return fmax(growth, 0);
 }
 
-/* Mean and mean square of the loss beyond the runs, with the weights of the formula if turn > 0. */
+/* Computes the mean and the mean square of the loss beyond the runs, with the weights of the
+ * formula if turn > 0. */
 static void moments(const struct hm_fit *fit, double turn, double *mean, double *square)
 {
     double *x, sum = 0;
@@ -93,7 +95,7 @@ static void moments(const struct hm_fit *fit, double turn, double *mean, double 
         double inside = loss(fit, x, 0, 2, d), beyond = loss(fit, x, 2, 3, d);
         double z = (beyond - inside) / (usual + 0.15 * fabs(inside));
         double weight = turn > 0 ? pow(1 + z * z / 4, -2.5) : 1;
-        if (!isfinite(beyond)) /* A time of this draw is 0. */
+        if (!isfinite(beyond)) /* Skip a draw in which one of the times is 0. */
             continue;
         sum += weight;
         *mean += weight * beyond;
@@ -186,7 +188,8 @@ static void curves_that_turn_stay_possible(void **state)
     assert_true(inside >= 16);
 }
 
-/* The turn of the other scaling, a range below a factor of two, and given terms change nothing. */
+/* Shrinkage changes nothing for runs of the other kind of scaling, for a range below a factor of
+ * two, and for given terms. */
 static void other_fits_are_left_alone(void **state)
 {
     static const double narrow[] = {9, 10, 12, 14, 16};

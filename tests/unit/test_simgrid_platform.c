@@ -46,7 +46,7 @@ static void done(struct made *m)
     hm_cluster_free(m->cluster);
 }
 
-/* The content of a file, in static memory that the next call overwrites. */
+/* Returns the content of a file, in static memory that the next call overwrites. */
 static const char *content(const char *path)
 {
     static char text[4096];
@@ -83,7 +83,8 @@ static void test_one_worker_a_node(void **state)
     assert_has(xml, "radical=\"0-2\"");
     assert_has(xml, "speed=\"50000000000f\" core=\"1\"");
     assert_has(xml, "bw=\"125000000Bps\"");
-    assert_near(number_after(xml, " lat=\""), 50e-6, 1e-12); /* A message crosses two ports. */
+    /* Each port has half of the latency, because a message crosses two ports. */
+    assert_near(number_after(xml, " lat=\""), 50e-6, 1e-12);
     assert_null(strstr(xml, "loopback"));
     assert_string_equal(content(m.platform.hosts), "node-0\nnode-1\nnode-2\n");
     done(&m);
@@ -95,7 +96,8 @@ static void test_speed_of_the_precision(void **state)
 
     (void)state;
     assert_near(single.platform.flops, 100e9, 1e-15);
-    assert_near(half.platform.flops, 100e9, 1e-15); /* The speed at 32 bits, as in plan. */
+    /* The speed is the one at 32 bits, as in a plan. */
+    assert_near(half.platform.flops, 100e9, 1e-15);
     done(&single);
     done(&half);
 }

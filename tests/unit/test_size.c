@@ -10,18 +10,18 @@ enum { POINTS = 80 };
 
 static const double rows[] = {600, 3000, 12000, 60000}, workers[] = {1, 4, 16};
 
-/* Excess loss of 60000 rows after i iterations on m workers. */
+/* Returns the excess loss for 60000 rows after i iterations on m workers. */
 static double whole(double i, double m)
 {
     return 0.5 * pow(1 - 0.2 / sqrt(m), i);
 }
 
-/* Dependence of generated traces on the rows. */
+/* How generated traces depend on the number of rows. */
 struct law {
     double power, scale;
 };
 
-/* Least loss of a number of rows. */
+/* Returns the least loss for a number of rows. */
 static double least(double r)
 {
     return 0.1 - 5 / r;
@@ -60,7 +60,8 @@ static struct hm_convergence *fit_rows(const struct made *made, double target)
     return made_fit_with(made, &settings);
 }
 
-/* Three samples predict the loss of five times as many rows, and find power and scale. */
+/* Checks that three samples predict the loss for five times as many rows, and that power and scale
+ * are found. */
 static void assert_predicts(const struct law *law)
 {
     static struct made made;
@@ -165,7 +166,7 @@ static void samples_predict_the_whole(void **state)
     assert_predicts(&(struct law){0.25, 0});
 }
 
-/* f(m) of all rows follows from the times of samples. */
+/* The seconds of an iteration on all rows follow from the times of samples. */
 static void seconds_follow_the_rows(void **state)
 {
     static struct made made;
@@ -184,7 +185,8 @@ static void seconds_follow_the_rows(void **state)
     made_release(&made);
 }
 
-/* Traces on all rows are used unchanged; samples only fill in what is missing. */
+/* Traces on all rows are used unchanged; samples are used only for numbers of workers without such
+ * traces. */
 static void whole_traces_stay(void **state)
 {
     static struct made made;
@@ -225,7 +227,8 @@ static void errors_for_rows_are_measured(void **state)
     make(&made, &(struct law){-0.3, 0}, 4);
     assert_int_equal(hm_convergence_hold_out(&made.traces, &each, &h, &err), 0);
     assert_int_equal(h->count, 1);
-    assert_int_equal(h->algorithms[0].rows_count, 2); /* Two sizes have two smaller ones. */
+    /* Two of the sizes have at least two smaller sizes. */
+    assert_int_equal(h->algorithms[0].rows_count, 2);
     const struct hm_g_rows_error *e = &h->algorithms[0].rows[1];
     assert_true(h->algorithms[0].rows[0].rows == 12000 && e->rows == 60000);
     assert_true(e->from == 600 && e->to == 12000);
@@ -287,7 +290,7 @@ static void wrong_rows_are_refused(void **state)
     made_release(&made);
 }
 
-/* A loss itself cannot be asked for if P* of all rows is unknown. */
+/* If P* of all rows is unknown, a question can give only a distance from P*, not a loss. */
 static void only_a_distance_can_be_asked_for(void **state)
 {
     static struct made made;

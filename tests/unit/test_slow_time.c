@@ -53,7 +53,7 @@ static void times_agree_with_the_table(void **state)
     assert_int_equal(rows, 23);
 }
 
-/* Eight workers, each iteration 4 times slower with probability 5 %. */
+/* Closed forms for eight workers whose iterations are 4 times slower with a probability of 5 %. */
 static void closed_forms_are_reproduced(void **state)
 {
     const struct hm_slowness s = {.chance = 0.05, .factor = 4};
@@ -73,7 +73,8 @@ static void closed_forms_are_reproduced(void **state)
     assert_true(bsp / ssp > 1.45 && bsp / ssp < 1.6);
     assert_true((7 / one_late) / (8 / bsp) > 1.4);
     assert_int_equal(hm__slow_stale(slow, 8, 1e6, 1, 0, &ssp, NULL), 0);
-    assert_near(ssp, 1.15, 0.03); /* Nearly the pace of independent workers. */
+    /* The time is nearly that of workers that do not wait for each other. */
+    assert_near(ssp, 1.15, 0.03);
     hm__slow_free(slow);
 }
 
@@ -89,14 +90,14 @@ static void a_constantly_slow_worker_limits_all(void **state)
     assert_near(hm__slow_order(slow, 8, 1, 1), 1, 0);
     for (double staleness = 0; staleness < 100; staleness += 33) {
         assert_int_equal(hm__slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
-        assert_near(ssp, 4.5, 0); /* With any bound the slow worker limits the others. */
+        assert_near(ssp, 4.5, 0); /* With any staleness bound, the slow worker limits the others. */
     }
     assert_near(hm__slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
     assert_near(hm__slow_even(slow, 8), 8 / 7.25, 1e-14);
     hm__slow_free(slow);
 }
 
-/* Nodes have four workers; the last node is not full. */
+/* Slowness belongs to nodes of four workers; the last node is not full. */
 static void nodes_count_not_workers(void **state)
 {
     static const double speeds[] = {0.5, 2};

@@ -31,7 +31,7 @@ static void constant_factors_of_workers(void **state)
     assert_near(hm__slowness_draw(&s, 1, 2, 4, 17, 0.25), 1.5, 0);
 }
 
-/* Speeds and slow nodes are of nodes, whatever number of workers they have. */
+/* Speeds and slow nodes are properties of nodes, whatever number of workers a node has. */
 static void workers_of_a_node_are_alike(void **state)
 {
     static const double speeds[] = {0.5};
@@ -58,7 +58,7 @@ static void draws_depend_on_worker_and_iteration_alone(void **state)
 
 enum { DRAWS = 200000 };
 
-/* Mean and variance of draws against the distribution's own. */
+/* Compares mean and variance of draws with those of the distribution. */
 static void assert_moments(const struct hm_slowness *s, double mean, double variance)
 {
     double sum = 0, squares = 0;

@@ -8,7 +8,7 @@
 #include "study.h"
 #include "value.h"
 
-/* The rest of a valid job, for tests of single keys. */
+/* The other keys of a valid job, for tests of single keys. */
 #define FORMULAS "compute: 8/n\ncommunicate: none\n"
 #define NETWORK "network: 784-10\nbatch: 8\ncluster: {flops: 1 Gflop/s}\n"
 #define CLUSTER(keys) FORMULAS "cluster: {" keys "}\n"
@@ -17,7 +17,7 @@
 
 struct limit {
     const char *text;
-    int code; /* 0: the job is valid. */
+    int code; /* Expected error code; 0: the job is valid. */
     const char *field;
     int line;
 };
@@ -214,7 +214,7 @@ static void layers_have_ranges(void **state)
     CHECK(limits, try_job);
 }
 
-/* Windows and borders by the shape of the output on an image of 8 x 8. */
+/* Windows and borders are checked by the shape of the output on an image of 8 x 8. */
 static void windows_have_two_directions(void **state)
 {
     static const struct {
@@ -399,7 +399,8 @@ static void json_is_strict(void **state)
     CHECK(limits, try_json);
 }
 
-/* Lists of 9999, 10000 and 10001 entries, and 63 to 65 levels; texts of 4 MiB and one byte more. */
+/* The limits are 10000 entries in a list, 64 levels, and texts of 4 MiB; values at and next to
+ * these limits are tried. */
 static void trees_are_bounded(void **state)
 {
     char *text = malloc(HM_VALUE_BYTES + 2);
@@ -444,7 +445,7 @@ static void trees_are_bounded(void **state)
     free(text);
 }
 
-/* Overrides: indices of lists, new maps, names that become maps. */
+/* Overrides may name indices of lists, new maps, and names that become maps. */
 static void overrides_have_limits(void **state)
 {
     static const struct {

@@ -54,8 +54,10 @@ static void percentiles_of_known_times(void **state)
     struct hm_paces *paces = paces_of(&made);
     const struct hm_pace *pace = &paces->paces[0];
     assert_near(pace->seconds[0], mean, 1e-12);
-    assert_near(pace->low_s[0], 4, 0);   /* Rank 0.05 (60 - 1) = 3, counted from 0. */
-    assert_near(pace->high_s[0], 57, 0); /* Rank 0.95 (60 - 1) = 56. */
+    /* The percentile has the rank 0.05 (60 - 1), rounded to 3 and counted from 0. */
+    assert_near(pace->low_s[0], 4, 0);
+    /* The percentile has the rank 0.95 (60 - 1), rounded to 56. */
+    assert_near(pace->high_s[0], 57, 0);
     assert_near(pace->deviation[0], sqrt(squares / (POINTS - 1)), 1e-12);
     struct hm_pace_spread spread = hm__pace_spread(pace, 4);
     assert_near(spread.low, 4 / mean, 1e-12);
@@ -117,7 +119,7 @@ static void deadlines_use_the_spread(void **state)
     advice = advise(&made, &q);
     assert_true(fabs(advice->candidates[0].reaches - 0.841) < 0.1);
     hm_advice_free(advice);
-    /* Without a loss, the iterations within the time vary. */
+    /* Without a target loss, the number of iterations within the time limit varies. */
     q.loss = 0;
     advice = advise(&made, &q);
     assert_true(advice->candidates[0].loss_low < advice->candidates[0].loss_high);
@@ -147,7 +149,8 @@ static void make_kinds(struct made *made)
     }
 }
 
-/* Times of stale runs are the iterations with their cost, times the seconds of their own runs. */
+/* The time of a stale run is the number of iterations, including the cost of staleness, times the
+ * seconds of an iteration in stale runs. */
 static void stale_runs_are_candidates(void **state)
 {
     static struct made made;
@@ -187,7 +190,7 @@ static void stale_runs_need_times(void **state)
             made_time(&made.list[k], NAN);
     q.loss = 0.05;
     struct hm_advice *a = advise(&made, &q);
-    assert_int_equal(a->candidate_count, 4); /* On 1 to 8 workers. */
+    assert_int_equal(a->candidate_count, 4); /* The candidates have 1 to 8 workers. */
     assert_int_equal(a->note_count, 1);
     assert_string_equal(a->notes[0],
                         "stale runs of sgd are not candidates: their times are not known");

@@ -13,7 +13,7 @@ static double rate(double i, double m)
     return 0.5 * pow(m, 0.1) * exp(-0.2 * i / pow(m, 0.4)) + 0.05 * pow(1 + i, -0.5);
 }
 
-/* The true ln c of a generated trace. */
+/* The true ln c of a generated trace, where c is the cost of staleness. */
 struct cost {
     double level, growth, exponent, power, async;
 };
@@ -65,7 +65,7 @@ static struct hm_stale_cost cost_of(const struct hm_convergence *c, double s, do
     return cost;
 }
 
-/* The factors are within 2 % of the truth at every staleness and m. */
+/* Checks that the factors are within 2 % of the truth at every staleness and m. */
 static void assert_recovered(const struct cost *truth, size_t m_count)
 {
     static struct made made;
@@ -150,9 +150,9 @@ static void async_has_a_cost_of_its_own(void **state)
     assert_near(cost_of(c, 2, 4).factor, exp(0.2), 0.02);
     assert_near(cost_of(c, INFINITY, 4).factor, exp(0.5), 0.02);
     assert_true(isinf(c->algorithms[0].async.costs[0].staleness));
-    assert_true(
-        isnan(c->algorithms[0].ssp.held_out)); /* With one staleness nothing can be held out. */
-    assert_true(isnan(cost_of(c, 2, 4).low));  /* Two traces give no interval. */
+    /* If the traces have only one staleness, it cannot be held out. */
+    assert_true(isnan(c->algorithms[0].ssp.held_out));
+    assert_true(isnan(cost_of(c, 2, 4).low)); /* Two traces give no interval. */
     hm_convergence_free(c);
     made_release(&made);
 
@@ -168,7 +168,7 @@ static void async_has_a_cost_of_its_own(void **state)
     made_release(&made);
 }
 
-/* Except for P*, g and f equal those without the stale traces. */
+/* Except for P*, the results g and f equal those of a fit without the stale traces. */
 static void stale_traces_do_not_change_the_fit(void **state)
 {
     static struct made all, fresh;
@@ -219,7 +219,7 @@ static void unknown_factors_are_reported(void **state)
     (void)state;
     hm__random_init(&random, 1, 1);
     make(&made, &truth, ms, 1, stale + 1, 2, 0.01, 9);
-    struct hm_convergence *c = made_fit(&made, 0); /* All traces are stale. */
+    struct hm_convergence *c = made_fit(&made, 0); /* In this fit, all traces are stale. */
     assert_true(has_note(c, "no trace of sgd is fresh: the cost of staleness is unknown"));
     assert_int_equal(c->algorithms[0].curve_count, 2 * SEEDS);
     assert_int_equal(c->algorithms[0].ssp.traces, 0);
@@ -227,7 +227,7 @@ static void unknown_factors_are_reported(void **state)
     made_release(&made);
 
     make(&made, &truth, ms, 1, stale, 2, 0.01, 9);
-    add_run(&made, &truth, 32, 1, 0.01, &random); /* This m has no fresh trace. */
+    add_run(&made, &truth, 32, 1, 0.01, &random); /* There is no fresh trace on 32 workers. */
     c = made_fit(&made, 0);
     assert_true(has_note(c, "1 trace of sgd with staleness or backups is not used"));
     assert_int_equal(c->algorithms[0].ssp.traces, SEEDS);

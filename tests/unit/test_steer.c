@@ -87,7 +87,7 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
 
     (void)unused;
     size_t count = steer_plan_together(&task, trials);
-    assert_int_equal(count, 20); /* Four algorithms on 1, 2, 4, 8 and 16: 124 nodes. */
+    assert_int_equal(count, 20); /* Four algorithms on 1, 2, 4, 8 and 16 workers need 124 nodes. */
     for (size_t i = 0; i < count; i++) {
         used += task.m[trials[i].m];
         if (i < 4) { /* All algorithms on the centre come first. */
@@ -96,7 +96,7 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
         }
     }
     assert_true(used == 124);
-    task.nodes = 32; /* The centre is 4, so that 2 and 1 fit too. */
+    task.nodes = 32; /* The centre is 4 workers, so that trials on 2 and 1 fit too. */
     count = steer_plan_together(&task, trials);
     assert_true(task.m[trials[0].m] == 4);
     assert_true(count >= 12);
@@ -136,7 +136,8 @@ static void trials_alone_try_algorithms_and_then_workers(void **unused)
     assert_true(trial.algorithm == 0 && task.m[trial.m] == 8);
     steer_model_release(&model);
 
-    add_line(state, 0, 3, 1, 0.01, 1, 2); /* 2 s for the trial, about 900 s to the target. */
+    /* The trial takes 2 s, and the target is about 900 s away. */
+    add_line(state, 0, 3, 1, 0.01, 1, 2);
     state->now_s = 2;
     model = a_model(state);
     assert_true(steer_plan_next(state, &model, &trial));
@@ -145,7 +146,8 @@ static void trials_alone_try_algorithms_and_then_workers(void **unused)
 
     add_line(state, 1, 3, 1, 0.02, 1, 2);
     model = a_model(state);
-    assert_true(steer_plan_next(state, &model, &trial)); /* The faster one, on more workers. */
+    /* The next trial is on more workers, where iterations are faster. */
+    assert_true(steer_plan_next(state, &model, &trial));
     assert_true(trial.algorithm == 1 && task.m[trial.m] == 32);
     add_line(state, 1, 5, 1, 0.01, 1, 2);
     assert_true(steer_plan_next(state, &model, &trial));
@@ -164,7 +166,7 @@ static void trials_end_when_little_time_is_left(void **unused)
     (void)unused;
     task.together = false;
     struct steer_state *state = a_state(&task);
-    add_line(state, 0, 3, 1, 4, 1, 2); /* ln(1e4) / 4 = 2.3 s in all. */
+    add_line(state, 0, 3, 1, 4, 1, 2); /* The line needs ln(1e4) / 4 = 2.3 s in total. */
     state->now_s = 2;
     struct steer_model model = a_model(state);
     assert_false(steer_plan_next(state, &model, &trial));
@@ -172,10 +174,9 @@ static void trials_end_when_little_time_is_left(void **unused)
     free_state(state);
 }
 
-/*
- * Without a sheet the first trial is on the middle number of workers; with one, where f(m) sqrt(m)
- * is least. Times of the case study and of its slower network, with 9 million entries.
- */
+/* Without a sheet the first trial is on the middle number of workers; with one, it is on the m with
+ * the least f(m) sqrt(m). The times are those of the case study and of its slower network, with 9
+ * million entries. */
 static void the_first_trial_follows_the_sheet(void **unused)
 {
     struct steer_task task = a_task();
@@ -191,7 +192,7 @@ static void the_first_trial_follows_the_sheet(void **unused)
     assert_true(task.m[steer_plan_first(&task)] == 8);
     steer_sheet_fill(&task, 9e6, 784, &slow);
     assert_true(task.m[steer_plan_first(&task)] == 2);
-    steer_sheet_fill(&task, 9e8, 784, &slow); /* A hundred times the data. */
+    steer_sheet_fill(&task, 9e8, 784, &slow); /* The data has a hundred times as many entries. */
     assert_true(task.m[steer_plan_first(&task)] == 64);
     steer_sheet_fill(&task, 9e6, 784, &unknown);
     assert_false(task.has_sheet);
@@ -263,7 +264,7 @@ static void times_follow_the_rate_of_a_line(void **unused)
     struct steer_model model = a_model(state);
     /* From exp(-1.5) to 1e-4 at 0.5 per second: (ln 1e4 - 1.5) / 0.5 = 15.42 s. */
     assert_near(steer_model_line(&model, &state->lines[few]).time_s, 15.420680743952367, 1e-12);
-    /* A point in the future is not known. */
+    /* Points after the present time are not known. */
     state->now_s = 2;
     steer_model_release(&model);
     model = a_model(state);
@@ -278,7 +279,8 @@ static void a_long_line_is_judged_by_the_models(void **unused)
     struct steer_state *state = a_state(&task);
 
     (void)unused;
-    for (size_t m = 0; m < 4; m++) /* The rate per iteration does not depend on m. */
+    /* The rate per iteration does not depend on the number of workers m. */
+    for (size_t m = 0; m < 4; m++)
         add_line(state, 0, m, 1, 0.3, 1, 12);
     state->now_s = 12;
     struct steer_model model = a_model(state);
@@ -297,7 +299,8 @@ static void the_first_at_the_target_leads(void **unused)
 
     (void)unused;
     add_line(state, 0, 3, 1, 0.5, 1, 3);
-    size_t fast = add_line(state, 1, 3, 4, 1, 1, 3); /* A larger loss, which falls faster. */
+    /* A line with a larger loss, which falls faster. */
+    size_t fast = add_line(state, 1, 3, 4, 1, 1, 3);
     state->now_s = 3;
     struct steer_model model = a_model(state);
     assert_true(steer_plan_choose(state, &model, &choice));
@@ -336,7 +339,8 @@ static void the_cost_of_a_switch_counts(void **unused)
     (void)unused;
     task.together = false;
     state->leader = (long)add_line(state, 0, 3, 1.2, 0.5, 1, 3);
-    size_t other = add_line(state, 1, 4, 1, 0.6, 1, 3); /* 12.9 s against 15.8 s. */
+    /* The other line needs 12.9 s, compared with 15.8 s. */
+    size_t other = add_line(state, 1, 4, 1, 0.6, 1, 3);
     state->lines[other].state = STEER_PAUSED;
     state->now_s = 3;
     struct steer_model model = a_model(state);
@@ -382,7 +386,7 @@ static void challengers_use_idle_nodes(void **unused)
     add_line(state, 0, 4, 1, 0.9, 1, 3);
     size_t other = add_line(state, 1, 3, 1, 0.5, 1, 3);
     add_line(state, 1, 2, 1, 0.4, 1, 3);
-    add_line(state, 2, 7, 1, 0.8, 1, 3); /* 128 nodes are not idle. */
+    add_line(state, 2, 7, 1, 0.8, 1, 3); /* Fewer than 128 nodes are idle. */
     state->now_s = 3;
     struct steer_model model = a_model(state);
     assert_true(steer_plan_choose(state, &model, &choice));
@@ -411,7 +415,8 @@ static void nothing_is_tried_twice_from_one_state(void **unused)
     state->leader = (long)slow;
     state->now_s = 3;
     struct steer_model model = a_model(state);
-    assert_true(steer_plan_choose(state, &model, &choice)); /* b, from the state of a. */
+    /* The choice is algorithm b, started from the state of algorithm a. */
+    assert_true(steer_plan_choose(state, &model, &choice));
     assert_true(choice.line == -1 && choice.algorithm == 1 && choice.parent == (long)slow);
     size_t tried = (size_t)steer_line_add(state, 1, 3, (long)slow);
     state->lines[tried].from_loss = steer_line_loss(&state->lines[slow], INFINITY);

@@ -86,10 +86,11 @@ static void buckets_overlap_with_the_backward_pass(void **state)
     assert_true(with.time_s > alone.time_s);
     assert_true(with.time_s < without.time_s);
     assert_near(without.time_s, without.compute_s + without.communicate_s, 1e-9);
-    /* More messages pay the latency more often. */
+    /* With more messages, the latency is paid more often. */
     assert_true(small.latency_s > 3 * with.latency_s);
     assert_near(small.bandwidth_s, with.bandwidth_s, 1e-9);
-    /* ResNet-50 on 1,024 A100 in tuned software: 16 ms in MLPerf with 35 images each. */
+    /* ResNet-50 on 1,024 A100 with tuned software takes 16 ms in MLPerf, with 35 images for
+     * each. */
     struct hm_point many = predict(JOB("resnet-50", "35", "fp16", "software: tuned\n"), 1024);
     assert_true(many.time_s > 0.011 && many.time_s < 0.021);
 }
@@ -120,7 +121,8 @@ static void explicit_rates_keep_their_meaning(void **state)
                       "roofline: false, fabric: 10gbe}\n";
 
     (void)state;
-    /* 3 passes of 2 * (784 * 2500 + 2500 * 10) flop for 1000 samples at half a Tflop/s. */
+    /* A step takes 3 passes of 2 * (784 * 2500 + 2500 * 10) flop for 1000 samples at half a
+     * Tflop/s. */
     assert_near(predict(job, 1).compute_s, 3 * 2 * (784.0 * 2500 + 25000) * 1000 / 0.5e12, 1e-9);
 }
 
@@ -181,8 +183,8 @@ static int compare_errors(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The aims: median errors of 15 % for steps on one accelerator, 12 % for scaling points, and 12 %
- * for memory; constants may change, but not beyond this. */
+/* Median errors must be at most 15 % for steps on one accelerator, 12 % for scaling points, and 12
+ * % for memory; constants may change as long as this holds. */
 static void measured_steps_are_predicted(void **state)
 {
     struct hm_measured_steps steps;

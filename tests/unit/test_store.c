@@ -175,7 +175,7 @@ static void a_key_is_added_once(void **state)
     assert_int_equal(added, 3);
     assert_int_equal(ids[2], ids[0]);
     assert_done(hm_store_add(store, runs, 4, again, &added, err));
-    assert_int_equal(added, 1); /* The run without a key. */
+    assert_int_equal(added, 1); /* Only the run without a key is added. */
     assert_int_equal(again[0], ids[0]);
     assert_int_equal(again[1], ids[1]);
     assert_int_not_equal(again[3], ids[3]);

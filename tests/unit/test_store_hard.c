@@ -234,7 +234,7 @@ static size_t check_reported(struct hm_store *store, FILE *reported)
 
     while (fgets(line, sizeof(line), reported)) {
         if (!strchr(line, '\n'))
-            break; /* The last key was cut off by the kill. */
+            break; /* The kill has cut off the last key. */
         line[strcspn(line, "\n")] = '\0';
         snprintf(condition, sizeof(condition), "key=%s", line);
         if (count_where(store, condition) != 1)
@@ -367,7 +367,7 @@ static void a_later_store_is_refused(void **state)
     hm_store_close(store);
     store_behind(where, "UPDATE meta SET version = 7");
     assert_refused(hm_store_open(where, &store, err), HM_E_UNSUPPORTED,
-                   "the store has version 7, but this program supports only 1");
+                   "the store has version 7, but this program supports only 2");
 }
 
 static void foreign_tables_are_refused(void **state)
@@ -481,7 +481,7 @@ static void a_lock_is_waited_for(void **state)
     hm_store_close(store);
 }
 
-/* A writer that is killed before its log was checkpointed. */
+/* Makes a writer that is killed before its log was checkpointed. */
 static void leave_long_log(const char *path)
 {
     void *connection;
@@ -528,7 +528,7 @@ int main(void)
         cmocka_unit_test(an_old_store_is_brought_up_to_date),
         cmocka_unit_test(a_later_store_is_refused),
         cmocka_unit_test(foreign_tables_are_refused),
-        /* For SQLite only. */
+        /* The following tests are for SQLite only. */
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(a_read_only_file_is_read_and_not_written),
         cmocka_unit_test(a_lock_is_waited_for),

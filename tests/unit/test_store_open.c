@@ -62,7 +62,7 @@ static void a_part_that_is_missing_is_named(void **state)
     hm_store_page_free(NULL);
 }
 
-/* On a server, this ends the connection. */
+/* A connection that another client ends is reported as broken; this test needs a server. */
 static void a_broken_connection_is_reported(void **state)
 {
     const char *where = fresh_where();
@@ -89,7 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(a_part_that_is_missing_is_named),
-        /* For PostgreSQL only. */
+        /* The following tests are for PostgreSQL only. */
         cmocka_unit_test(a_broken_connection_is_reported),
     };
     return _cmocka_run_group_tests("open", tests, store_server() ? 3 : 2, make_folder,

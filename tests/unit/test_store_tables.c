@@ -3,7 +3,7 @@
 
 #include "memory.h"
 
-/* The same runs, in a file and as the store receives them. */
+/* Makes the same runs as a file and as the store receives them. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
 {
     size_t used = (size_t)snprintf(
@@ -223,7 +223,7 @@ static void traces_are_the_same_as_from_a_file(void **state)
                                      i + 1, i, k + 1, s->seconds, s->elapsed_s, s->loss);
         }
     }
-    /* Neither is a trace: it has no samples, or none with a loss. */
+    /* Two runs are not traces: one has no samples, the other has no sample with a loss. */
     const struct hm_stored_sample silent = {1, 1, 1, NAN};
     runs[RUNS] = runs[RUNS + 1] = some_run(1, 1);
     runs[RUNS].samples = &silent;
@@ -290,7 +290,8 @@ static int whole_way(const char *where, struct hm_err *err)
     for (size_t i = 0; i < 3; i++) {
         runs[i].key = i == 0   ? "a"
                       : i == 1 ? "b"
-                               : "c"; /* An earlier attempt may have stored it. */
+                               : "c"; /* The runs have keys, because an earlier attempt may have
+                                         stored a run already. */
         runs[i].machine = "m";
         runs[i].more = "{\"rate\": 0.5}";
     }

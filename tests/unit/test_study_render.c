@@ -20,7 +20,7 @@ static bool is_void(const char *name)
     return strcmp(name, "meta") == 0;
 }
 
-/* The position after the tag at p; a ">" inside quotes does not end it. */
+/* Returns the position after the tag at p; a ">" inside quotes does not end a tag. */
 static const char *tag_end(const char *p)
 {
     char quote = 0;
@@ -37,7 +37,8 @@ static const char *tag_end(const char *p)
     return p + 1;
 }
 
-/* Tags are closed in the right order, and the text between them has no bare & or ". */
+/* Checks that tags are closed in the right order, and that the text between them has no bare & or
+ * ". */
 static void check_tags(const char *html)
 {
     static char open[64][24];
@@ -140,7 +141,8 @@ static void a_minimal_study_is_rendered(void **state)
     s.advice.advice.feasible = false;
     s.advice.advice.next.algorithm = NULL;
     s.convergence.all_paces.count = 0;
-    s.convergence.convergence.best = 5; /* No point is above it. */
+    /* With this least loss, no point has a positive excess loss. */
+    s.convergence.convergence.best = 5;
     html = render(&s.study);
     check_tags(html);
     assert_has(html, "Nothing reaches 1e-");
@@ -167,7 +169,7 @@ static void the_loss_within_a_time_is_rendered(void **state)
     hm_text_free(html);
 }
 
-/* Edge cases of charts: no point, one point, equal points, very wide ranges. */
+/* Edge cases of charts are no point, one point, equal points and very wide ranges. */
 static void charts_take_any_points(void **state)
 {
     static const double x[] = {1, 1e-300, NAN, 3}, y[] = {1, 1e300, 2, -1}, same[] = {7, 7, 7, 7};

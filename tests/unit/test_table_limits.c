@@ -19,7 +19,7 @@
 
 struct limit {
     const char *text;
-    int code; /* 0: the text is valid. */
+    int code; /* Expected error code; 0: the text is valid. */
     const char *field;
     int line;
 };
@@ -73,7 +73,7 @@ static void csv_lines_are_counted(void **state)
     static const struct limit limits[] = {
         {"a\n", 0, "", 0},
         {"a", 0, "", 0},
-        {"a\n\n", 0, "", 0}, /* One column: an empty line is an empty field. */
+        {"a\n\n", 0, "", 0}, /* In a table of one column, an empty line is an empty field. */
         {"\n", HM_E_SYNTAX, "", 1},
         {"# only a comment\n", HM_E_SYNTAX, "", 2},
         {"# a comment\na,b\n1,2\n# another, with a comma\n3\n", HM_E_SYNTAX, "", 5},
@@ -381,9 +381,9 @@ static void uai_sizes_have_ranges(void **state)
         {"MARKOV\r\n1\r\n2\r\n0\r\n", 0, "", 0},
         {"markov 1 1 0", HM_E_SYNTAX, "", 1},
         {"MARKOV\n0000000000000000000000000000000000000000000000000000000000000001\n1\n0\n",
-         HM_E_SYNTAX, "", 2}, /* 64 characters. */
+         HM_E_SYNTAX, "", 2}, /* This number has 64 characters, one too many. */
         {"MARKOV\n000000000000000000000000000000000000000000000000000000000000001\n1\n0\n", 0, "",
-         0}, /* 63 characters. */
+         0}, /* This number has 63 characters. */
     };
 
     (void)state;
@@ -606,7 +606,8 @@ static void truncated_files_are_refused(void **state)
     unlink(path);
 }
 
-/* The byte reader: every byte once, the end again and again, a byte that is given back. */
+/* The byte reader returns every byte once, can take a byte back, and returns the end again and
+ * again. */
 static void bytes_are_read_in_order(void **state)
 {
     struct hm_bytes bytes;

@@ -64,7 +64,7 @@ static void assert_values(const double *values, size_t count, const double *want
 
 /* ---- the two forms -------------------------------------------------------------------------- */
 
-/* The output of training with --data digits:500 --look-every 2, and similar ones. */
+/* Output of training with --data digits:500 --look-every 2, and similar output. */
 static const char printed[] =
     "{\"run\":\"train\",\"version\":\"0.1.0\",\"problem\":\"svm\",\"algorithm\":\"cocoa+\","
     "\"data\":\"digits:500\",\"rows\":500,\"features\":784,\"classes\":10,\"positive\":5,"
@@ -117,7 +117,7 @@ static void printed_traces_are_read(void **state)
     hm_traces_free(traces);
 }
 
-/* The form of recorded CSV: there is no best, and a loss that is not a number is empty. */
+/* A recorded CSV has no best loss, and a loss that is not a number is empty. */
 static const char recorded[] =
     "algorithm,problem,data,n,seed,scheme,simulated,iteration,epoch,seconds,compute_s,"
     "communicate_s,elapsed_s,objective,suboptimality,gap,change,accuracy,test_error,"
@@ -410,7 +410,7 @@ static void epochs_are_counted(void **state)
     assert_values(traces->traces[0].elapsed_s, 3, VALUES(10, 20, 30));
     assert_values(traces->traces[0].seconds, 3, VALUES(20, 20, 10));
     hm_traces_free(traces);
-    /* Of several points in one epoch the last is used. Without iterations, seconds are those of an
+    /* If an epoch has several points, the last is used. Without iterations, seconds are those of an
      * epoch. */
     traces = parse_as(
         "m,iteration,epoch,seconds,loss\n1,1,1,3,9\n1,2,1,3,8\n1,3,2,3,7\n1,4,2,3,6\n", &settings);

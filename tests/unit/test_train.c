@@ -7,15 +7,14 @@
 
 /* ---- optima --------------------------------------------------------------------------------- */
 
-/*
- * Distance from P*, which is 0.02 to 1.3, that each algorithm must reach, and the iterations for
- * it.
- */
+/* Distance from P*, which is 0.02 to 1.3, that an algorithm must reach, and the number of
+ * iterations for this. */
 struct promise {
     const char *algorithm;
-    double smooth, kinks; /* For smooth and for non-smooth losses. */
+    /* Distances that must be reached with smooth and with non-smooth losses. */
+    double smooth, kinks;
     double iterations;
-    double step; /* 0: the algorithm's default. */
+    double step; /* Step size; 0: the algorithm's default. */
 };
 
 static const struct promise promises[] = {
@@ -69,7 +68,8 @@ static void check_optimum(const struct hm_algorithm *algorithm, const struct pro
         .algorithm = algorithm->name,
         .settings = {.step = promise->step},
         .plan = {.eval_every = 10, .limits = {.iterations = promise->iterations, .best = best}}};
-    if (algorithm->dual) /* The gap alone must prove it. */
+    /* If the algorithm has a dual, the duality gap alone must prove that the optimum is reached. */
+    if (algorithm->dual)
         t.plan.limits.gap = enough;
     else
         t.plan.limits.suboptimality = enough;
@@ -81,7 +81,8 @@ static void check_optimum(const struct hm_algorithm *algorithm, const struct pro
                  loss_names[loss], ranks, t.last.suboptimality, best, t.last.gap, t.iteration);
 }
 
-/* Each on one rank and on more; the smallest problems on more ranks than they have rows. */
+/* Each algorithm runs on one rank and on more; the smallest problems run on more ranks than they
+ * have rows. */
 static void all_reach_the_optimum(void **state)
 {
     static const int more[] = {2, 3, 5};
@@ -112,7 +113,8 @@ static void every_algorithm_is_tested(void **state)
     assert_null(hm__algorithm_find("newton"));
 }
 
-/* Downhill alone would end at a kink, 0.0003, 0.0034 and 0.0032 above the optimum. */
+/* Steps that always go downhill would end at a kink, 0.0003, 0.0034 and 0.0032 above the
+ * optimum. */
 static void gradient_descent_gets_past_kinks(void **state)
 {
     static const double wanted[] = {1e-4, 4e-4, 1e-5, 6e-4};
@@ -131,7 +133,8 @@ static void gradient_descent_gets_past_kinks(void **state)
 }
 
 /*
- * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, no pair is lost and no line search is made.
+ * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS keeps its pairs and makes no line
+ * search.
  */
 static void lbfgs_rests_at_an_exact_optimum(void **state)
 {
@@ -184,7 +187,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
 
 /* ---- iterates ------------------------------------------------------------------------------- */
 
-/* One line of the oracle; those of federated averaging end with settings of their own. */
+/* Checks one line of the oracle; lines of federated averaging end with settings of their own. */
 static void check_steps(const char *line)
 {
     static struct training t;
@@ -279,7 +282,7 @@ static void every_scheme_gives_the_same_result(void **state)
         for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++) {
             t = random_run(hm__algorithms[i], 3);
             t.scheme = (enum hm_reduce_scheme)scheme;
-            train_on(&t, 5); /* Also compares the ranks. */
+            train_on(&t, 5); /* train_on also compares w of the ranks. */
             if (scheme == 0)
                 first = t;
             for (size_t k = 0; k < t.unknowns; k++)
@@ -325,7 +328,7 @@ static void the_time_limit_ends_a_run(void **state)
     static struct training t;
 
     (void)state;
-    /* In the last round, no evaluation before the end. */
+    /* With the largest `every`, there is no evaluation before the end. */
     for (double every = 1; every < 1e9; every *= 40) {
         t = plain_run("sgd", 1);
         t.plan.limits.iterations = 10;
@@ -341,11 +344,12 @@ static void the_time_limit_ends_a_run(void **state)
         assert_near(t.iteration, 6, 0);
         assert_near(t.totals.elapsed_s, 6 * each, 1e-12);
     }
-    t.plan.limits.iterations = 3; /* The first limit reached counts. */
+    t.plan.limits.iterations = 3; /* The limit that is reached first counts. */
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_near(t.iteration, 3, 0);
-    t.plan.limits.within_s = 1e-9; /* At least one iteration. */
+    /* At least one iteration is made, however short the time limit is. */
+    t.plan.limits.within_s = 1e-9;
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_WITHIN);
     assert_near(t.iteration, 1, 0);
@@ -370,13 +374,13 @@ static void the_gap_limit_ends_a_run(void **state)
     assert_near(t.last.suboptimality, t.last.objective - t.plan.limits.best, 0);
     assert_true(t.last.suboptimality <= 1e-6 && t.points[t.point_count - 2].suboptimality > 1e-6);
 
-    t.plan.limits.best = NAN; /* Without a known optimum it cannot stop for suboptimality. */
-    t.plan.limits.gap = 1;    /* lbfgs has no gap. */
+    t.plan.limits.best = NAN; /* Without a known optimum, a run cannot stop for suboptimality. */
+    t.plan.limits.gap = 1;    /* L-BFGS has no duality gap. */
     t.plan.limits.iterations = 10;
     train_on(&t, 3);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
 
-    t.plan.limits.iterations = 1000; /* It converges, however rare the evaluations. */
+    t.plan.limits.iterations = 1000; /* The run converges, however rare the evaluations are. */
     for (double every = 1; every < 3000; every += 1001) {
         t.plan.eval_every = every;
         train_on(&t, 3);
@@ -402,7 +406,8 @@ static void nan_counts_as_diverged(void **state)
         assert_true(!isfinite(t.last.objective));
         assert_true(t.iteration < 200);
     }
-    t = plain_run("local-sgd", 2); /* Implicit steps never overshoot. */
+    /* Implicit steps never overshoot, so the run does not diverge. */
+    t = plain_run("local-sgd", 2);
     t.settings.step = 1e6;
     t.plan.limits.iterations = 100;
     train_on(&t, 2);
@@ -412,21 +417,21 @@ static void nan_counts_as_diverged(void **state)
 
 /* ---- trace points --------------------------------------------------------------------------- */
 
-/* Bytes that all ranks send in one all-reduce. */
+/* Returns the bytes that all ranks send in one all-reduce. */
 static double bytes_of(enum hm_reduce_scheme scheme, double n, double count)
 {
     double bytes = count * sizeof(double), power = exp2(floor(log2(n)));
 
     if (scheme == HM_REDUCE_DOUBLING)
         return bytes * (power * log2(power) + 2 * (n - power));
-    return 2 * (n - 1) * bytes; /* For the ring, the sum over all chunks. */
+    return 2 * (n - 1) * bytes; /* For the ring, this is the sum over all chunks. */
 }
 
 static void bytes_are_those_of_the_scheme(void **state)
 {
     static const struct {
         const char *algorithm;
-        double more; /* Doubles besides those of w. */
+        double more; /* Number of doubles sent in addition to those of w. */
     } sums[] = {{"cocoa", 0}, {"cocoa+", 0},   {"local-sgd", 0}, {"splash", 0}, {"sgd", 1},
                 {"adam", 1},  {"momentum", 1}, {"mini-sdca", 1}, {"fedavg", 1}};
     static struct training t;
@@ -501,14 +506,16 @@ static void points_have_times_work_and_accuracy(void **state)
     t = plain_run("gd", 2);
     t.plan.limits.iterations = 5;
     t.test = true;
-    train_on(&t, 3); /* Least squares: minus the mean squared error, which is twice the loss. */
+    /* For least squares, the test error is the mean squared error, which is twice the loss. */
+    train_on(&t, 3);
     double norm2 = 0;
     for (size_t k = 0; k < t.unknowns; k++)
         norm2 += t.w[0][k] * t.w[0][k];
     assert_near(t.last.test_error / 2 + t.problem->lambda / 2 * norm2, t.last.objective, 1e-13);
 }
 
-/* Over all ranks: the requested number of rows, and each row once in an epoch. */
+/* The batches of all ranks together have the requested number of rows, and contain each row once in
+ * an epoch. */
 static void batches_have_their_size(void **state)
 {
     static struct training t;

@@ -26,7 +26,7 @@ static bool is_here(const char *file)
     return false;
 }
 
-/* The rows with labels -1 and 1; digits: 5 against the rest. */
+/* Returns the rows with labels -1 and 1; for digits, 5 is compared with the rest. */
 static struct hm_rows signed_rows(const struct known_optimum *known)
 {
     struct hm_data_spec spec = parse_data(example_source(known->file), false);
@@ -41,7 +41,7 @@ static struct hm_rows signed_rows(const struct known_optimum *known)
     return rows;
 }
 
-/* Train on one rank, with one evaluation at the end. */
+/* Trains on one rank, with one evaluation at the end. */
 static struct hm_trace_point train_alone(const struct known_optimum *known,
                                          const struct hm_rows *rows, const char *algorithm,
                                          const struct hm_train_settings *settings,
@@ -98,7 +98,7 @@ static void lbfgs_finds_logistic_optima(void **state)
     }
 }
 
-/* The duality gap must be small, and the other programs agree. */
+/* Checks that the duality gap is small, and that the other programs agree. */
 static void check_svm(const struct known_optimum *known, double rounds, double relative)
 {
     struct hm_train_limits limits = {

@@ -19,9 +19,10 @@ static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *
     return rc;
 }
 
+/* These lines are the table of variables 2 and 1. */
 static const char whole[] = "MARKOV\n3\n2 3 2\n"
                             "5\n2 2 1\n1 0\n2 0 2\n1 0\n2 1 2\n\n"
-                            "6\n1 2 3\n4 5 6\n" /* The table of variables 2 and 1. */
+                            "6\n1 2 3\n4 5 6\n"
                             "2 0.5 4\n"
                             "4 8 0 0 8e0\n"
                             "2 1 +1\r\n"

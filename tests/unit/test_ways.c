@@ -1,4 +1,4 @@
-/* Platforms and stragglers in a plan: against closed forms. */
+/* Platforms and stragglers in a plan, compared with closed forms. */
 #include "testing.h"
 
 #include "queue_time.h"
@@ -44,7 +44,7 @@ static struct hm_answer *plan(const char *text, const struct hm_way *ways, size_
     return answer;
 }
 
-/* Samples per second of the workers whose gradients are used. */
+/* Returns the samples per second of the workers whose gradients are used. */
 static double rate(const char *text, struct hm_way way, double n)
 {
     struct hm_answer *answer = plan(text, &way, 1, n);
@@ -112,14 +112,16 @@ static void servers_saturate(void **state)
         for (int i = 0; i < 64; i++) {
             double n = i + 1, link = n * mb / s;
             assert_near(x->points[i].time_s, 1 + 2 * (a + fmax(mb, link)), 1e-12);
-            /* Stale workers queue: longer than the workers or the links alone, near the oracle. */
+            /* Stale workers queue: their time is longer than that of the workers or the links
+             * alone, and near that of the oracle. */
             double least = fmax(1 + 2 * (a + mb), link);
             assert_true(y->points[i].time_s >= least * (1 - 1e-12));
             assert_true(y->points[i].time_s < (i == 0 ? 1 + 1e-12 : 1.5) * least);
             assert_near(y->points[i].server_share, link / y->points[i].time_s, 1e-12);
             assert_near(y->points[i].nodes, n + s, 0);
         }
-        /* Half of a step at 2 n Mb/s = 1.002; 70 % of the time where the share says so. */
+        /* Synchronous workers saturate the servers if the links take half of a step, at 2 n Mb/s =
+         * 1.002; stale workers, if the links are busy for 70 % of the time. */
         assert_near(x->saturates_n, ceil(1.002 * s / mb / 2), 0);
         size_t at = (size_t)y->saturates_n - 1;
         assert_true(y->points[at].server_share >= 0.7 && y->points[at - 1].server_share < 0.7);
@@ -147,7 +149,7 @@ static void averages_come_after_local_steps(void **state)
             assert_near(r->points[i].time_s, 1 + messages * (a + mb) / k, 1e-12);
             assert_near(e->points[i].time_s, 1 + fmin(i, 1) * (a + mb) / k, 1e-12);
             assert_near(f->points[i].time_s, 1 + 2 * (a + n * mb) / k, 1e-12);
-            /* At 2 workers all schemes are two halves; more workers are tested elsewhere. */
+            /* On 2 workers all schemes exchange two halves; other tests have more workers. */
             if (n == 2)
                 assert_near(s->points[i].time_s, 1 + (a + mb) / k, 1e-12);
             assert_near(r->points[i].nodes, n, 0);
@@ -192,11 +194,12 @@ static void queues_are_those_of_the_oracle(void **state)
     fclose(table);
     assert_int_equal(count, 224);
     assert_true(worst < 0.04);
-    assert_true(bounds > 0.3); /* The longer of both alone would be too short by a third. */
+    /* A bound by the workers or by the links alone would be too short by a third. */
+    assert_true(bounds > 0.3);
     /* One worker never waits; a link that is not used takes no time. */
     assert_near(hm__queue_time(1, 3, 0.5, 0.25), 4, 0);
     assert_near(hm__queue_time(100, 3, 0.5, 0), 4, 0);
-    /* Many workers: the links alone. */
+    /* With many workers, the time is that of the links alone. */
     assert_near(hm__queue_time(1e6, 3, 0.5, 0.25), 0.25e6, 1e-4);
 }
 
@@ -210,7 +213,8 @@ static void enough_servers_are_found(void **state)
         s++;
     assert_near(x->servers_enough, s, 0);
     n = y->points[y->recommended].n;
-    /* With that number of servers, stale workers hardly queue; with one fewer they do. */
+    /* With the chosen number of servers, stale workers hardly queue; with one server fewer they
+     * do. */
     struct hm_way some = async;
     double times[2], fewest = y->servers_enough;
     for (int k = 0; k < 2; k++) {
@@ -280,7 +284,9 @@ static void servers_are_chosen(void **state)
         const struct hm_rank *r = &x->ranking[i];
         bool free = r->way.consistency == HM_CONSISTENCY_ASYNC;
         if (r->way.platform == HM_PLATFORM_SERVER)
-            assert_near(r->way.servers, free ? 6 : 32, 0); /* 32 Mb/s = 0.67; or one for each */
+            /* Asynchronous workers get 6 servers (32 Mb/s = 0.67), and synchronous workers get one
+             * server each. */
+            assert_near(r->way.servers, free ? 6 : 32, 0);
         if (i > 0)
             assert_true(r->total_s >= x->ranking[i - 1].total_s);
     }

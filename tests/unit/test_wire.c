@@ -25,7 +25,8 @@ static uint64_t random_bits(void)
 
 /* ---- reading with our reader ----------------------------------------------------------------- */
 
-/* What our reader finds in a message Every; the depth of the messages inside is the length of p. */
+/* Values that our reader finds in a message of type Every; the depth of nested messages is the
+ * length of p. */
 struct seen {
     uint64_t a, b, c, d, e, f, g, h, i, j, m, last;
     double k, l;
@@ -34,9 +35,9 @@ struct seen {
     uint64_t q[LIST], r[LIST];
     size_t q_count, r_count, s_count;
     char s[LIST][16];
-    bool inner; /* The message has a message inside, whose d is inner_d. */
+    bool inner; /* True if the message has a nested message, whose d is inner_d. */
     uint64_t inner_d;
-    bool mismatch; /* A known field has another type, which protobuf-c refuses. */
+    bool mismatch; /* True if a known field has a wrong type, which protobuf-c refuses. */
 };
 
 static uint64_t from_zigzag(uint64_t value)
@@ -76,7 +77,7 @@ static void take_bytes(struct hm_wire *w, const struct hm_wire_field *f, struct 
     }
 }
 
-/* Whether a field of Every has the type that wire.proto gives it. */
+/* Whether a field of the message Every has the type that wire.proto gives it. */
 static bool has_type(const struct hm_wire_field *f)
 {
     static const enum hm_wire_type types[] = {
@@ -124,8 +125,8 @@ static void read_every(struct hm_wire *w, struct seen *seen)
     }
 }
 
-/* Reads a message of `length` bytes, of which the first `ready` are there. Returns 0, -1 if it is
- * damaged, or 1 if it is cut. */
+/* Reads a message of `length` bytes, of which the first `ready` are available. Returns 0, -1 if it
+ * is damaged, or 1 if it is cut. */
 static int see_every(const uint8_t *data, size_t ready, uint64_t length, struct seen *seen)
 {
     struct hm_source *source = NULL;
@@ -304,10 +305,10 @@ static void impossible_numbers_are_refused(void **state)
         {"\x20\x80", 2, -1},                                          /* a varint without its end */
         {"\x20", 1, -1},                                              /* a key without a value */
         {"\x72\x05xx", 4, -1},                                /* a text longer than the message */
-        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, -1}, /* 2^63 - 1 bytes */
-        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, -1}, /* 2^64 - 1 bytes */
-        {"\x41xxxxxxx", 8, -1},                                   /* 7 of 8 bytes */
-        {"\x3dxxx", 4, -1},                                       /* 3 of 4 bytes */
+        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, -1}, /* a text of 2^63 - 1 bytes */
+        {"\x72\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, -1}, /* a text of 2^64 - 1 bytes */
+        {"\x41xxxxxxx", 8, -1},                                   /* 7 of the 8 bytes of a number */
+        {"\x3dxxx", 4, -1},                                       /* 3 of the 4 bytes of a number */
         {"\x23", 1, -1},                                          /* the start of a group */
         {"\x26\x00", 2, -1},                                      /* type 6, which does not exist */
         {"\x82\x01\x03\x20\x80\x80", 6, -1},                      /* a damaged message inside */

@@ -10,7 +10,7 @@
 #include "linear_problem.h"
 #include "shard.h"
 
-/* An assertion for threads, where cmocka's cannot be used. */
+/* Assertion for threads, in which those of cmocka do not work. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__)
 
 static inline void check_failed(const char *what, const char *file, int line)
@@ -59,7 +59,7 @@ static inline size_t loss_named(const char *name)
     return 0;
 }
 
-/* Uniform in [-1, 1), a multiple of 2^-52. */
+/* Returns a number in [-1, 1) that is a multiple of 2^-52. */
 static inline double made_value(uint64_t seed, uint64_t i, uint64_t j)
 {
     uint64_t x = seed * UINT64_C(0x9E3779B97F4A7C15) + i * UINT64_C(0xBF58476D1CE4E5B9) +
@@ -110,7 +110,7 @@ static inline bool add_row(const struct problem *p, size_t loss, size_t i, struc
     return values != NULL;
 }
 
-/* The rows of one rank, in order. */
+/* Returns the rows of one rank, in order. */
 static inline struct hm_rows problem_rows(const struct problem *p, size_t loss, bool sparse,
                                           int rank, int size)
 {
@@ -123,7 +123,7 @@ static inline struct hm_rows problem_rows(const struct problem *p, size_t loss, 
     return rows;
 }
 
-/* The objective of one rank; release it with problem_release. */
+/* Makes the objective of one rank; release it with problem_release. */
 static inline void problem_init(struct hm_objective *o, const struct problem *p, size_t loss,
                                 bool sparse, int rank, int size)
 {

@@ -11,23 +11,24 @@
 enum { UNKNOWNS = 512, RANKS = 24, POINTS = 256, STATE = 1 << 14 };
 
 struct training {
-    /* Input. */
+    /* The members up to `test` are inputs. */
     const struct problem *problem;
     size_t loss;
     bool sparse;
     const char *algorithm;
     struct hm_train_settings settings; /* A seed of 0 means 7, as in the oracle. */
     enum hm_reduce_scheme scheme;
-    /* eval_every of 0 means: evaluate only at the end. limits.best comes from the oracle. */
+    /* The plan of the run. If eval_every is 0, the run is evaluated only at the end; limits.best
+     * comes from the oracle. */
     struct hm_train_plan plan;
-    const char *resume; /* A checkpoint to resume from, or NULL. */
-    bool test;          /* Use the training rows as test rows. */
-    /* Output. */
+    const char *resume; /* Checkpoint to resume from; NULL: none. */
+    bool test;          /* True to use the training rows as test rows. */
+    /* The members from here on are outputs. */
     int rc[RANKS];
     struct hm_err err[RANKS];
     double w[RANKS][UNKNOWNS];
     size_t unknowns;
-    /* Arrays of rank 0's state, and those that belong to rows, in the order of the ranks. */
+    /* Values of rank 0's arrays, and the values that belong to rows, in the order of the ranks. */
     double state[STATE];
     size_t state_count;
     double iteration, samples;
@@ -109,7 +110,7 @@ static inline void training_body(struct hm_comm *comm, void *context)
     problem_release(&o);
 }
 
-/* Minimum of the objective by the oracle. */
+/* Returns the minimum of the objective, from the oracle. */
 static inline double optimum_of(const struct problem *p, size_t loss)
 {
     double best = NAN;

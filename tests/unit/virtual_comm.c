@@ -12,15 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 2 }; /* All ranks, and the first ranks. */
+enum { PARTS = 2 }; /* There are two communicators: one of all ranks, and one of the first ranks. */
 
 /* One side of a message. */
 struct message_side {
-    struct message_side *next; /* List in the order of posting, between the same two ranks. */
-    const void *data;          /* Send buffer. */
-    void *into;                /* Receive buffer. */
+    /* Next message between the same two ranks, in the order of posting. */
+    struct message_side *next;
+    const void *data; /* Buffer of the sender. */
+    void *into;       /* Buffer of the receiver. */
     size_t bytes;
-    double posted_s, done_s; /* done_s is INFINITY until the other side is posted. */
+    /* Time of posting, and time of completion; the latter is INFINITY until the other side is
+     * posted. */
+    double posted_s, done_s;
 };
 
 struct virtual_barrier {
@@ -34,7 +37,9 @@ struct virtual_rank {
     struct virtual_world *world;
     pthread_t thread;
     pthread_cond_t turn;
-    double clock_s, ready_s;       /* ready_s: INFINITY when unknown. */
+    /* Present time of the rank, and time at which it can continue; the latter is INFINITY if
+     * unknown. */
+    double clock_s, ready_s;
     struct message_side **awaited; /* Requests that the rank waits for. */
     size_t awaited_count;
     bool over;
@@ -45,7 +50,8 @@ struct virtual_world {
     struct virtual_cluster cluster;
     struct virtual_rank *ranks;
     struct message_side **sends,
-        **receives; /* [2 (from * size + to) + non-blocking]: not matched yet. */
+        /* Messages that are not matched yet; the index is 2 (from * size + to) + non-blocking. */
+        **receives;
     struct virtual_barrier barriers[PARTS];
     int size, running;
     void (*body)(struct hm_comm *comm, void *context);
@@ -94,7 +100,7 @@ static void schedule_next(struct virtual_world *w)
         pthread_cond_signal(&w->ranks[best].turn);
 }
 
-/* Wait for our turn at ready_s, which other ranks may set. */
+/* Wait for the turn of this rank at ready_s, which other ranks may set. */
 static void schedule_wait(struct virtual_rank *r)
 {
     struct virtual_world *w = r->world;

@@ -17,7 +17,7 @@ struct virtual_cluster {
 /* Run body(comm, context) on `size` ranks and wait for all. */
 void virtual_comm_run(int size, const struct virtual_cluster *cluster,
                       void (*body)(struct hm_comm *comm, void *context), void *context);
-/* A communicator of the first `count` ranks; only they may use it. */
+/* Makes a communicator of the first `count` ranks; only they may use it. */
 void virtual_comm_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
 
 #endif

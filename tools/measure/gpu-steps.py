@@ -208,7 +208,7 @@ def measure(build, precision, batch, kernels_to=None):
         t5 = clock()
         rows.append((t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t3))
     peak = torch.cuda.max_memory_allocated()
-    # Several steps without a wait between them: this is how a training loop runs.
+    # Time several steps without a wait between them, as a training loop runs them.
     count = max(3, min(20, int(1.0 / median([r[4] for r in rows]))))
     t0 = clock()
     for _ in range(count):

@@ -16,8 +16,8 @@ import math
 import random
 from decimal import Decimal
 
-FORMULAS = 300                     # each at two points
-KINDS = ("smooth", "mixed", "smooth", "logic")   # in turn; logic: small integers, many comparisons
+FORMULAS = 300                     # each formula is evaluated at two points
+KINDS = ("smooth", "mixed", "smooth", "logic")   # drawn in turn; logic has small integers and many comparisons
 VARIABLES = ("n", "a", "b", "c")
 FUNCTIONS_1 = ("log2", "ln", "log10", "exp", "sqrt", "ceil", "floor", "abs")
 FUNCTIONS_2 = ("min", "max", "pow")
@@ -25,7 +25,7 @@ SMOOTH = {"number", "variable", "negate", "+", "-", "*", "/", "^",
           "log2", "ln", "log10", "exp", "sqrt", "pow"}
 LEVEL = {"?:": 1, "||": 2, "&&": 3, "==": 4, "!=": 4, "<": 5, "<=": 5, ">": 5, ">=": 5,
          "+": 6, "-": 6, "*": 7, "/": 7, "negate": 8, "not": 8, "^": 9}
-PRIMARY = 10                       # numbers, variables, calls
+PRIMARY = 10                       # level of numbers, variables and calls
 
 decimal.getcontext().prec = 60
 rng = random.Random(2)
@@ -289,7 +289,7 @@ def text(tree):
 
 
 def draw_point(kind):
-    if kind == "logic":                                     # ties are likely
+    if kind == "logic":                                     # small numbers, so that comparisons of equal values are likely
         return {"n": float(rng.randint(1, 3)), "a": rng.choice((0.5, 1.0, 2.0, 3.0)),
                 "b": float(rng.randint(-1, 2)), "c": float(rng.randint(0, 2))}
     return {"n": float(rng.choice((1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 16, 25, 32, 50, 64, 100, 128, 1000))),
@@ -319,13 +319,13 @@ def compute(tree, point, smooth):
             results.append([field.number(evaluate(tree, at, field))])
     exact = [float(x) for x in results[1]]
     for rough, fine in zip(results[0], exact):
-        if not (math.isfinite(fine) and abs(rough - fine) <= 1e-13 * abs(fine)):   # a nan too
+        if not (math.isfinite(fine) and abs(rough - fine) <= 1e-13 * abs(fine)):   # also refuses a nan
             raise Refused
-        if fine != 0 and not 1e-12 <= abs(fine) <= 1e15:    # of the derivatives too
+        if fine != 0 and not 1e-12 <= abs(fine) <= 1e15:    # also checked for derivatives
             raise Refused
     if not 1e-6 <= abs(exact[0]) <= 1e12:
         raise Refused
-    return [x + 0.0 for x in exact]                         # no minus zero
+    return [x + 0.0 for x in exact]                         # the addition changes -0 to 0
 
 
 def rows():

@@ -84,7 +84,7 @@ def plain(rng):
     folds, rows, terms = 6, 15, 7
     x = rng.normal(0, 1, (folds, rows, terms))
     x[:, :, 1] += 3 * x[:, :, 0]
-    for _ in range(3):  # the second time for rounding
+    for _ in range(3):  # repeated, to remove the rounding errors of the first pass
         x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
     x = x.reshape(-1, terms)
     return x, 5 + x[:, 1] - 0.5 * x[:, 3] + rng.normal(0, 1, len(x)), None, np.repeat(np.arange(folds), rows)

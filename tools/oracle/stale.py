@@ -150,7 +150,7 @@ def main():
     for a in stored["algorithms"]:
         traces = []
         for (name, m, s, _), points in runs.items():
-            assert len(points) <= 60  # no thinning
+            assert len(points) <= 60  # all points are used, as in howmany
             if name == a["algorithm"]:
                 i, p = np.array(points).T
                 traces.append({"m": m, "s": s, "x": np.log(i), "y": np.log(p)})

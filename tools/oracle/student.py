@@ -67,7 +67,7 @@ def t_pdf(t, df):
 
 
 def t_quantile(p, df):
-    """For 0.5 < p < 1."""
+    """The quantile of Student's t for 0.5 < p < 1, by Newton's method."""
     t, p, df = Decimal(float(stats.t.ppf(p, df))), Decimal(p), Decimal(df)
     for _ in range(3):
         t += (t_sf(t, df) - (1 - p)) / t_pdf(t, df)

@@ -98,7 +98,7 @@ def objective(loss, x, y, w, lam, classes):
 
 
 def newton(fun, hessian, w):
-    """Newton's method with halving; until the gradient is rounding."""
+    """Newton's method with halved steps, until the gradient is only rounding errors."""
     p, g = fun(w)
     for _ in range(100):
         d = -np.linalg.solve(hessian(w), g)
@@ -392,7 +392,7 @@ STEPS = [("cocoa", 3, 0, 128, 1), ("cocoa", 2, 0, 128, 3), ("cocoa+", 3, 0, 128,
          ("sgd", 9, 0, 10, 1), ("sgd", 3, 0.25, 1000, 1), ("momentum", 4, 0, 1000, 1), ("momentum", 9, 0.125, 16, 1),
          ("adam", 5, 0, 1000, 1), ("adam", 9, 0.0625, 16, 1), ("local-sgd", 2, 0, 32, 2), ("local-sgd", 3, 0.5, 32, 1),
          ("splash", 2, 0, 32, 2)]
-# Also on other numbers of ranks.
+# These algorithms also run on other numbers of ranks.
 GOSSIP = [("gossip-ring", 9, 0, 10, 1), ("gossip-ring", 7, 0.25, 16, 1), ("gossip-exp", 9, 0, 10, 1)]
 # iterations, step, batch, passes, clients, fraction, uneven, ranks
 FEDERATED = [(4, 0, 5, 2, 6, 1, 0, 3), (6, 0.25, 4, 1, 8, 0.5, 0, 2), (5, 0, 8, 3, 9, 0.3, 1.5, 1),

@@ -103,7 +103,7 @@ export interface FitRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** formulas over the columns, such as 1,size/n,ln(n),n; auto (default) chooses them */
   terms?: string | string[];
-  /** predict there: 64, or n=64,size=1 */
+  /** predict the time at these values: 64, or n=64,size=1 */
   target?: Quantity | Quantities;
   /** predict for these n: 4..64:4, or 8,16,32 */
   predict?: Quantity | Quantity[];
@@ -147,7 +147,7 @@ export interface DesignRequest {
   size?: Quantity | Quantity[];
   /** values of another quantity that could be run */
   vary?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** only candidates where it is not 0, such as 'size*256 >= 4*n' */
+  /** only candidates for which the formula is not 0, such as 'size*256 >= 4*n' */
   only?: string;
   /** runs already measured: the design says which to make next */
   have?: Rows;
@@ -165,7 +165,7 @@ export interface DesignRequest {
   keep?: Quantity;
   /** spend what whole runs leave of the budget on more runs */
   fill?: boolean;
-  /** what is known after each run, and the candidates that are not made */
+  /** also show what is known after each run, and the candidates that were not chosen */
   rounds?: boolean;
   /** the whole answer as JSON */
   json?: boolean;
@@ -211,7 +211,7 @@ export interface AdviseRequest {
   times?: Rows;
   /** seconds of an iteration as `howmany plan` computes them */
   job?: Rows;
-  /** with a job: plan for this machine; otherwise its price */
+  /** machine: with a job, plan for it; otherwise take its price */
   on?: Content | Content[];
   /** fabric between the machines, from the catalog */
   fabric?: string;
@@ -235,7 +235,7 @@ export interface AdviseRequest {
 export interface RunsListRequest {
   /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** made at or after, such as 2026-11-15 */
+  /** only runs made at or after this time, such as 2026-11-15 */
   since?: string;
   /** made at or before */
   until?: string;
@@ -273,7 +273,7 @@ export interface RunsImportRequest {
 export interface RunsExportRequest {
   /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** made at or after, such as 2026-11-15 */
+  /** only runs made at or after this time, such as 2026-11-15 */
   since?: string;
   /** made at or before */
   until?: string;
@@ -392,9 +392,9 @@ export interface Point {
   speedup: number;
   /** speedup per worker */
   efficiency: number;
-  /** seconds of what total_of says */
+  /** seconds in all; total_of names what is counted */
   total_s: number;
-  /** node-seconds of what total_of says */
+  /** node-seconds in all; total_of names what is counted */
   node_s: number;
   /** money of what total_of says */
   cost: number | null;
@@ -479,18 +479,18 @@ export interface Limit {
   share: number | null;
   /** workers of that iteration */
   n: number;
-  /** a phrase */
+  /** reason, as a phrase */
   why: string | null;
 }
 
 export interface Help {
   /** the change */
   what: string;
-  /** recommended workers then */
+  /** recommended workers with the change */
   n: number;
   /** seconds of one iteration */
   time_s: number;
-  /** over the reference */
+  /** speedup over the reference */
   speedup: number;
   /** times faster than the answer */
   gain: number;
@@ -507,9 +507,9 @@ export interface Rank {
   n: number | null;
   /** seconds of one iteration there */
   time_s: number | null;
-  /** over the reference */
+  /** speedup over the reference */
   speedup: number | null;
-  /** seconds of what total_of says */
+  /** seconds in all; total_of names what is counted */
   total_s: number | null;
   /** money of what total_of says */
   cost: number | null;
@@ -564,7 +564,7 @@ export interface Plan {
   goal: string;
   /** strong or weak */
   scaling: string;
-  /** what total_s and cost are of: job, iteration or reference-iteration */
+  /** what total_s and cost count: job, iteration or reference-iteration */
   total_of: string;
   /** workers that speedups are relative to */
   reference: number;
@@ -588,7 +588,7 @@ export interface Plan {
   faster: Point | null;
   /** fewest workers for the asked work */
   work: Point | null;
-  /** which limit nothing meets */
+  /** the limit that no choice meets */
   missed: string | null;
   /** the nearest miss */
   nearest: Point | null;
@@ -606,7 +606,7 @@ export interface Plan {
   plateau: RangeOfN;
   /** the best n is the largest considered */
   at_ceiling: boolean;
-  /** what lies above the ceiling */
+  /** what larger n would bring */
   beyond: Beyond;
   /** probability that the recommended n is exactly the best */
   sure: number | null;
@@ -829,7 +829,7 @@ export interface LayoutRoom {
   sequence: number | null;
   /** workers from which each is less than 80 % as fast as the fastest */
   breaks_n: number | null;
-  /** the part of the step that grew most until there */
+  /** the part of the step that grew most up to that number of workers */
   breaks_part: string | null;
 }
 
@@ -861,13 +861,13 @@ export interface Prediction {
   mean_low_s: number | null;
   /** interval of the mean */
   mean_high_s: number | null;
-  /** over the reference, or one worker */
+  /** speedup over the reference, or over one worker */
   speedup: number | null;
   /** lower end of its interval */
   speedup_low: number | null;
   /** upper end of its interval */
   speedup_high: number | null;
-  /** times outside the measured range of n */
+  /** factor by which n is outside the measured range */
   beyond: number;
 }
 
@@ -876,11 +876,11 @@ export interface Residual {
   line: number | null;
   /** workers */
   n: number;
-  /** measured */
+  /** measured seconds */
   seconds: number;
-  /** as the fit has it */
+  /** seconds by the fit */
   fitted_s: number;
-  /** as a fit without this run has it */
+  /** seconds by a fit without this run */
   left_out_s: number | null;
   /** leverage of the run */
   leverage: number | null;
@@ -1056,7 +1056,7 @@ export interface Recommend {
   n_high: number | null;
   /** probability with which deadline and budget must be met */
   certainty: number | null;
-  /** which limit nothing meets */
+  /** the limit that no choice meets */
   missed: string | null;
   /** best first */
   candidates: Recommended[];
@@ -1071,7 +1071,7 @@ export interface Recommend {
 }
 
 export interface Parameter {
-  /** term or letter of the form */
+  /** term, or name of the coefficient in the form */
   text: string;
   /** value */
   value: number | null;
@@ -1104,9 +1104,9 @@ export interface StaleCost {
 export interface Staleness {
   /** stale traces */
   traces: number;
-  /** parameter */
+  /** constant part of the factor */
   level: number | null;
-  /** parameter */
+  /** part of the factor that grows with n */
   growth: number | null;
   /** exponent of n */
   power: number | null;
@@ -1114,7 +1114,7 @@ export interface Staleness {
   exponent: number | null;
   /** error of the fit */
   error: number | null;
-  /** error without it */
+  /** error of a fit without a factor for staleness */
   without: number | null;
   /** error on held-out traces */
   held_out: number | null;
@@ -1150,7 +1150,7 @@ export interface Algorithm {
   form: string;
   /** traces */
   traces: number;
-  /** points of them */
+  /** points of all traces */
   points: number;
   /** terms and their coefficients */
   parameters: Parameter[];
@@ -1230,11 +1230,11 @@ export interface HoldoutAlgorithm {
   outside: number | null;
   /** median error ahead */
   ahead_median: number | null;
-  /** each number of workers that was left out */
+  /** errors for each number of workers that was left out */
   left_out: LeftOut[];
-  /** each number of workers, ahead */
+  /** errors of predictions ahead, for each number of workers */
   ahead: Ahead[];
-  /** each number of rows, from smaller ones */
+  /** errors for each number of rows, predicted from smaller ones */
   rows: RowsError[];
 }
 
@@ -1329,9 +1329,9 @@ export interface Candidate {
   reaches: number | null;
   /** probability to be the best */
   probability: number | null;
-  /** times outside the measured range of n */
+  /** factor by which n is outside the measured range */
   beyond_n: number | null;
-  /** times outside the measured iterations */
+  /** factor by which the iteration is outside the measured range */
   beyond_i: number | null;
   /** backup workers */
   backups: number;
@@ -1674,7 +1674,7 @@ export interface Progress {
 export interface Problem {
   /** kind of problem */
   type: string;
-  /** a phrase */
+  /** the problem, as a phrase */
   title: string;
   /** HTTP status */
   status: number;

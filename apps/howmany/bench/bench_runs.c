@@ -217,8 +217,8 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 
 /*
  * Show on the terminal and on the board which run begins, such as "n = 4, run 2", and how many of
- * all runs are done. More runs than `repeats` may be needed, but their number is not known before.
- * The output of the command, if it is shown, takes the place of the progress.
+ * all runs are done. More runs than `repeats` may be needed, but their number is not known in
+ * advance. The output of the command, if it is shown, takes the place of the progress.
  */
 static void show_repeat(struct bench_session *s, size_t configuration, size_t repeat,
                         size_t repeats)
@@ -286,7 +286,8 @@ static int run_all_configurations(struct bench_session *s)
     return rc;
 }
 
-/* Begin to show progress, also on the page of the server, with the command as it was given. */
+/* Begin to show progress, on the terminal and on the page of the server; the title is the command
+ * as the user gave it. */
 static void list_session(struct bench_session *s, bool design)
 {
     struct hm_text command = {0};

@@ -41,7 +41,7 @@ struct cpu_job {
     const struct cpu_state *cpu;
     const struct hm_timing *op;
     size_t times, threads;
-    bool cancelled;       /* A thread could not be made, so all threads end at once. */
+    bool cancelled;       /* True if a thread could not be made, so that all threads end at once. */
     pthread_mutex_t gate; /* Mutex that is held until all threads are made. */
     pthread_barrier_t start, end;
 };

@@ -42,13 +42,15 @@ int calibrate_recorded_open(struct calibrate_device *device, const char *path, s
 /* Close a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);
 
-/* How often and how long operations are measured. */
+/* The effort of a calibration: how often and how long operations are measured. */
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
     double sample_s;  /* Least seconds of one sample. */
-    double longest_s; /* Operations that take longer than these seconds are left out. */
-    /* Use the fastest round instead of the median, because other programs can only add time. */
+    double longest_s; /* Longest time of an operation in seconds; operations that take longer are
+                         left out. */
+    /* True to use the fastest round instead of the median, because other programs can only add
+     * time. */
     bool fastest;
     /* Function that reports progress; may be NULL. */
     void (*step)(void *context, size_t done, size_t total);

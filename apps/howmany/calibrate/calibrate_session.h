@@ -8,11 +8,13 @@
 
 /* The options of the command line. All texts are borrowed. */
 struct calibrate_request {
-    /* What to measure. If all are false, a GPU is measured if there is one, else the CPU. */
+    /* Parts of the machine to measure. If all are false, a GPU is measured if there is one, else
+     * the CPU. */
     bool cpu, gpu, fabric;
     bool quick, json, plain;
-    const char *output, *record; /* Files for the machine and for the times; NULL: none. */
-    const char *plot;            /* File for the picture; NULL: none. */
+    const char *output, *record; /* Files to which the description of the machine and the times are
+                                    written; NULL: none. */
+    const char *plot;            /* File to which the picture is written; NULL: none. */
     /* File with recorded times, used instead of a measurement; NULL: none. */
     const char *replay;
     const char *from; /* Output of nccl-tests or OSU; NULL: none. */
@@ -30,9 +32,9 @@ struct calibrate_session {
     struct hm_arena *arena;
     struct hm_catalog *catalog;
     struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
-    const char *accelerator;  /* Name of this entry; NULL: not known. */
+    const char *accelerator;  /* Name of the entry `sheet` in the catalog; NULL: not known. */
     struct hm_timings timings;
-    bool nccl; /* The messages were measured between GPUs by nccl-tests. */
+    bool nccl; /* True if the messages were measured between GPUs by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];

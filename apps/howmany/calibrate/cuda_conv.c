@@ -54,7 +54,7 @@ struct cuda_conv {
     int (*run[3])(void *handle, const void *alpha, void *a, const void *data_a, void *b,
                   const void *data_b, void *conv, int algorithm, void *workspace, size_t bytes,
                   const void *beta, void *c, void *data_c);
-    /* The prepared convolution. */
+    /* Pass and algorithm of the prepared convolution. */
     int pass, algorithm;
     size_t bytes;
     cuda_memory data[3], memory; /* Input, filter and result of the pass, and workspace. */

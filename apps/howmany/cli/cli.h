@@ -49,7 +49,8 @@ struct cli_command {
     const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
-    const struct cli_heading *headings; /* The list ends with a title that is NULL. NULL: none. */
+    /* Headings of the help; the list ends with a title that is NULL. NULL: none. */
+    const struct cli_heading *headings;
     /* Words with which the shell completes an operand, as in cli_option.values. */
     const char *operands;
     /* True if the operands are a command to run; `accept` is then also called for the -- before
@@ -103,7 +104,8 @@ struct cli_group {
     const char *title;
     const struct cli_command *commands[8]; /* Commands of the group; the list ends with NULL. */
 };
-extern const struct cli_group cli_groups[]; /* The list ends with a title that is NULL. */
+/* All groups of commands; the list ends with a title that is NULL. */
+extern const struct cli_group cli_groups[];
 
 /* Print the help of the program (cli_help), or of one command. */
 void cli_help(void);
@@ -137,8 +139,8 @@ struct hm_text;
 /* Write a text to standard output and release it. On a terminal, long lines are wrapped, unless the
  * text is JSON. Returns 0, or EXIT_USAGE with a message. */
 int cli_put_text(struct hm_text *text);
-/* The same for a text that the caller keeps. Returns false and prints a message if writing fails.
- */
+/* Same as cli_put_text, but for a text that the caller keeps. Returns false and prints a message if
+ * writing fails. */
 bool cli_put_wrapped(const char *text);
 /* Progress on standard error, such as "metis: 12 of 31, 40 s left", only on a terminal. Counts are
  * shown after one second, texts at once. */

@@ -6,7 +6,8 @@
 
 enum {
     FOLD_INDENT = 4, /* Additional columns in front of the rest of a line. */
-    FOLD_ROOM = 32,  /* The last column of a table needs this many columns to be wrapped below. */
+    FOLD_ROOM = 32,  /* Least width of the last column of a table for the rest of a line to begin
+                        below that column. */
 };
 
 /* Returns the bytes of the escape sequence at the start of a text; 0 if there is none. */
@@ -73,7 +74,7 @@ static void add_spaces(struct hm_text *out, size_t count)
         hm__text_add(out, " ");
 }
 
-/* Adds one line, in several if it is too long. */
+/* Adds one line, which is broken into several lines if it is too long. */
 static void fold_line(struct hm_text *out, const char *line, size_t length, size_t width)
 {
     size_t rest = rest_column(line, length, width), room = width;

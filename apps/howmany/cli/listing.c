@@ -1,4 +1,4 @@
-/* Lists a running command on the board of this person, if a server has created one. */
+/* Lists a running command on the user's own board, if a server has created one. */
 #include "listing.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define PUT_S 0.2
 
 struct cli_listing {
-    struct hm_board *board; /* NULL until a board exists. */
+    struct hm_board *board; /* The board; NULL until one exists. */
     struct hm_board_task task;
     double tried_s, put_s; /* Times of the last attempt and the last write, by cli_now_s. */
 };
@@ -101,7 +101,7 @@ void cli_listing_point(struct cli_listing *l, double n, double seconds)
         return;
     struct hm_board_task *t = &l->task;
     size_t count = (size_t)t->point_count;
-    if (count == HM_BOARD_POINTS) { /* The oldest measurement makes room. */
+    if (count == HM_BOARD_POINTS) { /* Remove the oldest measurement to make room. */
         memmove(t->n, t->n + 1, sizeof(t->n) - sizeof(t->n[0]));
         memmove(t->seconds, t->seconds + 1, sizeof(t->seconds) - sizeof(t->seconds[0]));
         count--;

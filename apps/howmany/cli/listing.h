@@ -6,14 +6,14 @@
 
 #include "board.h"
 
-/* Write the name of the board of this person into path[PATH_MAX]: HOWMANY_PROGRESS, or the file
+/* Write the path of the user's own board into path[PATH_MAX]: HOWMANY_PROGRESS, or the file
  * `progress` beside the store. Returns false if there is none, or if it is named "none". */
 bool cli_board_find(char path[PATH_MAX]);
 
 struct cli_listing;
 
 /* List a command. `title` says what it runs. Returns NULL if memory runs out; all functions below
- * accept NULL. A board that a server creates later is found later. */
+ * accept NULL. If a server creates the board later, the command is listed from then on. */
 struct cli_listing *cli_listing_new(const char *command, const char *title);
 void cli_listing_free(struct cli_listing *listing);
 /* Set how much is done. The board is written at most five times a second, unless `at_once` is set.

@@ -25,7 +25,8 @@ static void show_line(struct cli_progress *p, const char *text, double now)
     for (int columns = 0; line[bytes] && columns < room; columns++)
         do
             bytes++;
-        while (((unsigned char)line[bytes] & 0xc0) == 0x80); /* Further bytes of a character. */
+        /* Include the further bytes of a UTF-8 character. */
+        while (((unsigned char)line[bytes] & 0xc0) == 0x80);
     fprintf(stderr, "\r\033[K%.*s", (int)bytes, line);
     p->shown_s = now;
 }

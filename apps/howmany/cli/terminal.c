@@ -31,6 +31,28 @@ static void print_option(const char *field)
     fputs(": ", stderr);
 }
 
+/* Copy a message, with "the field `max_n`" written as the option "--max-n". */
+static void spell_options(const char *text, char *out, size_t room)
+{
+    static const char field[] = "the field `";
+    size_t length = 0;
+
+    while (*text && length + 3 < room) {
+        const char *name = text + strlen(field);
+        const char *end = strncmp(text, field, strlen(field)) == 0 ? strchr(name, '`') : NULL;
+        if (!end) {
+            out[length++] = *text++;
+            continue;
+        }
+        out[length++] = '-';
+        out[length++] = '-';
+        for (; name < end && length + 1 < room; name++)
+            out[length++] = *name == '_' ? '-' : *name;
+        text = end + 1;
+    }
+    out[length] = '\0';
+}
+
 /* Whether the source of an error is the value of an option: an assignment of --set or a machine of
  * --on. */
 static bool is_option_source(const char *source)
@@ -41,6 +63,7 @@ static bool is_option_source(const char *source)
 int cli_report(const struct hm_err *err)
 {
     bool request = strcmp(err->source, "request") == 0;
+    char text[sizeof(err->message) + sizeof(err->hint)];
 
     fputs("howmany: ", stderr);
     if (is_option_source(err->source))
@@ -53,10 +76,12 @@ int cli_report(const struct hm_err *err)
         print_option(err->field);
     else if (err->field[0])
         fprintf(stderr, "%s: ", err->field);
-    fprintf(stderr, "%s\n", err->message[0] ? err->message : hm_strerror(err->code));
+    spell_options(err->message[0] ? err->message : hm_strerror(err->code), text, sizeof(text));
+    fprintf(stderr, "%s\n", text);
     if (err->hint[0]) {
+        spell_options(err->hint, text, sizeof(text));
         fputs("  ", stderr);
-        cli_put_guides(stderr, err->hint);
+        cli_put_guides(stderr, text);
         fputc('\n', stderr);
     }
     return EXIT_USAGE;

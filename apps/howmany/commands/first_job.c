@@ -188,7 +188,7 @@ static bool ask_line(const char *question, const char *suggestion, char answer[F
     return true;
 }
 
-/* Ask for a name until the catalog has it. */
+/* Ask for a name until the answer is a name of the catalog. */
 static bool ask_name(const struct hm_catalog *catalog, const char *question, const char *suggestion,
                      int (*check)(const struct hm_catalog *, const char *, struct hm_err *),
                      char name[FIRST_TEXT_MAX])

@@ -13,7 +13,8 @@ struct first_job {
     char model[FIRST_TEXT_MAX];   /* Network of the catalog; empty if not chosen yet. */
     char machine[FIRST_TEXT_MAX]; /* Machine of the catalog; empty if not chosen yet. */
     char unit[16];                /* Key of the amount of work: tokens, epochs or iterations. */
-    char amount[FIRST_TEXT_MAX];  /* Value of that key, such as "300B"; empty if not chosen yet. */
+    char amount[FIRST_TEXT_MAX]; /* Amount of work in this unit, such as "300B"; empty if not chosen
+                                    yet. */
 };
 
 /* Whether questions can be asked: standard input and standard error are terminals. */

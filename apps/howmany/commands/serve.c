@@ -26,11 +26,13 @@ struct serve_state {
     double body_limit, connections, per_address, workers, queue, time_limit, memory_limit,
         buffer_limit;
     bool quiet;
-    /* The store is on another machine, so the server must be allowed to connect to it. */
+    /* True if the store is on another machine, so that the server must be allowed to connect to
+     * it. */
     bool connects;
     char host[HTTP_ADDRESS];
     int port;
-    char store_path[CLI_STORE_ROOM], board_path[PATH_MAX]; /* Empty if there is none. */
+    /* Paths of the store and of the board; empty if there is none. */
+    char store_path[CLI_STORE_ROOM], board_path[PATH_MAX];
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */
@@ -322,7 +324,7 @@ static int find_files(struct serve_state *s)
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
-        s->board_path[0] = '\0'; /* There is no home folder. */
+        s->board_path[0] = '\0'; /* No board was found, so there is none. */
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);

@@ -34,7 +34,7 @@ struct rule_test {
     size_t overall;             /* The best rule on all sources together. */
     struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
     double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
-    /* How often plans that are fitted to the smaller half of a curve held. */
+    /* Results of plans that are fitted to the smaller half of a curve: how often they held. */
     struct validate_plans plans;
 };
 

@@ -34,8 +34,8 @@ size_t validate_small_count(const struct validate_curve *curve);
 /* The prediction of one method. */
 struct validate_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
-    bool interval; /* The prediction has an interval. */
-    bool inside;   /* The interval contains the measured value. */
+    bool interval; /* True if the prediction has an interval. */
+    bool inside;   /* True if the interval contains the measured value. */
     double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
     double width; /* Ratio of the interval's ends at eight times the largest n that is fitted. */
 };

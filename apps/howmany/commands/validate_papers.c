@@ -68,7 +68,7 @@ struct papers_claim {
      * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
      */
     double ours, published, tolerance;
-    bool bound;        /* The published value is an upper bound of ours. */
+    bool bound;        /* True if the published value is an upper bound of ours. */
     const char *needs; /* Name of the file without which the statement is skipped. */
 };
 
@@ -432,7 +432,7 @@ static const struct {
     const char *kind;
     papers_value value;
     enum papers_file file; /* The file that the value is computed from. */
-    bool bound;            /* The published value is an upper bound. */
+    bool bound;            /* True if the published value is an upper bound. */
 } kinds[] = {
     {"workers", workers_value, PAPERS_NONE, false},
     {"rate", rate_value, PAPERS_NONE, false},

@@ -12,11 +12,11 @@
 /* The plan of one example. */
 struct validate_headline {
     char name[64];
-    bool skipped; /* A file that the example names is missing. */
+    bool skipped; /* True if a file that the example names is missing. */
     /* Recommended, best and knee number of workers; NaN: there is none. */
     double recommended, best, knee;
     double slack;
-    bool holds; /* The recommended n is the smallest one within the slack of the best. */
+    bool holds; /* True if the recommended n is the smallest one within the slack of the best. */
 };
 
 enum { VALIDATE_HEADLINES = 64, VALIDATE_BINS = 4, VALIDATE_LEVELS = 5 };
@@ -33,7 +33,7 @@ struct validate_bin {
     size_t count, held;
 };
 
-/* How often answers from small runs hold on published curves. */
+/* Counts of the answers from small runs that hold on published curves. */
 struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];

@@ -26,7 +26,8 @@
 /* A row of the table of steps or of collectives, with its prediction. */
 struct step_case {
     const char *kind, *source, *network, *machine, *precision, *software;
-    double n, batch, bytes; /* batch is NaN for collectives; bytes is NaN for steps. */
+    double n, batch, bytes; /* Numbers of workers, samples and bytes; batch is NaN for collectives,
+                               and bytes is NaN for steps. */
     double measured_s, predicted_s, low_s, high_s;
     /* Measured and predicted peak memory; NaN: not measured. */
     double measured_bytes, predicted_bytes;

@@ -130,7 +130,7 @@ static int read_measured_row(const struct hm_csv *csv, char **fields,
     double speed = NAN;
 
     if (c->status >= 0 && fields[c->status][0] && strcmp(fields[c->status], "ok") != 0)
-        return 0; /* A run that failed. */
+        return 0; /* The run failed, so it has no speed. */
     if (read_key(csv, fields, c, &key) || read_speed(csv, fields, c, &speed))
         return EXIT_USAGE;
     struct compare_measured *row = find_measured(list, &key);

@@ -12,13 +12,13 @@ struct compare_measured {
     const struct compare_way *way;
     char *system;         /* Name of the framework, as written in the table; owned. */
     double n;             /* Number of workers. */
-    double samples_per_s; /* Median over the runs. */
+    double samples_per_s; /* Median of the samples per second over the runs. */
     size_t runs;          /* Number of runs. */
     double speeds[COMPARE_MEASURED_RUNS]; /* Speed of each run, in ascending order. */
 };
 
 struct compare_measured_list {
-    struct compare_measured *rows; /* In the order of the table; owned. */
+    struct compare_measured *rows; /* Measurements in the order of the table; owned. */
     size_t count;
 };
 

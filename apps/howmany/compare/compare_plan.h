@@ -13,10 +13,11 @@ struct compare_task {
     const char *name, *title;
     const char *problem; /* Value of the option --problem of howmany train. */
     const char *hidden;  /* Widths of the hidden layers: "128,64"; NULL: no hidden layers. */
-    bool images;         /* The data is MNIST or generated digits like it; otherwise dense rows. */
-    double rows;         /* Number of rows in the survey. */
-    double features;     /* Number of features per row. */
-    double batch;        /* Number of rows in one worker's mini-batch. */
+    bool images; /* True if the data is MNIST or generated digits like it; otherwise the rows are
+                    dense. */
+    double rows; /* Number of rows in the survey. */
+    double features; /* Number of features per row. */
+    double batch;    /* Number of rows in one worker's mini-batch. */
 };
 
 /* A platform, called way in the code, with its consistency and algorithm. */
@@ -24,7 +25,7 @@ struct compare_way {
     const char *name; /* Name of the platform in --platforms. */
     const char *platform, *consistency;
     const char *algorithm;
-    bool full; /* Each batch contains all rows. */
+    bool full; /* True if each batch contains all rows. */
 };
 
 /* A figure published in the survey, always for 3 workers and one server or driver. */
@@ -39,7 +40,7 @@ enum { COMPARE_TASKS = 4, COMPARE_WAYS = 5, COMPARE_PUBLISHED_N = 3 };
 
 extern const struct compare_task compare_tasks[COMPARE_TASKS];
 extern const struct compare_way compare_ways[COMPARE_WAYS];
-/* The list ends with an entry whose system is NULL. */
+/* Figures published in the survey; the list ends with an entry whose system is NULL. */
 extern const struct compare_published compare_published[];
 extern const char compare_source[];
 
@@ -52,7 +53,7 @@ struct compare_request {
     const char *simulate; /* Cluster to simulate; NULL: the cluster of the survey. */
     const char *const *sets;
     size_t set_count;
-    bool real; /* Use real ranks instead of simulated ones. */
+    bool real; /* True to use real ranks instead of simulated ones. */
     const char *record;
 };
 

@@ -138,7 +138,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
 
-/* Draw the key of the colours in the last place of a task. */
+/* Draw the key of the colours in the last panel of a task. */
 static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;

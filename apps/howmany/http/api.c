@@ -313,8 +313,8 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
 
 /*
  * Returns the scopes of the token of a request. Sets *ret_over if its address has sent too many
- * wrong tokens, so that this one is not looked at. Clients on this machine are not limited: they
- * may be a proxy, which sends the requests of all.
+ * wrong tokens, so that this token is not checked. Clients on this machine are not limited: one of
+ * them may be a proxy that forwards the requests of all clients.
  */
 static unsigned request_scopes(const struct api *a, const struct http_request *r, bool *ret_over)
 {

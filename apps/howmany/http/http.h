@@ -17,7 +17,7 @@ enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4, HTTP_EXTRA = 128 };
 /* A request as handlers see it. All pointers are borrowed and valid during the call. */
 struct http_request {
     const char *method;         /* GET, HEAD or POST; the guard refuses other methods. */
-    const char *path;           /* Path after percent-decoding. */
+    const char *path;           /* Path of the target after percent-decoding. */
     const char *query;          /* Text after the "?" of the target, not decoded; may be empty. */
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
@@ -52,7 +52,7 @@ struct http_response {
     enum http_refusal refusal; /* Reason why the request was refused, for /metrics. */
 };
 
-/* How a request is processed after `quick` was called. */
+/* The thread pool that processes a request after `quick` was called. */
 enum http_next {
     HTTP_ANSWERED,
     HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */
@@ -86,7 +86,7 @@ struct http_settings {
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
     int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    /* Number of further requests of this kind that may run if they take longer than 0.1 s. */
+    /* Number of further requests of kind HTTP_WORK that may run if they take longer than 0.1 s. */
     int slow;
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue; /* Number of requests that may wait for a thread of each pool. */

@@ -48,28 +48,29 @@
 #endif
 
 static const unsigned allowed[] = {
-    /* memory and threads */
+    /* System calls for memory and threads. */
     SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_set_robust_list, SYS_rseq,
     SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_sched_getaffinity, SYS_gettid, SYS_getpid,
     SYS_setpriority, SYS_getpriority, SYS_membarrier, SYS_restart_syscall,
-    /* signals of its own */
+    /* System calls for the signals of this process. */
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigtimedwait, SYS_sigaltstack,
-    /* clocks, random numbers and facts about the process and the machine */
+    /* System calls for clocks, random numbers, and facts about the process and the machine. */
     SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
     SYS_getrandom, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
     SYS_getrusage, SYS_times, SYS_umask,
-    /* files: those of the store, and what the C library and SQLite read */
+    /* System calls for files: those of the store, and those that the C library and SQLite read. */
     SYS_openat, SYS_close, SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
     SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_ftruncate, SYS_fallocate, SYS_fsync,
     SYS_fdatasync, SYS_fcntl, SYS_flock, SYS_fchmod, SYS_fchown, SYS_getdents64, SYS_readlinkat,
     SYS_getcwd, SYS_utimensat, SYS_dup, SYS_dup3, OLD_CALLS,
-    /* connections that were accepted */
+    /* System calls for connections that were accepted. */
     SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_shutdown, SYS_setsockopt,
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_epoll_pwait, SYS_epoll_ctl, SYS_eventfd2,
     SYS_ppoll, SYS_pselect6};
 
-/* For a store on another machine: names are looked up, and code for this may be loaded. */
+/* Further system calls for a store on another machine; they look up its name, load code for this,
+ * and connect. */
 static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
                                             SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
 

@@ -27,7 +27,7 @@ enum {
     LAND_MAKE_REG = 1 << 8,
     LAND_MAKE_OTHERS = 0xf << 9, /* Sockets, pipes, block devices and symbolic links. */
     LAND_REFER = 1 << 13,        /* Renaming and linking between folders; since version 2. */
-    LAND_TRUNCATE = 1 << 14,     /* Since version 3. */
+    LAND_TRUNCATE = 1 << 14,     /* Truncating files; since version 3. */
 };
 
 struct land_ruleset {

@@ -80,7 +80,8 @@ void http_connections_free(struct http_connections *w)
     free(w);
 }
 
-/* Returns the place of the pointer to an address's count; it holds NULL if there is none. */
+/* Returns the address of the pointer to the count of a client's address; the pointer is NULL if
+ * there is no count. */
 static struct address_count **address_find(struct http_connections *w, const char *address)
 {
     size_t hash = 5381;
@@ -131,6 +132,15 @@ void http_connections_remove(struct http_connections *w, const char *address)
     }
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_sub(&w->count, 1);
+}
+
+size_t http_connections_from(struct http_connections *w, const char *address)
+{
+    pthread_mutex_lock(&w->lock);
+    struct address_count *a = *address_find(w, address);
+    size_t count = a ? a->count : 0;
+    pthread_mutex_unlock(&w->lock);
+    return count;
 }
 
 size_t http_connections_count(struct http_connections *w)

@@ -14,7 +14,8 @@ enum http_phase {
     HTTP_PHASE_WORK,   /* The server is working on the request. */
     HTTP_PHASE_SEND,   /* The response is being sent. */
     HTTP_PHASE_IDLE,   /* The connection is idle between two requests. */
-    HTTP_PHASE_LINGER, /* The last response was sent; what the client still sends is dropped. */
+    HTTP_PHASE_LINGER, /* The last response was sent; bytes that the client still sends are dropped.
+                        */
     HTTP_PHASES
 };
 
@@ -25,7 +26,13 @@ struct http_timeouts {
     double body_rate;
 };
 
-enum { HTTP_RATE_AFTER_S = 3, HTTP_LINGER_S = 2 };
+enum {
+    HTTP_RATE_AFTER_S = 3,
+    HTTP_LINGER_S = 2,
+    /* If room is needed, connections from addresses with more connections than this are closed
+     * first. */
+    HTTP_FEW = 8,
+};
 
 /* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
  * `body` is the number of bytes of the body received so far. */
@@ -42,9 +49,11 @@ void http_connections_free(struct http_connections *connections);
  * answered with 503. */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
+/* Returns the number of connections from an address. */
+size_t http_connections_from(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether there are as many connections as the limit allows, so that the next one needs the place
- * of another. */
+/* Whether there are as many connections as the limit allows, so that another connection must be
+ * closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /* Whether there are more connections than the limit allows. */
 bool http_connections_is_full(struct http_connections *connections);

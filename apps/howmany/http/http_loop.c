@@ -35,10 +35,10 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* The thread runs. */
+    bool started;    /* True if the thread runs. */
     int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
     atomic_bool ending;
-    atomic_bool evict;     /* Another loop asks for the end of a connection. */
+    atomic_bool evict;     /* True if another loop asks for the end of a connection. */
     atomic_size_t waiting; /* Number of connections that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
@@ -113,7 +113,8 @@ void http_peer_close(struct http_peer *p)
     list_remove(&l->phases[p->phase], p);
     http_connections_remove(l->shared->connections, p->address);
     close(p->socket);
-    if (!p->ready) { /* Otherwise the ready list frees it. */
+    /* A connection in the ready list is freed when the loop takes it from that list. */
+    if (!p->ready) {
         p->queued = l->dead;
         l->dead = p;
     }
@@ -137,7 +138,7 @@ static void free_dead(struct http_loop *l)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Send what is left. Returns true if nothing is left. */
+/* Sends the rest of the response. Returns true if everything was sent. */
 static bool peer_flush(struct http_peer *p)
 {
     while (p->out[0].iov_len + p->out[1].iov_len > 0) {
@@ -205,7 +206,8 @@ static bool peer_make_room(struct http_peer *p, size_t more)
     return true;
 }
 
-/* Give bytes that were read into the loop's buffer to the user, and keep those that are left. */
+/* Pass the bytes in the loop's buffer to the user of the loop, and keep those that were not
+ * used. */
 static void peer_offer_buffer(struct http_peer *p, size_t length)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -278,7 +280,7 @@ static void peer_receive(struct http_peer *p)
     }
 }
 
-/* Do what can be done for a connection without waiting. */
+/* Read, process and write for a connection, as far as this is possible without waiting. */
 static void peer_turn(struct http_peer *p)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -318,11 +320,25 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
+/* Find the connection in a phase that has waited longest. If `crowded` is true, only the first LOOK
+ * connections of the list are considered, and only those from an address that has more than
+ * HTTP_FEW connections. */
+static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
+{
+    enum { LOOK = 32 }; /* Largest number of connections that are considered. */
+    struct http_peer *p = l->phases[phase].first;
+
+    for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
+        if (http_connections_from(l->shared->connections, p->address) > HTTP_FEW)
+            return p;
+    return crowded ? NULL : p;
+}
+
 /*
  * Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, and a body for more than five times that. Most healthy clients send a whole request
- * sooner, so they are served as long as others do not connect faster than `connections` in this
- * time.
+ * `seconds`, or five times as long while it sends a body. Connections from addresses that have many
+ * are closed first: a healthy client that the network delays has few connections, and is served as
+ * long as others have more.
  */
 static bool evict_one(struct http_loop *l, double seconds)
 {
@@ -330,12 +346,16 @@ static bool evict_one(struct http_loop *l, double seconds)
                                               HTTP_PHASE_BODY};
     struct http_peer *slowest = NULL;
 
-    for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
-        struct http_peer *p = l->phases[waiting[i]].first;
-        double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
-        if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
-            slowest = p;
-    }
+    bool found = false;
+
+    for (int crowded = 1; crowded >= 0 && !found; crowded--)
+        for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+            struct http_peer *p = find_slowest(l, waiting[i], crowded);
+            double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
+            found = found || p;
+            if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
+                slowest = p;
+        }
     if (slowest)
         http_peer_close(slowest);
     return slowest != NULL;
@@ -509,7 +529,7 @@ static void handle_event(struct http_loop *l, const struct epoll_event *event)
             atomic_store_explicit(&p->gone, true, memory_order_relaxed);
         if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             p->readable = true;
-        if (!p->ready) /* Otherwise the connection has its turn with the ready ones. */
+        if (!p->ready) /* A connection in the ready list has its turn later. */
             peer_turn(p);
     }
 }

@@ -18,7 +18,7 @@
 
 struct http_loop;
 
-/* A connection. */
+/* A connection to one client. */
 struct http_peer {
     struct http_loop *loop;
     struct http_peer *next, *previous; /* Neighbours in the list of its phase. */
@@ -31,30 +31,35 @@ struct http_peer {
     char *kept; /* Received bytes that were not used yet; owned. */
     size_t kept_length, kept_room;
     struct http_scan scan; /* Search for the end of the head that is being received. */
-    struct iovec out[2];   /* What is left of the response; the user of the loop owns the bytes. */
-    void *exchange;        /* The request being processed; NULL if there is none. */
-    /* The client has closed the connection or its side of it; a worker may read this. */
+    /* Part of the response that was not sent yet; the user of the loop owns the bytes. */
+    struct iovec out[2];
+    void *exchange; /* The request being processed; NULL if there is none. */
+    /* True if the client has closed the connection or its side of it; a worker may read this. */
     atomic_bool gone;
-    bool readable; /* The socket may have bytes that were not read yet. */
-    bool offer;    /* The kept bytes may contain a whole request. */
-    bool ready;    /* The connection is in the ready list. */
-    bool adopted;  /* The loop knows the connection. */
-    bool dead;     /* The connection is closed; its memory is freed at the end of the turn. */
+    bool readable; /* True if the socket may have bytes that were not read yet. */
+    bool offer;    /* True if the kept bytes may contain a whole request. */
+    bool ready;    /* True if the connection is in the ready list. */
+    bool adopted;  /* True if the loop knows the connection. */
+    /* True if the connection is closed; its memory is freed at the end of the turn. */
+    bool dead;
 };
 
-/* What a loop calls, always in its own thread. */
+/* Functions that a loop calls, always in its own thread. */
 struct http_loop_user {
     void *context;
-    /* Use received bytes: returns how many. The others are given again, with further ones. */
+    /* Uses received bytes and returns their number. Bytes that were not used are passed again,
+     * together with further ones. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
-    void (*sent)(void *context, struct http_peer *peer);    /* The response was sent. */
-    void (*resumed)(void *context, struct http_peer *peer); /* http_peer_resume was called. */
-    void (*closed)(void *context, struct http_peer *peer);  /* The connection was closed. */
-    /* A connection was refused, or closed before its request was complete. */
+    void (*sent)(void *context, struct http_peer *peer); /* Called when the response was sent. */
+    /* Called after http_peer_resume was called. */
+    void (*resumed)(void *context, struct http_peer *peer);
+    /* Called when the connection was closed. */
+    void (*closed)(void *context, struct http_peer *peer);
+    /* Called when a connection was refused, or closed before its request was complete. */
     void (*refused)(void *context, const char *address, enum http_refusal refusal);
 };
 
-/* What all loops of a server share. */
+/* State that all loops of a server share. */
 struct http_loop_shared {
     struct http_loop_user user;
     struct http_timeouts timeouts;

@@ -224,7 +224,7 @@ static enum http_chunk_state chunk_trailer(struct http_chunks *k, char c)
     }
 }
 
-/* The state after a character that is not part of the data of a chunk. */
+/* Returns the state after a character that is not part of the data of a chunk. */
 static enum http_chunk_state chunk_next(struct http_chunks *k, char c)
 {
     switch (k->state) {

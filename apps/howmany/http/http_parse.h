@@ -41,11 +41,11 @@ struct http_scan {
  * examined once, so the work does not depend on how the bytes were divided into packets. */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
-/* A head whose parts are separate texts. */
+/* The parts of a request head, each as a text of its own. */
 struct http_parsed {
-    struct http_head head; /* Its texts are in the buffer that was parsed. */
+    struct http_head head; /* Parts of the head; the texts are in the buffer that was parsed. */
     struct http_header headers[HTTP_HEADERS_MAX];
-    bool close; /* The header Connection contains "close". */
+    bool close; /* True if the header Connection contains "close". */
 };
 
 /* Parse a complete head, text[length], that http_scan_head has found, beginning with the request
@@ -78,8 +78,8 @@ struct http_chunks {
 };
 
 /*
- * Decode data[length]. Returns the number of bytes used. They end after at most one piece of the
- * body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
+ * Decode data[length]. Returns the number of bytes used. These bytes end after at most one piece of
+ * the body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
  * HTTP_CHUNK_DONE), or at an error (HTTP_CHUNK_BAD). Chunk extensions and trailer fields are
  * checked and ignored.
  */

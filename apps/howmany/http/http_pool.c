@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* What is added to the nice value of a thread whose task takes long. */
+/* Number that is added to the nice value of a thread whose task takes long. */
 enum { SLOW_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
-    pthread_cond_t more; /* There is a task, a thread may run, or the pool ends. */
-    pthread_cond_t gone; /* The last thread has ended. */
+    /* Signalled when there is a task, when a thread may run, or when the pool ends. */
+    pthread_cond_t more;
+    pthread_cond_t gone; /* Signalled when the last thread has ended. */
     size_t threads;      /* Number of threads. */
     void **ring;
     size_t room, first, waiting;
@@ -94,7 +95,7 @@ bool http_pool_slow(struct http_pool *w)
     bool may = w->slow < w->slow_max && add_thread(w);
     w->slow += may;
     pthread_mutex_unlock(&w->lock);
-    if (may) /* On Linux this is the priority of the calling thread. */
+    if (may) /* On Linux, this call sets the priority of the calling thread only. */
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
     return may;
 }

@@ -57,13 +57,13 @@ struct exchange {
     char *body;
     size_t length, room;
     size_t held;            /* Number of bytes of this exchange that the server's count includes. */
-    bool answered;          /* A worker has handed the response over to the event loop. */
-    bool close;             /* The connection ends after this exchange. */
-    bool unread;            /* The client may still be sending when the connection ends. */
+    bool answered;          /* True if a worker has handed the response over to the event loop. */
+    bool close;             /* True if the connection ends after this exchange. */
+    bool unread;            /* True if the client may still be sending when the connection ends. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s;          /* Time at which the work began. */
-    bool slow;              /* The request has announced to its pool that it will take long. */
-    bool crowded;           /* The request takes long, but too many such requests are running. */
+    bool slow;    /* True if the request has announced to its pool that it will take long. */
+    bool crowded; /* True if the request takes long, but too many such requests are running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
     char text[];                /* Head of the request, and then the decoded path. */
 };
@@ -80,8 +80,8 @@ static bool exchange_hold(struct exchange *x, size_t bytes)
 
 static bool exchange_is_over(void *data);
 
-/* A new exchange, with a copy of the head of its request. Returns NULL, and closes the connection,
- * if there is no memory. */
+/* Makes an exchange with a copy of the head of its request. Returns NULL, and closes the
+ * connection, if there is no memory. */
 static struct exchange *exchange_new(struct http_server *s, struct http_peer *p, const char *head,
                                      size_t length)
 {
@@ -158,7 +158,7 @@ static void limit_response(struct exchange *x)
     h->refuse(h->context, &x->request, &no_memory, r);
 }
 
-/* The response was sent: go on with the next request, or end the connection. */
+/* Continues after a response was sent: with the next request, or with the end of the connection. */
 static void exchange_finish(struct exchange *x)
 {
     struct http_peer *p = x->peer;
@@ -235,7 +235,7 @@ static bool run_exchange(void *task)
     return slow;
 }
 
-/* The whole request has arrived. */
+/* Handles a request that has arrived completely. */
 static void handle_complete(struct exchange *x)
 {
     struct http_server *s = x->server;
@@ -386,7 +386,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     return verdict;
 }
 
-/* A head has arrived. `more` says whether further bytes have arrived with it. */
+/* Handles a head that has arrived. `more` says whether further bytes have arrived with it. */
 static void handle_head(struct exchange *x, size_t length, bool more)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -407,7 +407,7 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* The buffer of the socket has room for this, because earlier responses were sent. */
+    /* The buffer of the socket has room for this line, because earlier responses were sent. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     http_peer_enter(x->peer, HTTP_PHASE_BODY);

@@ -1,7 +1,8 @@
 /*
  * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG of them
- * within TOKEN_LIMIT_S seconds, no token of this address is looked at until the time is over.
- * Addresses share a fixed table by their hash, so the memory is bounded; any thread may call.
+ * within TOKEN_LIMIT_S seconds, no token of this address is checked until the time is over.
+ * Addresses share a fixed table by their hash, so the memory is bounded. Any thread may call these
+ * functions.
  */
 #ifndef HM_TOKEN_LIMIT_H
 #define HM_TOKEN_LIMIT_H
@@ -13,10 +14,10 @@ enum { TOKEN_LIMIT_WRONG = 100, TOKEN_LIMIT_S = 10 };
 
 struct token_limit;
 
-/* Returns NULL if there is no memory. */
+/* Makes an empty table of counts. Returns NULL if there is no memory. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
-/* Whether tokens of this address must not be looked at now; now_s is a time in seconds. */
+/* Whether tokens of this address must not be checked now; now_s is a time in seconds. */
 bool token_limit_is_over(struct token_limit *limit, const char *address, double now_s);
 /* Count a wrong token. */
 void token_limit_count(struct token_limit *limit, const char *address, double now_s);

@@ -143,10 +143,8 @@ static int print_plan(const struct lab_plan *plan)
     return cli_put_text(&out);
 }
 
-/*
- * Returns the name of the namespace in the way: it has the name of a part of this lab, but does not
- * belong to any lab.
- */
+/* Returns the name of a namespace that conflicts with the lab: it has the name of a part of this
+ * lab, but does not belong to any lab. */
 static const char *foreign_space(const struct lab_request *r, const struct lab_found *found,
                                  char *text)
 {

@@ -12,7 +12,7 @@ struct lab_request {
     double n;         /* Number of nodes from --n; 0: not given. */
     const char *node; /* Node of --on; NULL: node 1. Borrowed. */
     bool way_given, dry_run, json;
-    bool dashes;                   /* The command was preceded by `--`. */
+    bool dashes;                   /* True if the command was preceded by `--`. */
     struct launch_command command; /* Command of `run`; node and command of `agent`. */
 };
 

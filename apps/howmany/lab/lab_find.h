@@ -15,8 +15,8 @@ struct lab_process {
 
 /* The existing parts of one lab. Zero-initialise; release with lab_found_release. */
 struct lab_found {
-    bool folder; /* The lab's folder in /run/howmany exists. */
-    bool known;  /* The folder has a valid lab.json, from which `spec` is set. */
+    bool folder; /* True if the lab's folder in /run/howmany exists. */
+    bool known;  /* True if the folder has a valid lab.json, from which `spec` is set. */
     struct lab_spec spec;
     /* Namespaces that exist: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
@@ -28,7 +28,7 @@ struct lab_found {
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
     size_t process_count;
     size_t processes[LAB_NODES_MAX + 1]; /* Number of processes in each namespace. */
-    bool inside;                         /* This process is in one of the lab's namespaces. */
+    bool inside; /* True if this process is in one of the lab's namespaces. */
 };
 
 int lab_find(const char *name, struct lab_found *found, struct hm_err *err);

@@ -24,7 +24,7 @@ enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 enum lab_way {
     LAB_PLAIN, /* No mechanism: there is no latency and no loss. */
     LAB_NETEM, /* The netem queue of the kernel. */
-    LAB_VDE    /* wirefilter and vde_switch of VDE: processes that forward the packets. */
+    LAB_VDE    /* The processes wirefilter and vde_switch of VDE, which forward the packets. */
 };
 
 struct lab_spec {
@@ -39,7 +39,7 @@ struct lab_spec {
 /* One command of a plan. */
 struct lab_step {
     struct launch_command command;
-    bool background;      /* The command keeps running in the background. */
+    bool background;      /* True if the command keeps running in the background. */
     char ready[LAB_TEXT]; /* Name of a file that exists when a background command is ready. */
 };
 

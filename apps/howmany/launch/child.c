@@ -49,12 +49,13 @@ struct child_run {
     double looked_s;   /* Time of the last search for an unreaped child of the command. */
     double unreaped_s; /* Time at which the current unreaped child was first seen. */
     long unreaped;     /* Process id of an unreaped child of the command; 0: there is none. */
-    /* Why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end it. */
+    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end
+     * it. */
     enum launch_child_end reason;
     sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
     struct sigaction before_chld;
     size_t length; /* Number of bytes of the current line so far. */
-    bool partial;  /* A line has begun and its newline has not arrived. */
+    bool partial;  /* True if a line has begun and its newline has not arrived. */
     char line[LAUNCH_CHILD_LINE + 1];
     char chunk[64 * 1024]; /* Buffer with the capacity of a pipe. */
 };

@@ -35,7 +35,8 @@ struct launch_child {
      */
     void (*line)(void *context, const char *line, double seconds);
     void *context;
-    /* Also copy the command's standard output and error to the standard error of this process. */
+    /* True to copy the command's standard output and error to the standard error of this
+     * process. */
     bool show;
 
     /* The fields from here on are results, set by launch_child_run. */

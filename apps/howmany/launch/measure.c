@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "framework_lines.h"
+#include "spark_log.h"
 #include "text.h"
 #include "value.h"
 
@@ -19,9 +20,10 @@ struct report {
     const struct launch_measure_settings *settings;
     double *seconds; /* Seconds of each iteration; owned. */
     size_t count, room;
-    bool json; /* A JSON line with an iteration was read. */
+    bool json; /* True if a JSON line with an iteration was read. */
     double loss;
-    struct launch_frameworks *frameworks; /* Owned; NULL if a regular expression is given. */
+    struct launch_frameworks *frameworks; /* Compiled expressions of the known frameworks; owned.
+                                             NULL if a regular expression is given. */
     const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
     bool failed;           /* True if memory ran out. */
 };
@@ -223,6 +225,21 @@ void launch_measurement_subtract(struct launch_measurement *m, double long_count
     }
 }
 
+/* Take the iterations from the log of a Spark program that printed none. */
+static void read_spark_log(struct report *a, const struct launch_spark_log *log)
+{
+    double *seconds = NULL;
+    size_t count = 0;
+
+    if (a->count == 0 && !a->settings->iteration)
+        count = launch_spark_log_read(log, &seconds);
+    for (size_t i = 0; i < count; i++)
+        note_iteration(a, seconds[i]);
+    if (count > 0)
+        a->framework = "Spark (its event log)";
+    free(seconds);
+}
+
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *m)
 {
@@ -232,12 +249,17 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
                                  .line = read_line,
                                  .context = &report,
                                  .show = settings->show};
+    struct launch_spark_log log;
     struct hm_err err = {0};
 
     *m = (struct launch_measurement){.seconds = NAN, .startup_s = NAN};
     if (!settings->iteration && !(report.frameworks = launch_frameworks_new()))
         return cli_complain("out of memory");
+    launch_spark_log_begin(&log, argv);
     int rc = launch_child_run(&child, &err);
+    if (rc == 0)
+        read_spark_log(&report, &log);
+    launch_spark_log_end(&log);
     if (rc == 0) {
         measurement_set_status(&child, m);
         m->total_s = child.seconds;

@@ -14,10 +14,11 @@ struct launch_measure_settings {
      * seconds or with a unit. NULL: iterations are lines of the form
      * {"iteration":…,"seconds":…,"loss":…}, or, if there are none, lines of a known framework. */
     const regex_t *iteration;
-    bool show; /* Copy the command's output to standard error. */
+    bool show; /* True to copy the command's output to standard error. */
 };
 
-/* How the seconds of an iteration were found; the values of the column `timing` of a record. */
+/* Names of the ways in which the seconds of an iteration were found; they are the values of the
+ * column `timing` of a record. */
 
 /* The command reported the times of its iterations. */
 #define LAUNCH_TIMING_ITERATIONS "iterations"
@@ -35,10 +36,12 @@ struct launch_measurement {
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
     double startup_s;  /* Seconds of the start-up that are not in `seconds`; NaN: unknown. */
-    /* How `seconds` was found: one of the names above; NULL: `seconds` is unknown. */
+    /* Name of the way in which `seconds` was found, one of those above; NULL: `seconds` is
+     * unknown. */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
-    char message[160];     /* Last line of the command's standard error, or why it did not start. */
+    char message[160]; /* Last line of the command's standard error, or the reason why the command
+                          did not start. */
 };
 
 /* Run the command once. Returns 0 whatever the result of the command, or EXIT_USAGE with a message

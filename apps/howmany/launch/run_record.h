@@ -14,8 +14,8 @@ struct launch_record {
     size_t axes;                     /* Number of quantities that vary. */
     struct hm_text csv;              /* The whole table as CSV, with its header. */
     int file;                        /* Descriptor of the file; -1: no file. */
-    bool json_lines;                 /* The file holds JSON lines; otherwise CSV. */
-    bool earlier;                    /* The file has the columns of an earlier version. */
+    bool json_lines;                 /* True if the file holds JSON lines; false if it is CSV. */
+    bool earlier;                    /* True if the file has the columns of an earlier version. */
     size_t rows;                     /* Number of runs in csv. */
     struct hm_store *store;          /* Store that is used instead of a file; NULL: no store. */
 };
@@ -26,7 +26,7 @@ struct launch_record {
  * holds are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
-/* Add a run; the run has reached the disk when this returns. */
+/* Add a run; the run has reached the disk when this function returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
 /* Returns all runs in `csv`. Returns NULL without an error if there are no runs, and NULL with an

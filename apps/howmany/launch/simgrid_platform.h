@@ -10,8 +10,8 @@
 struct launch_ranks {
     double workers;
     double others; /* Number of ranks that are not workers. */
-    /* Place the ranks that are not workers round robin on the workers' nodes; otherwise each gets a
-     * node of its own. */
+    /* True to place the ranks that are not workers round robin on the workers' nodes; otherwise
+     * each gets a node of its own. */
     bool beside;
 };
 

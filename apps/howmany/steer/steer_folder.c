@@ -147,8 +147,8 @@ struct piece_run {
     /* Number that is added to the iterations that the program reports. */
     double shift;
     size_t points;
-    const char *ended;   /* Why the run ended; NULL: the program did not say. */
-    bool times_reported; /* The program reports the seconds of its iterations. */
+    const char *ended;   /* Reason why the run ended; NULL: the program did not give one. */
+    bool times_reported; /* True if the program reports the seconds of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
 

@@ -15,7 +15,8 @@ static const double MARGIN = 0.1;
 /*
  * Maximum time of a trial, as a share of the expected time to the target: TRIAL_SHARE for a trial
  * of another algorithm, and MOVE_SHARE for a trial of another number of workers. The rate of the
- * first iterations is larger than that of later ones, so the time that is left is mostly more.
+ * first iterations is larger than that of later ones, so the time that is left is usually longer
+ * than expected.
  */
 static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
 
@@ -25,7 +26,8 @@ static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
  * into this time.
  */
 static const double RETRY_SHARE = 0.1;
-/* The same as a share of the time so far, if no time to the target can be estimated. */
+/* Maximum time of a trial after frame 0, as a share of the time so far, if no time to the target
+ * can be estimated. */
 static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 

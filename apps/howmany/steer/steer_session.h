@@ -16,7 +16,7 @@ struct steer_session {
      * unknown.
      */
     double bandwidth_bytes_per_s, latency_s;
-    bool switch_given; /* The user gave the time of a switch. */
+    bool switch_given; /* True if the user gave the time of a switch. */
 };
 
 /*

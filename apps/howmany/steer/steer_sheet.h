@@ -4,7 +4,7 @@
 
 #include "steer_types.h"
 
-/* What the sheet says about one worker and the fabric; NaN: unknown. */
+/* Figures of the specification sheet for one worker and the fabric; NaN: unknown. */
 struct steer_sheet {
     double flops; /* Flop/s of a worker. */
     double bandwidth_bytes_per_s, latency_s;
@@ -16,8 +16,8 @@ struct steer_sheet {
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* Set the same seconds for the training data with the name `data`, which are read to count their
- * values and columns. Returns 0, or EXIT_USAGE with a message. */
+/* Set the seconds as steer_sheet_fill does, for the training data with the name `data`, which are
+ * read to count their values and columns. Returns 0, or EXIT_USAGE with a message. */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { STEER_ALGORITHMS = 16, STEER_M = 64, STEER_LINES = 512, STEER_DECISIONS = 512 };
 
-/* What is trained and until when. Unknown numbers are NaN. */
+/* Description of the training: what is trained, and when it ends. Unknown numbers are NaN. */
 struct steer_task {
     const char *title;                        /* Title of the report; borrowed. */
     const char *algorithms[STEER_ALGORITHMS]; /* Names of the algorithms; borrowed. */
@@ -25,21 +25,22 @@ struct steer_task {
     double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
     double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
-    enum hm_goal goal;  /* What to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
+    enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     /* Maximum number of iterations of a line, including those of the lines that it continues. */
     double iterations;
     double explore_s; /* Maximum length of frame 0 in seconds; INFINITY: no limit. */
     /* Length of later frames in seconds; NaN: a share of the expected time to the target. */
     double frame_s;
-    double nodes;  /* Number of nodes that may be used at once. */
-    bool together; /* Several candidate trainings may run at the same time, on different nodes. */
-    bool virtual_time; /* The times are those of a simulation. */
+    double nodes;      /* Number of nodes that may be used at once. */
+    bool together;     /* True if several candidate trainings may run at the same time, on different
+                          nodes. */
+    bool virtual_time; /* True if the times are those of a simulation. */
     /*
      * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured
      * time to start a program.
      */
     double switch_s;
-    bool moves_only; /* Only a change of the number of workers takes switch_s. */
+    bool moves_only; /* True if only a change of the number of workers takes switch_s. */
     /* Seconds of an iteration on each number of workers by the specification sheet. */
     double sheet_s[STEER_M];
     bool has_sheet; /* Whether sheet_s is known. */
@@ -67,10 +68,11 @@ struct steer_line {
     double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
     struct steer_point *points; /* Points in the order of time; owned. */
     size_t count, room;
-    int idle; /* Number of its last frames that ended before they measured a point. */
+    int idle; /* Number of the line's last frames that ended before they measured a point. */
     enum steer_line_state state;
-    long piece;       /* Number of its last piece, whose checkpoint holds the state; -1: none. */
-    double clock_s;   /* Time of that checkpoint, in seconds since the start of the training. */
+    long piece; /* Number of the line's last piece, whose checkpoint holds the state; -1: none. */
+    double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
+                         training. */
     double raw_s;     /* Seconds up to the checkpoint, as the program itself counts them. */
     double raw_count; /* Iterations up to the checkpoint, as the program itself counts them. */
 };
@@ -119,7 +121,7 @@ struct steer_state {
     long last_m;         /* Index of the number of workers that ran last; -1: none. */
     long leader;         /* Line that was chosen last; -1: none. */
     long reached;        /* Line that reached the target; -1: none. */
-    const char *stopped; /* Why the training ended; NULL: it goes on. */
+    const char *stopped; /* Reason why the training ended; NULL: the training continues. */
 };
 
 const char *steer_why_name(enum steer_why why);

@@ -18,7 +18,7 @@ enum study_run_state { STUDY_MISSING, STUDY_COMPLETE, STUDY_FAILED };
 /* The result of a run. */
 struct study_entry {
     enum study_run_state state;
-    /* Values at the end of the run; 0 if it has no trace. */
+    /* Iterations, seconds and objective at the end of the run; 0 if the run has no trace. */
     double iterations, time_s, objective;
 };
 

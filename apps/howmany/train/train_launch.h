@@ -11,9 +11,8 @@ struct train_launch {
     /* Name of the program that each rank runs, unless it is simulated; NULL: howmany-train.
      * Borrowed. */
     const char *program;
-    /*
-     * This process is itself a rank, and its only child takes its place, so there is no launcher.
-     */
+    /* True if this process is itself a rank and its only child takes its place, so that there is no
+     * launcher. */
     bool inside;
     struct launch_ranks ranks;
     /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
@@ -26,9 +25,10 @@ struct train_launch {
     struct launch_command prefix;
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
-    char *module;        /* Path of the program for simulated ranks; owned. */
-    char folder[1024];   /* Path of the temporary folder for SimGrid's files; empty: none. */
-    bool oversubscribed; /* There are more ranks than cores, so that times are unreliable. */
+    char *module;      /* Path of the program for simulated ranks; owned. */
+    char folder[1024]; /* Path of the temporary folder for SimGrid's files; empty: none. */
+    /* True if there are more ranks than cores, so that times are unreliable. */
+    bool oversubscribed;
 };
 
 /* Find the programs and write the platform. Returns 0, or EXIT_USAGE with a message. */

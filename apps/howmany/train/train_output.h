@@ -11,15 +11,15 @@
  * group, and calls train_output_begin; the other members are private.
  */
 struct train_output {
-    bool json;          /* Print the lines of JSON; otherwise print a table. */
+    bool json;          /* True to print the lines of JSON; otherwise a table is printed. */
     const char *record; /* File or store that records the run; NULL: none. Borrowed. */
-    bool stale;         /* The run may use stale parameters (ssp or async). */
-    bool backups;       /* The run has backup workers. */
+    bool stale;         /* True if the run may use stale parameters (ssp or async). */
+    bool backups;       /* True if the run has backup workers. */
 
     struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
     struct hm_text lines;   /* The trace so far, kept for the store. */
     int file;               /* Descriptor of the file that records the run; -1: none. */
-    bool csv;               /* The file is CSV; otherwise JSON lines. */
+    bool csv;               /* True if the file is CSV; false if it has JSON lines. */
     /*
      * Number of the columns staleness, backups and rows that the file has, in this order. A file
      * that an earlier version began may have none of them, or the first.
@@ -33,8 +33,8 @@ struct train_output {
     struct hm_text held; /* Last row of the table if it was not printed. */
     const char *measure; /* Measure of convergence: suboptimality, gap or change. */
     bool simulated;
-    bool finished; /* The summary line has arrived. */
-    bool failed;   /* Writing failed, and the run is being ended. */
+    bool finished; /* True if the summary line has arrived. */
+    bool failed;   /* True if writing failed and the run is being ended. */
 };
 
 int train_output_begin(struct train_output *output);

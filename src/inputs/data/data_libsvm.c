@@ -22,7 +22,7 @@ struct libsvm {
     /* Buffer of room + 1 bytes; owned. The last byte is for a newline that the file may lack. */
     char *buffer;
     size_t room, length, at;
-    bool ended; /* The end of the file was reached; the buffer may still contain lines. */
+    bool ended; /* True if the end of the file was reached; the buffer may still contain lines. */
     int lines;  /* Number of lines that were read. */
     uint32_t *columns;
     double *values;

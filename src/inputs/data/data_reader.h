@@ -12,7 +12,7 @@ struct hm_data;
 
 struct hm_data_reader {
     const char *name;
-    bool sparse; /* The data should be stored sparse. */
+    bool sparse; /* True if the data should be stored sparse. */
     /* Allocates data->state and checks the header. `close` is called even if this fails. */
     int (*open)(struct hm_data *data, struct hm_err *err);
     /* Reads and checks one row and appends it to the block. Returns 1 after a row, 0 at the end of
@@ -31,7 +31,7 @@ struct hm_data {
     double row;      /* Number of the next row, from 0. */
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
-    double read;     /* Number of rows read so far, with those that a sample leaves out. */
+    double read;     /* Number of rows read so far, including those that a sample leaves out. */
     struct hm_rows left_out; /* The last row that a sample leaves out; owned. */
 };
 

@@ -39,7 +39,7 @@ struct hm_data_spec {
     double density;
     double noise; /* Fraction of labels that are wrong, in [0, 1). */
     uint64_t seed;
-    bool test; /* Generate other rows of the same model, for testing. */
+    bool test; /* True to generate other rows of the same model, for testing. */
 };
 
 /*

@@ -28,7 +28,7 @@ struct hm_degree_count {
     uint32_t **pages;
     size_t page_room, page_count; /* Capacity of the page table, and number of pages that exist. */
     size_t distinct;              /* Number of distinct ids in the pages. */
-    bool sorted;                  /* The counts are in the sorted arrays, not in pages. */
+    bool sorted; /* True if the counts are in the sorted arrays instead of pages. */
     uint64_t *ids;
     uint32_t *counts;
     size_t used; /* Number of entries in `ids` and in `counts`. */

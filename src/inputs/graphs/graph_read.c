@@ -330,7 +330,7 @@ struct metis_header {
     uint64_t vertices, edges;
     /* Number of values before the neighbours, which are skipped: size and weights of the vertex. */
     size_t skip;
-    bool edge_weights; /* Each neighbour is followed by a weight. */
+    bool edge_weights; /* True if each neighbour is followed by a weight. */
 };
 
 static int read_metis_header(struct graph_lines *in, struct numbers *n, struct metis_header *h)

@@ -38,10 +38,10 @@ struct chakra_sum {
 };
 
 struct chakra_node {
-    double start, duration; /* Seconds; NaN: not in the file. */
+    double start, duration; /* Start and duration in seconds; NaN if the file does not give them. */
     double operations, tensor, size, collective;
     uint64_t type;
-    bool host; /* The operation runs on the processor, not on the accelerator. */
+    bool host; /* True if the operation runs on the processor instead of the accelerator. */
 };
 
 struct chakra {
@@ -50,7 +50,7 @@ struct chakra {
     struct chakra_sum types[TYPES], host, collectives[COLLECTIVES];
     double nodes, unknown, damaged;
     double first, last; /* Times of the first start and the last end, in seconds. */
-    double unstarted;   /* Nodes with a duration, but without a start. */
+    double unstarted;   /* Number of nodes with a duration, but without a start. */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -58,9 +58,10 @@ struct chakra {
 /* Returns the number that a field of an attribute holds; NaN if it holds no number. */
 static double attribute_number(const struct hm_wire_field *f)
 {
-    if (f->type == HM_WIRE_VARINT && (f->number == 15 || f->number == 17)) /* sint32, sint64 */
+    /* The attribute has the type sint32 or sint64. */
+    if (f->type == HM_WIRE_VARINT && (f->number == 15 || f->number == 17))
         return (double)(int64_t)(f->value >> 1 ^ (0 - (f->value & 1)));
-    if (f->type == HM_WIRE_VARINT && f->number == 13) /* uint64 */
+    if (f->type == HM_WIRE_VARINT && f->number == 13) /* The attribute has the type uint64. */
         return (double)f->value;
     if (f->type == HM_WIRE_VARINT && f->number >= 7 && f->number <= 27)
         return (double)(int64_t)f->value;
@@ -203,7 +204,7 @@ static bool read_next(struct chakra *c)
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
- * name is another one. */
+ * file has another form of name. */
 static double count_ranks(const struct hm_imported *im)
 {
     size_t length = strlen(im->name);
@@ -263,7 +264,8 @@ static void chakra_run(struct chakra *c)
     for (int i = TYPE_SEND; i <= TYPE_COLLECTIVE; i++) {
         communicate += c->types[i].seconds;
         timed += c->types[i].timed;
-        bytes += i == TYPE_RECEIVE ? 0 : c->types[i].bytes; /* Every message is sent once. */
+        /* The bytes of a message are counted where it is sent, not where it is received. */
+        bytes += i == TYPE_RECEIVE ? 0 : c->types[i].bytes;
     }
     if (!(c->last > c->first)) {
         hm__import_note(c->im, "the nodes have no start times, so there is no run: the trace was "

@@ -23,7 +23,7 @@ struct hf_count {
     const struct hm_value *config; /* The configuration; borrowed. */
     const char *model_type;
     enum hf_head head;
-    bool decoder_only; /* Only the decoder of an encoder-decoder family is counted. */
+    bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
     /* The following members are results of the count. */
     double parameters, tensors;
     double embedding, positions; /* Parameters in input and in position embeddings. */

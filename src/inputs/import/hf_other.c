@@ -360,7 +360,7 @@ static void count_recurrent_gemma(struct hf_count *c)
     hm__hf_linear(c, hm__hf_number(c, "conv1d_width", 4), width, true, recurrent);
     hm__hf_tensor(c, width, recurrent);
     hm__hf_linear(c, width / c->heads, width, true,
-                  2 * recurrent); /* The gates are block-diagonal. */
+                  2 * recurrent); /* The matrices of the gates are block-diagonal. */
     hm__hf_linear(c, c->hidden, query, false, attention);
     hm__hf_linear(c, c->hidden, c->kv_heads * c->head_dim, false, 2 * attention);
     hm__hf_linear(c, query, c->hidden, true, attention);

@@ -94,7 +94,7 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
 void hm__import_cut(struct hm_imported *im)
 {
     if (!im->partial)
-        hm__import_note(im, "the file is cut short or damaged: what was whole is used");
+        hm__import_note(im, "the file is cut short or damaged: the complete part is used");
     im->partial = true;
 }
 

@@ -34,7 +34,7 @@ struct hm_import_head {
 struct hm_importer {
     const char *name;    /* Name of the format for the field `as`, such as "hf-config". */
     const char *title;   /* Description of the format for users, such as "Megatron-LM log". */
-    const char *becomes; /* What an import produces, for help and hints. */
+    const char *becomes; /* Name of the results of an import, for help and hints. */
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
     int (*recognise)(const struct hm_import_head *head);
@@ -86,8 +86,8 @@ enum { HM_IMPORT_USUAL = 4 };
 
 struct hm_imported {
     /* The following members are inputs of the reader. */
-    const char *name;       /* Name of the file. */
-    bool from_file;         /* `name` is a file, so other files in its folder may be opened. */
+    const char *name; /* Name of the file. */
+    bool from_file; /* True if `name` is a file, so that other files in its folder may be opened. */
     const char *const *set; /* Facts NAME=VALUE that the caller knows; borrowed. */
     size_t set_count;
     /* The following members are the state of the reader. */
@@ -99,10 +99,12 @@ struct hm_imported {
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */
     const struct hm_importer *importer;
-    bool partial; /* The file is truncated or damaged; the data before the damage were taken. */
-    double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
-    bool needs_n; /* The tables need the number of workers, but it is not known. */
-    bool needs_network; /* The document is a job without a network, which the caller must give. */
+    bool partial;       /* True if the file is truncated or damaged; the data before the damage were
+                           taken. */
+    double nodes;       /* Number of nodes of a communication benchmark; 0: unknown. */
+    bool needs_n;       /* True if the tables need the number of workers, which is not known. */
+    bool needs_network; /* True if the document is a job without a network, which the caller must
+                           give. */
     struct hm_text facts_text;
     struct hm_json facts; /* JSON writer of facts_text; an object is open while the reader runs. */
     struct hm_import_table runs, traces;
@@ -114,7 +116,7 @@ struct hm_imported {
     size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];
     size_t item_count;
-    bool failed; /* An allocation failed. */
+    bool failed; /* True if an allocation failed. */
 };
 
 /* ---- for callers ---------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ int hm__import_walk_archive(const char *path,
         const char *name = archive->members[i].name, **parts = NULL;
         bool part = hm__import_is_part(base_of(name));
         if (part && collect_parts(archive, name, archive->arena, &parts) > 0 && parts[0] != name)
-            continue; /* The log is visited with its first part. */
+            continue; /* Skip this part of a log; the log is visited once, with its first part. */
         const char *file = hm__arena_printf(archive->arena, "%s/%s", path, name);
         rc = file ? visit(data, file, err) : hm__fail_nomem(err);
     }

@@ -80,7 +80,7 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
     }
     if (im->needs_n) {
         hm__fail(err, HM_E_MISSING, "n, the number of workers, is not in the file");
-        hm__err_hint(err, "give it in the field `set`, such as n=8");
+        hm__err_hint(err, "give it with the field `set`, such as n=8");
         hm__err_at(err, im->name, 0);
         return HM_E_MISSING;
     }

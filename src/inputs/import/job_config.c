@@ -2,7 +2,8 @@
  * Configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto", which
  * means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
  * accumulation x n, so n is known if the file states the other three numbers. The job has no
- * network, because these files do not name one; the caller gives it.
+ * network, because these files do not name one; the caller gives it. Two files of the same folder
+ * are read too: DeepSpeed's configuration that one of accelerate names, and a hostfile.
  */
 #include <math.h>
 #include <string.h>
@@ -14,17 +15,18 @@
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* What a configuration says about a job. Unknown numbers are NaN, unknown texts NULL. */
+/* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
+ * NULL. */
 struct job_config {
-    double batch, micro;           /* Samples of an iteration, and of one forward pass. */
-    double zero;                   /* Stage of ZeRO, 0 to 3. */
-    double tensor, pipeline;       /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;              /* Shards are inside a node, copies between nodes. */
-    const char *offload;           /* What is on the host: "optimizer" or "all". */
-    const char *recompute;         /* Which activations are recomputed. */
-    const char *precision;         /* Such as "bf16". */
-    const char *optimizer;         /* Name as in PyTorch. */
-    double accelerators, machines; /* Workers of a machine, and machines. */
+    double batch, micro;     /* Samples of an iteration, and of one forward pass. */
+    double zero;             /* Stage of ZeRO, 0 to 3. */
+    double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
+    bool within_node;        /* True if shards are inside a node and copies are between nodes. */
+    const char *offload;     /* States that the host keeps: "optimizer" or "all". */
+    const char *recompute;   /* Kind of recomputation of activations. */
+    const char *precision;   /* Number format, such as "bf16". */
+    const char *optimizer;   /* Name of the optimizer, as in PyTorch. */
+    double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 
 static bool is_count(double value)
@@ -131,9 +133,9 @@ static bool is_on(const struct hm_value *root, const char *path)
     return text && strcmp(text, "true") == 0;
 }
 
-/* Returns the samples of an iteration: stated, or micro-batch x accumulation x the n that the
- * caller gives; NaN if unknown. The accumulation is 1 if it is not stated. */
-static double deepspeed_batch(const struct hm_imported *im, const struct hm_value *root)
+/* Returns the samples of an iteration: the stated number, or micro-batch x accumulation x n; NaN if
+ * unknown. The accumulation is 1 if it is not stated. */
+static double deepspeed_batch(const struct hm_value *root, double n)
 {
     double batch = hm__value_number(root, "train_batch_size");
     double steps = hm__value_get(root, "gradient_accumulation_steps")
@@ -142,15 +144,16 @@ static double deepspeed_batch(const struct hm_imported *im, const struct hm_valu
 
     if (!isnan(batch))
         return batch;
-    return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps *
-           hm__import_given(im, "n");
+    return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps * n;
 }
 
-static void deepspeed_job(struct hm_imported *im, const struct hm_value *root)
+/* Reads the settings of DeepSpeed for n workers, which may be NaN. The cluster stays unknown. */
+static struct job_config deepspeed_config(const struct hm_value *root, double n)
 {
     double tensor = hm__value_number(hm__value_get(root, "tensor_parallel"), "autotp_size");
-    struct job_config c = {
-        .batch = deepspeed_batch(im, root),
+
+    return (struct job_config){
+        .batch = deepspeed_batch(root, n),
         .micro = hm__value_number(root, "train_micro_batch_size_per_gpu"),
         .zero = zero_stage(root),
         .tensor = tensor > 1 ? tensor : 1,
@@ -166,7 +169,51 @@ static void deepspeed_job(struct hm_imported *im, const struct hm_value *root)
         .accelerators = NAN,
         .machines = NAN,
     };
+}
 
+/*
+ * Reads the machines from a `hostfile` in the same folder, as the launcher of DeepSpeed and mpirun
+ * do: a line NAME slots=NUMBER for each machine. All machines must have the same number of slots.
+ */
+static void read_hostfile(struct hm_imported *im, struct job_config *c)
+{
+    const char *text = hm__sibling_text(im, "hostfile");
+    double machines = 0, slots = NAN;
+
+    for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        size_t name, blank = strspn(text, " \t\r"), number = 0;
+        double value = NAN;
+        if (strchr("#\n", text[blank])) /* The condition is also true at the end of the text. */
+            continue;
+        name = blank + strcspn(text + blank, " \t\r\n");
+        name += strspn(text + name, " \t");
+        if (strncmp(text + name, "slots=", 6) == 0)
+            number = hm__number_read(text + name + 6, &value);
+        if (number == 0 || !is_count(value) || (machines > 0 && value != slots)) {
+            hm__import_left(im, NAN, "the hostfile: its machines are not all of one kind");
+            return;
+        }
+        slots = value;
+        machines++;
+    }
+    if (machines > 0) {
+        c->machines = machines;
+        c->accelerators = slots;
+        hm__import_note(im, "the cluster is that of the hostfile in the same folder: %.0f x %.0f",
+                        machines, slots);
+    }
+}
+
+static void deepspeed_job(struct hm_imported *im, const struct hm_value *root)
+{
+    struct job_config hosts = {.accelerators = NAN, .machines = NAN};
+    double n = hm__import_given(im, "n");
+
+    read_hostfile(im, &hosts);
+    struct job_config c =
+        deepspeed_config(root, isnan(n) ? hosts.machines * hosts.accelerators : n);
+    c.accelerators = hosts.accelerators;
+    c.machines = hosts.machines;
     put_job(im, &c);
 }
 
@@ -230,7 +277,7 @@ static int deepspeed_recognise(const struct hm_import_head *head)
 const struct hm_importer hm__importer_deepspeed = {
     .name = "deepspeed",
     .title = "configuration of DeepSpeed",
-    .becomes = "a job",
+    .becomes = "a job, with the cluster of a hostfile",
     .recognise = deepspeed_recognise,
     .read = deepspeed_read,
 };
@@ -293,8 +340,43 @@ static double megatron_degree(const struct hm_value *root, const char *key)
     return megatron ? hm__value_number(megatron, key) : 1;
 }
 
+/* Reads the layout from the file of accelerate itself; batch, precision and cluster stay unknown.
+ */
+static struct job_config accelerate_config(const struct hm_value *root)
+{
+    return (struct job_config){
+        .batch = NAN,
+        .micro = NAN,
+        .zero = accelerate_stage(root),
+        .tensor = megatron_degree(root, "megatron_lm_tp_degree"),
+        .pipeline = megatron_degree(root, "megatron_lm_pp_degree"),
+        .within_node = is_hybrid(root),
+        .offload = is_on(root, "fsdp_config.fsdp_offload_params") ||
+                           offload_device(root, "deepspeed_config.offload_param_device")
+                       ? "all"
+                   : offload_device(root, "deepspeed_config.offload_optimizer_device") ? "optimizer"
+                                                                                       : NULL,
+        .recompute = is_on(root, "fsdp_config.fsdp_activation_checkpointing") ? "full"
+                     : is_on(root, "megatron_lm_config.megatron_lm_recompute_activations")
+                         ? "selective"
+                         : NULL,
+    };
+}
+
+/* Replaces settings by those of DeepSpeed's own file, which has no setting of recomputation. */
+static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
+{
+    const char *recompute = c->recompute;
+
+    *c = deepspeed_config(deepspeed, processes);
+    c->recompute = recompute;
+}
+
 static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
 {
+    const char *file =
+        hm__value_text(hm__value_path(root, "deepspeed_config.deepspeed_config_file"));
+    const struct hm_value *deepspeed = file ? hm__sibling_json(im, file) : NULL;
     double machines = hm__value_number(root, "num_machines");
     double processes = hm__value_number(root, "num_processes");
     const char *precision = hm__value_text(hm__value_get(root, "mixed_precision"));
@@ -305,31 +387,18 @@ static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
         machines = 1;
         hm__import_note(im, "the file does not give num_machines: 1, the default of accelerate");
     }
-    struct job_config c = {
-        .batch = NAN,
-        .micro = NAN,
-        .zero = accelerate_stage(root),
-        .tensor = megatron_degree(root, "megatron_lm_tp_degree"),
-        .pipeline = megatron_degree(root, "megatron_lm_pp_degree"),
-        .within_node = is_hybrid(root),
-        .precision = known ? precision : NULL,
-        .offload = is_on(root, "fsdp_config.fsdp_offload_params") ||
-                           offload_device(root, "deepspeed_config.offload_param_device")
-                       ? "all"
-                   : offload_device(root, "deepspeed_config.offload_optimizer_device") ? "optimizer"
-                                                                                       : NULL,
-        .recompute = is_on(root, "fsdp_config.fsdp_activation_checkpointing") ? "full"
-                     : is_on(root, "megatron_lm_config.megatron_lm_recompute_activations")
-                         ? "selective"
-                         : NULL,
-        .accelerators = processes / machines,
-        .machines = machines,
-    };
-
+    struct job_config c = accelerate_config(root);
+    if (file && deepspeed) {
+        join_deepspeed(&c, deepspeed, processes);
+        hm__import_note(im, "the settings of DeepSpeed are those of %.200s", file);
+    } else if (file)
+        hm__import_note(
+            im, "the settings of DeepSpeed are in another file, which was not found: %.200s", file);
+    if (known)
+        c.precision = precision;
+    c.accelerators = processes / machines;
+    c.machines = machines;
     put_job(im, &c);
-    if (hm__value_path(root, "deepspeed_config.deepspeed_config_file"))
-        hm__import_note(im, "the settings of DeepSpeed are in a file of their own "
-                            "(deepspeed_config_file)");
     if (precision && !known)
         hm__import_note(im, "mixed_precision '%.20s' is left to the plan", precision);
 }

@@ -36,7 +36,8 @@ struct keras_use {
     const struct hm_value *config; /* The settings of the layer. */
     const struct keras_shape *in;  /* Shapes of the inputs. */
     size_t in_count;
-    bool first; /* The layer is used for the first time, so that its parameters are counted. */
+    bool first; /* True if the layer is used for the first time, so that its parameters are counted.
+                 */
 };
 
 /* Add a layer of the given class; false if the class is not known. */

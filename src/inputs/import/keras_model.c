@@ -144,7 +144,7 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* The layers that make the inputs were processed. */
+    bool ready; /* True if all layers that make the inputs were processed. */
 };
 
 /* Adds the output that the named layer has at its use number `use` to the inputs. */
@@ -357,7 +357,7 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
 
     *ret_shape = hm__keras_no_shape();
     if (depth == NESTING)
-        return hm__fail(err, HM_E_LIMIT, "has models inside of models more than %d deep", NESTING);
+        return hm__fail(err, HM_E_LIMIT, "has models nested more than %d deep", NESTING);
     if (!layers || layers->kind != HM_VALUE_LIST) {
         hm__keras_unknown(k, "a model without layers");
         return 0;

@@ -289,7 +289,7 @@ static void put_batch(struct hm_imported *im, const struct launch *l, double n)
     double batch = x[LAUNCH_BATCH], data = data_degree(l, n);
 
     if (!is_count(batch) && l->network && is_count(x[LAUNCH_MICRO]))
-        batch = x[LAUNCH_MICRO] * data; /* torchtitan: one micro-batch for each worker. */
+        batch = x[LAUNCH_MICRO] * data; /* In torchtitan, each worker has one micro-batch. */
     if (is_count(x[LAUNCH_SEQUENCE]))
         hm__text_addf(&im->document, "sequence: %.0f\n", x[LAUNCH_SEQUENCE]);
     else

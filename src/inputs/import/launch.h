@@ -26,15 +26,15 @@ enum launch_number {
     LAUNCH_SAMPLES,
     LAUNCH_TENSOR,
     LAUNCH_PIPELINE,
-    LAUNCH_CHUNK, /* Layers of one virtual stage of a pipeline. */
+    LAUNCH_CHUNK, /* Number of layers of one virtual stage of a pipeline. */
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
-    /* Devices over which the weights are sharded; below 1: all remaining devices. */
+    /* Number of devices over which the weights are sharded; below 1: all remaining devices. */
     LAUNCH_SHARD,
-    LAUNCH_REPLICATE, /* Copies of the sharded weights. */
+    LAUNCH_REPLICATE, /* Number of copies of the sharded weights. */
     LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
     LAUNCH_NODES,
-    LAUNCH_PER_NODE, /* Workers per node. */
+    LAUNCH_PER_NODE, /* Number of workers per node. */
     LAUNCH_NUMBERS
 };
 
@@ -58,9 +58,9 @@ struct launch {
     char recompute[16];   /* Recomputed activations: "full" or "selective"; "" if not given. */
     char tokenizer[48];   /* Kind of the tokenizer, from which the vocabulary may follow. */
     const char *network;  /* Name of a network of the catalog; NULL: sizes describe the network. */
-    bool sharded;         /* The weights are sharded over the data-parallel workers. */
+    bool sharded;         /* True if the weights are sharded over the data-parallel workers. */
     char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */
-    /* Numbers of settings that were used, and of settings without a known value. */
+    /* Number of settings that were used, and number of settings without a known value. */
     double used, unknown;
 };
 

@@ -195,7 +195,7 @@ void hm__launch_shell(struct launch *launch, const char *text)
         size_t length = 0;
         while (*text && is_gap(*text))
             text++;
-        if (*text == '#') { /* A comment, or the first line "#!...". */
+        if (*text == '#') { /* Skip a comment, which may be the first line "#!...". */
             text += strcspn(text, "\n");
             continue;
         }

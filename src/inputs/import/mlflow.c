@@ -192,7 +192,7 @@ static void put_meta(struct hm_imported *im)
 {
     static const char *const states[] = {NULL,       "RUNNING", "SCHEDULED",
                                          "FINISHED", "FAILED",  "KILLED"};
-    /* A line break before the first key, so that each key follows a line break. */
+    /* The text begins with a line break, so that each key follows a line break. */
     char text[8192] = "\n";
 
     if (!read_beside(im, "meta.yaml", text + 1, sizeof(text) - 1))

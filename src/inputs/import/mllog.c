@@ -40,9 +40,9 @@ struct mllog {
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
     double ranks; /* Number of workers, if the log states it. */
-    bool errors;  /* The evaluations are errors or losses, not accuracies. */
+    bool errors;  /* True if the evaluations are errors or losses instead of accuracies. */
     const char *status;
-    double blocks, epochs; /* Numbers of blocks and epochs that ended. */
+    double blocks, epochs; /* Number of blocks that ended, and number of epochs that ended. */
     /* For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
      * array is in the arena. */
     double (*evals)[3];
@@ -222,54 +222,38 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/* Reads a file of the same folder as the result; NULL if it does not exist. */
-static struct hm_value *read_sibling(struct hm_imported *im, const char *path)
+/* Finds the last component of a path that ends before `end`; *ret_length is 0 if there is none. */
+static const char *last_component(const char *path, const char *end, size_t *ret_length)
 {
-    struct hm_source *source;
-    struct hm_value *root = NULL;
-    struct hm_err ignored = {0};
-    char *text = hm__arena_alloc(im->arena, 64 * 1024, 1);
-    size_t length = 0;
+    const char *start = end;
 
-    if (!text || hm__source_open(path, &source, NULL))
-        return NULL;
-    int rc = hm__source_fill(source, text, 64 * 1024, &length, NULL);
-    hm__source_close(source);
-    if (rc || hm__json_parse(im->arena, text, length, path, &root, &ignored))
-        return NULL;
-    return root;
+    while (start > path && start[-1] != '/')
+        start--;
+    *ret_length = (size_t)(end - start);
+    return start;
 }
 
-/* Copies the part of a path before its last `count` slashes; false if it has fewer slashes. */
-static bool path_above(const char *path, int count, char *out, size_t room)
+/* Reads the description of the system beside the result; NULL if there is none. */
+static const struct hm_value *find_system(struct hm_imported *im)
 {
-    snprintf(out, room, "%s", path);
-    for (int i = 0; i < count; i++) {
-        char *slash = strrchr(out, '/');
-        if (!slash)
-            return false;
-        *slash = '\0';
-    }
-    return true;
-}
+    char path[512];
+    size_t length, above;
+    const char *file = last_component(im->name, im->name + strlen(im->name), &length);
+    const char *dot = strrchr(file, '.');
 
-static struct hm_value *find_system(struct hm_imported *im)
-{
-    char path[1100], base[512], folder[512];
-    const char *dot = strrchr(im->name, '.');
-
-    if (!im->from_file || strlen(im->name) > 500)
+    if (length > 400)
         return NULL;
-    snprintf(path, sizeof(path), "%.*s.system.json",
-             dot ? (int)(dot - im->name) : (int)strlen(im->name), im->name);
-    struct hm_value *root = read_sibling(im, path);
+    snprintf(path, sizeof(path), "%.*s.system.json", dot ? (int)(dot - file) : (int)length, file);
+    const struct hm_value *root = hm__sibling_json(im, path);
     /* The system of results/SYSTEM/BENCHMARK/result_0.txt is described in systems/SYSTEM.json. */
-    if (root || !path_above(im->name, 2, base, sizeof(base)) ||
-        !path_above(base, 2, folder, sizeof(folder)))
+    const char *benchmark = file > im->name ? last_component(im->name, file - 1, &above) : im->name;
+    if (root || benchmark == im->name)
         return root;
-    const char *system = strrchr(base, '/');
-    snprintf(path, sizeof(path), "%s/systems/%s.json", folder, system ? system + 1 : base);
-    return read_sibling(im, path);
+    const char *system = last_component(im->name, benchmark - 1, &length);
+    if (system == im->name || length == 0 || length > 400)
+        return NULL;
+    snprintf(path, sizeof(path), "../../../systems/%.*s.json", (int)length, system);
+    return hm__sibling_json(im, path);
 }
 
 /* Reads a number in the description of a system, which may be written as a text; NaN if it is not a

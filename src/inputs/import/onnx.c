@@ -381,7 +381,7 @@ static double symbol_size(struct onnx *o, const char *name)
 /* The dimensions of an input or output as the file gives them. */
 struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
-    double dims[ONNX_RANK]; /* NaN: the dimension is a symbol, or unknown. */
+    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN: a symbol, or unknown. */
     int rank, type;
 };
 
@@ -521,7 +521,8 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    bool graph = false, opset = false; /* Every model has both. */
+    /* Whether a graph and an operator set were found; every model has both. */
+    bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");
     o.inputs = hm__arena_alloc(im->arena, ONNX_ENDS, sizeof(*o.inputs));

@@ -21,9 +21,10 @@ struct onnx_value {
     double *data; /* Elements of a small constant, in the arena; NULL: unknown. */
     size_t count; /* Number of elements in `data`. */
     bool initializer, external, used;
-    bool made;       /* The value is an input or a constant, or its node has been processed. */
-    bool filled;     /* The value is a weight that ConstantOfShape makes from a constant shape. */
-    bool statistics; /* The value is a running mean or variance of a batch normalisation. */
+    bool made; /* True if the value is an input or a constant, or if its node has been processed. */
+    bool filled; /* True if the value is a weight that ConstantOfShape makes from a constant shape.
+                  */
+    bool statistics; /* True if the value is a running mean or variance of a batch normalisation. */
 };
 
 struct onnx_attribute {
@@ -44,7 +45,7 @@ struct onnx_node {
     struct onnx_attribute *attributes; /* Attributes of the node, in the arena. */
     size_t attribute_count;
     size_t tensor; /* Index of the value in the attribute `value`; SIZE_MAX: none. */
-    bool done;     /* The shapes of the outputs were inferred, or cannot be inferred. */
+    bool done;     /* True if the shapes of the outputs were inferred or cannot be inferred. */
     bool inferred;
 };
 

@@ -39,12 +39,15 @@ struct hm_pull {
     struct hm_stream *in; /* The stream that is read; borrowed. */
     char *text;           /* The key, text or number of the last token, followed by NUL; owned. */
     size_t length;        /* Number of bytes in `text`. */
-    bool clipped;         /* The token was longer than the buffer; `text` holds its beginning. */
+    /* True if the token was longer than the buffer; `text` holds its beginning. */
+    bool clipped;
     size_t depth;
     bool lists[HM_PULL_DEPTH]; /* Whether each open container is a list (otherwise an object). */
-    bool filled;               /* At least one member of the innermost container was read. */
-    bool keyed;                /* A key was read, so its value must follow. */
-    bool failed; /* HM_PULL_CUT or HM_PULL_BAD was returned, and no further token can be read. */
+    /* True if at least one member of the innermost container was read. */
+    bool filled;
+    bool keyed; /* True if a key was read, so that its value must follow. */
+    /* True if HM_PULL_CUT or HM_PULL_BAD was returned; no further token can be read. */
+    bool failed;
 };
 
 int hm__pull_init(struct hm_pull *pull, struct hm_stream *in, struct hm_err *err);

@@ -15,6 +15,7 @@
 #include "import.h"
 #include "importers.h"
 #include "pull.h"
+#include "whole.h"
 
 /* ---- the header of a file -------------------------------------------------------------------- */
 
@@ -352,24 +353,14 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
 
 /* Returns the bytes of one parameter, from the data type in the config.json of the same folder;
  * NaN: unknown. */
-static double sibling_width(const struct hm_imported *im)
+static double sibling_width(struct hm_imported *im)
 {
-    char path[512], text[64 * 1024];
-    const char *slash = strrchr(im->name, '/');
-    struct hm_source *source;
-    size_t length = 0;
+    const char *text = hm__sibling_text(im, "config.json");
+    const char *key = text ? strstr(text, "dtype\"") : NULL;
 
-    snprintf(path, sizeof(path), "%.*sconfig.json", slash ? (int)(slash + 1 - im->name) : 0,
-             im->name);
-    if (!im->from_file || hm__source_open(path, &source, NULL))
-        return NAN;
-    int rc = hm__source_fill(source, text, sizeof(text), &length, NULL);
-    hm__source_close(source);
-    const char *key = rc ? NULL : hm__find(text, length, "dtype\"");
     if (!key)
         return NAN;
-    size_t left = length - (size_t)(key - text);
-    left = left < 40 ? left : 40;
+    size_t left = strnlen(key, 40);
     return hm__find(key, left, "float32")                                      ? 4
            : hm__find(key, left, "float16") || hm__find(key, left, "bfloat16") ? 2
                                                                                : NAN;

@@ -121,7 +121,8 @@ static void read_line(struct seff *s, const char *line)
         r->nodes = number_of(value);
     } else if ((value = value_of(line, "Cores per node:"))) {
         r->cores = number_of(value);
-    } else if ((value = value_of(line, "Cores:"))) { /* A job on one core of one node. */
+        /* This line appears for a job on one core of one node. */
+    } else if ((value = value_of(line, "Cores:"))) {
         r->cores = number_of(value);
         r->nodes = isnan(r->nodes) ? 1 : r->nodes;
     } else if ((value = value_of(line, "CPU Utilized:"))) {

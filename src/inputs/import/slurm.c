@@ -240,7 +240,7 @@ static int slurm_rows(struct slurm *s, struct hm_err *err)
             continue;
         if (s->head.count == 0) {
             hm__fail(err, HM_E_MISSING, "the file has no header");
-            hm__err_hint(err, "name them in the field `set`: columns=JobID,Elapsed,NNodes,State");
+            hm__err_hint(err, "name them with the field `set`: columns=JobID,Elapsed,NNodes,State");
             return HM_E_MISSING;
         }
         if (!line.whole && s->row.count < s->head.count)

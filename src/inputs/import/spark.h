@@ -41,8 +41,9 @@ struct spark_job {
     double *stages;              /* Identifiers of the stages, as in the log; in the arena. */
     const char **names;          /* Names of the stages without source positions; in the arena. */
     size_t stage_count;
-    double executors, cores; /* Numbers at the start or the end of the job, whichever is larger. */
-    bool grouped;            /* The job belongs to a group that has been written. */
+    double executors, cores; /* Numbers of executors and cores at the start or the end of the job,
+                                whichever are larger. */
+    bool grouped;            /* True if the job belongs to a group that has been written. */
 };
 
 struct spark_executor {

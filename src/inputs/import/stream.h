@@ -23,8 +23,8 @@ struct hm_stream {
     char *buffer;             /* Buffer of HM_STREAM_ROOM bytes; owned. */
     size_t at, length;        /* Next byte to read, and number of bytes in the buffer. */
     uint64_t before;          /* Number of bytes of the stream before those in the buffer. */
-    bool ended;               /* All bytes of the source have been read. */
-    bool cut;                 /* The compressed file is truncated or damaged. */
+    bool ended;               /* True if all bytes of the source have been read. */
+    bool cut;                 /* True if the compressed file is truncated or damaged. */
     int rc;                   /* Code of a read error; 0: none. */
     struct hm_err *err;       /* Receives the details of the read error; borrowed. */
 };
@@ -46,8 +46,9 @@ uint64_t hm__stream_skip(struct hm_stream *stream, uint64_t count);
 struct hm_line {
     const char *text; /* Text of the line, without a NUL at its end. */
     size_t length;
-    bool whole;   /* The line ended with a line break, not with the end of the file. */
-    bool clipped; /* The line is longer than the buffer, so its text is replaced by an empty one. */
+    bool whole;   /* True if the line ended with a line break, not with the end of the file. */
+    bool clipped; /* True if the line is longer than the buffer; its text is then replaced by an
+                     empty one. */
 };
 
 /* Read the next line; false at the end of the stream. */

@@ -21,7 +21,7 @@ struct tag {
     const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
     bool simple, tensor;      /* Whether values are stored as simple values, and as tensors. */
-    bool rises;               /* The steps are strictly ascending. */
+    bool rises;               /* True if the steps are strictly ascending. */
     double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
     double least;
     bool is_loss;

@@ -44,8 +44,9 @@ struct program {
     struct shape *shapes; /* Hash table of SLOTS shapes, by the names of the values. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    double unshaped; /* Operations of a graph module, which does not show its parameters. */
-    double batch;    /* First dimension of the first input; NaN: none. */
+    /* Number of operations of a graph module, which does not show its parameters. */
+    double unshaped;
+    double batch; /* First dimension of the first input; NaN: none. */
     char symbols[SYMBOLS][24];
     size_t symbol_count;
     struct {

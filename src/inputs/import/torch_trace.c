@@ -29,7 +29,8 @@ struct event {
     char collective[40], dtype[24];
     double elements, group_size; /* Sizes of message and process group; NaN: not given. */
     double id;                   /* External id; NaN: not given. */
-    struct trace_input inputs[TRACE_INPUTS + 1]; /* The last one takes those that are not used. */
+    struct trace_input inputs[TRACE_INPUTS + 1]; /* Inputs of the operation; the last element
+                                                    receives inputs that are not used. */
 };
 
 /* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if the text is not a

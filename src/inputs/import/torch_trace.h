@@ -47,11 +47,12 @@ struct trace_input {
 /* An operation of the host, and the time of its kernels. */
 struct trace_op {
     double id; /* External id, at least 1; 0: the place in the table is free. */
-    double ns; /* Nanoseconds of its kernels. */
+    double ns; /* Total time of the operation's kernels, in nanoseconds. */
     struct hm_timing timing;
 };
 
-/* Places of the table of operations, of which half are used at most, and distinct operations. */
+/* Number of places in the table of operations, of which at most half are used, and largest number
+ * of distinct operations. */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
     struct trace_op *items; /* Hash table of TRACE_OPS places, by id; owned. NULL: no operation. */
@@ -63,7 +64,8 @@ struct trace {
     /* Values of the trace; NaN: not given. */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
-    double processors, memory_bytes; /* Of the first device; NaN: not given. */
+    double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
+                                        device; NaN: not given. */
     struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];

@@ -21,8 +21,8 @@
 /* Smallest product whose time is used: smaller ones depend on the launch of their kernels. */
 static const double LEAST_FLOP = 2147483648.0;
 
-/* Number of inputs of operations that are used: 0: a product of the first two inputs; 3: of the
- * second and the third; 1 or 2: elementwise. */
+/* Operations that are used, with their number of inputs: 1 or 2 for element-wise operations, 0 for
+ * a product of the first two inputs, 3 for a product of the second and the third input. */
 static const struct {
     const char *name;
     int inputs;
@@ -135,7 +135,8 @@ void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t n
     if (!op || op->id != id)
         return;
     op->ns += (double)ns;
-    /* Products of 32-bit numbers on matrix units use TF32; only the kernel's name tells. */
+    /* Products of 32-bit numbers on matrix units use TF32, which only the name of the kernel
+     * shows. */
     if (op->timing.math == HM_MATH_FP32 && (strstr(kernel, "tf32") || strstr(kernel, "s1688")))
         op->timing.math = HM_MATH_TF32;
 }

@@ -35,22 +35,24 @@ enum { COLUMNS = 10 };
 struct row {
     char name[40];     /* Class of the module. */
     double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
-    double parameters; /* NaN: the cell has no number. */
+    double parameters; /* Number of parameters; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape; an unknown size counts as 1. */
-    int rank;          /* 0: the row has no shape. */
+    int rank;          /* Number of dimensions of the output shape; 0 if the row has no shape. */
     double width;      /* Last size of the input shape; NaN: the table has no such column. */
 };
 
 struct summary {
     struct hm_imported *im;
     double total, trainable, macs, batch, layers, own_macs;
-    enum column columns[COLUMNS]; /* Columns after the name of the layer, from the header. */
+    enum column columns[COLUMNS]; /* Columns that follow the name of the layer, in the order of the
+                                     header. */
     size_t column_count;
     struct row last; /* The previous row; whether it is a layer depends on the next one. */
     bool has_last;
     struct row attention; /* The innermost attention module around the last row. */
     bool has_attention;
-    double hidden, hidden_sequences; /* Rows with parameters whose layers are not shown. */
+    double hidden, hidden_sequences; /* Number of rows with parameters whose layers are not shown,
+                                        and number of those rows that process sequences. */
     struct {
         char name[40];
         double count, parameters;
@@ -228,7 +230,7 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the parameters of a layer of rows without its biases, which layers have by default. */
+/* Returns the number of parameters of a row's layer without its biases. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];

@@ -39,7 +39,7 @@ static void set_key(struct titan *t, const char *section, const char *key, const
     } else if (strcmp(section, "training") == 0 && strcmp(key, "steps") == 0) {
         hm__launch_set(&t->launch, "train_iters", value);
     } else if (strcmp(section, "training") == 0 && strcmp(key, "batch_size") == 0) {
-        /* Old versions call it batch_size. */
+        /* Old versions call this key batch_size. */
         hm__launch_set(&t->launch, "local_batch_size", value);
     } else if (strcmp(section, "activation_checkpoint") == 0 && strcmp(key, "mode") == 0) {
         hm__launch_set(&t->launch, "recompute_granularity", value);

@@ -63,6 +63,38 @@ int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm
     return 0;
 }
 
+const char *hm__sibling_text(struct hm_imported *im, const char *path)
+{
+    enum { LARGEST = 64 * 1024 };
+    const char *slash = *path == '/' ? NULL : strrchr(im->name, '/');
+    struct hm_source *source;
+    size_t length = 0;
+
+    if (!im->from_file)
+        return NULL;
+    const char *full = hm__arena_printf(im->arena, "%.*s%s",
+                                        slash ? (int)(slash + 1 - im->name) : 0, im->name, path);
+    char *text = hm__arena_alloc(im->arena, LARGEST + 1, 1);
+    if (!full || !text || hm__source_open(full, &source, NULL))
+        return NULL;
+    int rc = hm__source_fill(source, text, LARGEST + 1, &length, NULL);
+    hm__source_close(source);
+    if (rc || length > LARGEST)
+        return NULL;
+    text[length] = '\0';
+    return text;
+}
+
+const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path)
+{
+    const char *text = hm__sibling_text(im, path);
+    struct hm_value *root = NULL;
+    struct hm_err ignored = {0};
+
+    return text && hm__json_parse(im->arena, text, strlen(text), path, &root, &ignored) == 0 ? root
+                                                                                             : NULL;
+}
+
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value)
 {
     const char *text = hm__value_text(value);

@@ -11,6 +11,15 @@ int hm__whole_text(struct hm_imported *im, char **ret_text, size_t *ret_length, 
  * as partial. */
 int hm__whole_json(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
 int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
+/*
+ * Read a file that belongs to the imported one. A path without a leading slash is relative to the
+ * folder of the imported file. The text ends with NUL and is in the arena. Returns NULL if the file
+ * cannot be read, is larger than 64 KiB, or may not be opened because the import is not a file.
+ */
+const char *hm__sibling_text(struct hm_imported *im, const char *path);
+/* Read a file that belongs to the imported one as JSON. Returns NULL as hm__sibling_text does, or
+ * if the file is not JSON. */
+const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path);
 /* Write a value as a fact and keep its type: text, number, true, false or null. */
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
 /* Find a value by a path of keys separated by '.'; NULL if there is no such value. */

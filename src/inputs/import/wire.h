@@ -20,8 +20,8 @@ struct hm_wire {
     struct hm_stream *in; /* The stream that is read; borrowed. */
     uint64_t end;         /* Offset in the stream at which the message ends. */
     uint64_t next;        /* Offset of the next field. */
-    bool bad;             /* The message is damaged. */
-    bool cut;             /* The stream ends inside the message. */
+    bool bad;             /* True if the message is damaged. */
+    bool cut;             /* True if the stream ends inside the message. */
 };
 
 struct hm_wire_field {

@@ -135,10 +135,9 @@ int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, doub
     return 0;
 }
 
-/*
- * People round a batch to millions of tokens. Returns the number of sequences within 5 % that has
- * the most factors of two, which is what is usually meant: 4M tokens of 8,192 are 512 sequences.
- */
+/* Returns the number of sequences within 5 % of the given one that has the most factors of two.
+ * Batches are often given as rounded millions of tokens: 4M tokens in sequences of 8,192 usually
+ * mean 512 sequences. */
 static double round_batch(double sequences)
 {
     double best = fmax(1, round(sequences)), step = 1;

@@ -18,10 +18,10 @@ struct hm_spec {
     struct hm_value *tree;
     const struct hm_override *overrides;
     size_t override_count;
-    bool is_cluster; /* The specification is a cluster, not a job with a cluster. */
-    /* The specification is not trusted: it may not name files or ask for large graphs. */
+    bool is_cluster; /* True if the specification is a cluster instead of a job with a cluster. */
+    /* True if the specification is not trusted: it may not name files or ask for large graphs. */
     bool closed;
-    bool timed; /* Runs give the times, so a job need not describe computing. */
+    bool timed; /* True if runs give the times, so that a job need not describe computing. */
 };
 
 /* Read a job or a cluster. A cluster may also be a text, the name of a machine of the catalog. */

@@ -1,4 +1,5 @@
-/* Which servers of the catalog hold several of an accelerator that was named without a fabric. */
+/* Finds the servers of the catalog that hold several of an accelerator that was named without a
+ * fabric. */
 #include "servers.h"
 
 #include <ctype.h>
@@ -7,8 +8,8 @@
 
 #include "readers.h"
 
-/* Whether two machines have the same accelerator, judging by its figures. Cards for PCIe differ
- * from modules of the same peak in the share of it that they reach. */
+/* Whether two machines have the same accelerator, judging by its figures. PCIe cards and modules
+ * with the same peak differ in the fraction of the peak that they reach. */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {
     return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&

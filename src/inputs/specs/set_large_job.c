@@ -96,7 +96,7 @@ static int check_work(const struct hm_transformer_work *w, struct hm_err *err)
     return rc;
 }
 
-/* A job that trains a transformer has nothing else to compute. */
+/* Fails if a job that trains a transformer has something else to compute. */
 static int check_alone(const struct hm_job *job, struct hm_err *err)
 {
     if (!job->compute && !job->network && !job->graph && job->communicate_count == 0)

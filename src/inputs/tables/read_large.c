@@ -199,7 +199,8 @@ static int read_cell(const struct hm_csv *csv, const struct column *column, cons
     return 0;
 }
 
-/* Finds the accelerator of a row in the built-in catalog; that of the row before is used again. */
+/* Finds the accelerator of a row in the built-in catalog; the result of the previous row is reused
+ * if it is the same accelerator. */
 static int find_device(const struct hm_catalog *catalog, struct hm_large_row *row,
                        const struct hm_large_row *before, struct hm_err *err)
 {

@@ -152,7 +152,8 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     if (rc)
         return rc;
     if (row > 0 && c->labels[row - 1] && strcmp(c->labels[row - 1], text) == 0)
-        c->labels[row] = c->labels[row - 1]; /* Consecutive runs often share labels. */
+        c->labels[row] = c->labels[row - 1]; /* Consecutive runs often have the same label, whose
+                                                text is then shared. */
     else
         c->labels[row] = hm__arena_strdup(t->arena, text);
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);

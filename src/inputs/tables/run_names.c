@@ -171,7 +171,7 @@ static const char *word_unit(const char *word)
 
 /*
  * Returns the column that the words of a rate mean, such as "images per s per gpu"; NULL if they
- * are no rate.
+ * are not a rate.
  */
 static const struct hm_known_column *find_rate(const struct name_words *w)
 {
@@ -192,7 +192,7 @@ static const struct hm_known_column *find_rate(const struct name_words *w)
 
 /*
  * Returns the column that the words of a time mean, such as "ms per step" or "epoch time s", and
- * the factor of its unit (0 if no unit is written); NULL if they are no such time.
+ * the factor of its unit (0 if no unit is written); NULL if they are not such a time.
  */
 static const struct hm_known_column *find_time_of(const struct name_words *w, double *ret_factor)
 {

@@ -12,7 +12,7 @@ struct hm_known_column {
     struct hm_dim dim; /* Dimension of the values. */
     double min;
     bool above; /* If true, values must be greater than min; otherwise min is allowed too. */
-    bool label; /* Values are texts, not numbers. */
+    bool label; /* True if the values are texts instead of numbers. */
 };
 
 /* The meaning of a name as written in a file: the column, and the unit in the name. */

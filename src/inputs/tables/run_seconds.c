@@ -102,7 +102,7 @@ static double *add_column(struct hm_runs *runs, const char *name, struct hm_err 
 
 /*
  * Derives batch = n * batch_per_worker; a row that has both must agree with that. The column
- * batch_per_worker stays in the table for people, but is no quantity of a fit.
+ * batch_per_worker stays in the table for readers, but fits do not use it.
  */
 static int batch_derive(struct hm_runs *runs, struct hm_err *err)
 {
@@ -169,7 +169,8 @@ static int scaling_read(struct hm_runs *runs, struct hm_err *err)
 /* The time of one run, before its unit is converted. */
 struct unit_time {
     double seconds;
-    const char *unit; /* "sample", "token" or "epoch"; NULL: the time of an iteration. */
+    const char *unit; /* Unit of the time: "sample", "token" or "epoch"; NULL for the time of an
+                         iteration. */
     double iteration; /* Number of samples, tokens or epochs in one iteration; NaN: unknown. */
 };
 

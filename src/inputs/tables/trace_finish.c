@@ -23,8 +23,8 @@ struct finish {
     struct hm_traces *traces;
     struct hm_trace_notes notes;
     bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
-    bool bests;     /* The optimum P* that the files give is that of the measure. */
-    bool diverged;  /* At least one trace diverged. */
+    bool bests;     /* True if the optimum P* that the files give is that of the measure. */
+    bool diverged;  /* True if at least one trace diverged. */
 };
 
 static double row_loss(const struct finish *f, const struct hm_trace_row *row)

@@ -24,7 +24,7 @@ struct hm_trace_notes {
     const char *texts[HM_TRACE_NOTES][HM_TRACE_NOTES_SHOWN];
     size_t counts[HM_TRACE_NOTES];
     const char *unit; /* Unit of progress: "iteration" or "epoch". */
-    bool failed;      /* Memory ran out; hm__trace_notes_seal reports this error. */
+    bool failed;      /* True if memory ran out; hm__trace_notes_seal reports this error. */
 };
 
 /* Adds a note. If raw is not NULL, the note begins with the name of the trace, as in "cocoa on 4

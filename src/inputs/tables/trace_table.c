@@ -27,10 +27,10 @@ struct hm_trace_group {
     struct hm_trace_group *next; /* Next group in the same bucket. */
     const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
     size_t trace;                /* Index of the latest trace of the group; SIZE_MAX: none. */
-    bool fresh;                  /* The next row begins a new trace. */
+    bool fresh;                  /* True if the next row begins a new trace. */
     /* Iterations done by an earlier run that the new trace resumes; 0: none. */
     double resumed_at;
-    bool again; /* A repeated first iteration means a restart, not a new run. */
+    bool again; /* True if a repeated first iteration means a restart instead of a new run. */
 };
 
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)

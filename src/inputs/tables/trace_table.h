@@ -57,14 +57,14 @@ struct hm_trace_raw {
     size_t count, room;
     double best;       /* Optimum P*; NaN: not given. */
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
-    bool best_differs; /* The rows contradict each other about P*. */
+    bool best_differs; /* True if the rows contradict each other about P*. */
     double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
     double resumed_at; /* Iterations done by the run that this run resumes; 0: none. */
-    bool diverged;     /* The summary of the run says that the run diverged. */
-    /* The rows are not in the order of iterations; they are sorted at the end. */
+    bool diverged;     /* True if the summary of the run says that the run diverged. */
+    /* True if the rows are not in the order of iterations; they are sorted at the end. */
     bool unsorted;
 };
 
@@ -75,10 +75,11 @@ struct hm_trace_file {
     const char *source;
     bool json;
     bool has_objective, has_other, has_times;
-    bool empty_ends; /* An empty loss in the last row of a trace means that the trace diverged. */
+    bool empty_ends; /* True if an empty loss in the last row of a trace means that the trace
+                        diverged. */
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
     struct hm_text have; /* Names of columns that could be a measure, for hints. */
-    bool bare_time;      /* The file has a column named `time`, which is ambiguous. */
+    bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
 };
 
 struct hm_trace_table {
@@ -95,8 +96,8 @@ struct hm_trace_table {
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
     bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
-    /* pulls_fresh: some trace with bounded staleness reads the newest model at every step.
-     * pulls_late: some trace reads the model late. */
+    /* pulls_fresh: true if some trace with bounded staleness reads the newest model at every step.
+     * pulls_late: true if some trace reads the model late. */
     bool pulls_fresh, pulls_late;
     struct hm_err *err;
 };

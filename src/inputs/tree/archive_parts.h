@@ -16,14 +16,14 @@ struct hm_archive_member {
 
 struct hm_archive {
     char path[256];     /* Name of the file. */
-    bool tar;           /* A tar archive; otherwise a zip archive. */
+    bool tar;           /* True for a tar archive; false for a zip archive. */
     FILE *spool;        /* Temporary file of an archive from a pipe, or NULL; owned. */
     int file;           /* Open file; -1 for bytes in memory. */
     const char *memory; /* Bytes of the archive; borrowed. NULL: they are in the file. */
     uint64_t length;
     struct hm_archive_member *members; /* Files, without folders; in the arena. */
     size_t count;
-    bool cut;               /* The archive is truncated. */
+    bool cut;               /* True if the archive is truncated. */
     struct hm_arena *arena; /* Memory of the members; owned. */
 };
 

@@ -146,7 +146,7 @@ struct tar_list {
     struct hm_source *source;
     uint64_t at; /* Position after the last header. */
     struct tar_extra extra;
-    bool ended; /* The blocks of zeros at the end were found. */
+    bool ended; /* True if the blocks of zeros at the end were found. */
 };
 
 /* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is cut. */
@@ -217,7 +217,7 @@ int hm__tar_list(struct hm_archive *a, struct hm_err *err)
             rc = list_member(&l, block, &reading);
     }
     hm__source_close(l.source);
-    /* What was found before the end of a truncated archive can be read. */
+    /* The members before the end of a truncated archive can still be read. */
     a->cut = !l.ended;
     if (rc && (rc != HM_E_IO || a->count == 0)) {
         if (err && err->code == 0)

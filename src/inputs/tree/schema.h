@@ -24,10 +24,10 @@ struct hm_field {
     const char *doc; /* Meaning of the key, which the hints of errors show. */
     struct hm_dim dim;
     double min, max; /* The allowed range, both ends included; max 0 means no upper limit. */
-    bool above;      /* The value must be greater than min; min itself is not allowed. */
-    bool whole;      /* The value must be an integer. */
-    bool required;   /* A map without the key is an error. */
-    bool unknown;    /* HM_FIELD_REAL only: null is allowed and read as NaN. */
+    bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
+    bool whole; /* True if the value must be an integer. */
+    bool required; /* True if a map without the key is an error. */
+    bool unknown;  /* HM_FIELD_REAL only: true if null is allowed, which is read as NaN. */
     const char *const *choices; /* The allowed words for HM_FIELD_CHOICE, ending with NULL. */
 };
 
@@ -38,7 +38,8 @@ struct hm_reader {
     struct hm_arena *arena;           /* Arena for the results; borrowed. */
     const struct hm_catalog *catalog; /* Catalog to search for names; borrowed. NULL: built-in. */
     struct hm_catalog *made;          /* The built-in catalog, if it was needed; owned. */
-    bool closed; /* The input is not trusted: it may not name files or ask for large graphs. */
+    bool closed; /* True if the input is not trusted: it may not name files or ask for large graphs.
+                  */
     struct hm_err *err;
     char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
 };

@@ -31,7 +31,7 @@ static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 struct hm_source {
     struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
     uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
-    bool inflate;            /* The bytes are a deflate stream without a header. */
+    bool inflate;            /* True if the bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */
     const char *memory;      /* Bytes that are not read yet; borrowed. */
     size_t memory_left;

@@ -19,7 +19,7 @@ struct hm_source_part {
     const char *path;    /* The file; it is opened if `memory` is NULL. */
     const char *memory;  /* The first byte of the part, which must outlive the source. */
     uint64_t at, length; /* Position of the part in the file, and its number of bytes. */
-    bool deflated;       /* The bytes are a deflate stream without a header. */
+    bool deflated;       /* True if the bytes are a deflate stream without a header. */
 };
 
 /* Opens a part. If its bytes, after inflating, begin with the magic of a codec, they are

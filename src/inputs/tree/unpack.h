@@ -13,8 +13,8 @@ struct hm_unpack_step {
     size_t in_left;
     unsigned char *out;
     size_t out_left;
-    bool between; /* Set by the codec: the input so far ends at the end of a frame. */
-    bool ended;   /* Set by the codec: the data ended, and the rest of the file is ignored. */
+    bool between; /* Set by the codec: true if the input so far ends at the end of a frame. */
+    bool ended;   /* Set by the codec: true if the data ended; the rest of the file is ignored. */
 };
 
 struct hm_codec {

@@ -25,8 +25,8 @@ enum { BLOCK_MOST = 1 << 25 };
 struct block {
     size_t header;       /* Number of bytes before the data. */
     size_t packed, size; /* Number of bytes of the data, and number of bytes that they decode to. */
-    bool stored;         /* The data are not compressed. */
-    bool skipped;        /* The block is a header without data. */
+    bool stored;         /* True if the data are not compressed. */
+    bool skipped;        /* True if the block is a header without data. */
     uint32_t check;      /* Checksum of the contents, if the format has one. */
 };
 

@@ -14,8 +14,8 @@ static const unsigned char magic[] = {0x1f, 0x8b};
 
 struct gzip_state {
     z_stream stream;
-    bool between; /* The last member ended, and no byte of a further one was read. */
-    bool raw;     /* The stream has no header, and nothing follows it. */
+    bool between; /* True if the last member ended and no byte of a further one was read. */
+    bool raw;     /* True if the stream has no header and nothing follows it. */
 };
 
 /* Makes a state; the bits choose the format as inflateInit2 defines them. */

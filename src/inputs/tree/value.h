@@ -17,7 +17,7 @@ struct hm_value {
     int line;           /* Line in the source, from 1; 0 if the value was not read from a text. */
     const char *source; /* File name, or "set" for an override; in the tree's arena. */
     const char *text;   /* Text of a scalar, which ends with NUL. */
-    bool quoted;        /* The scalar was in quotes, so it is a text and not a number. */
+    bool quoted; /* True if the scalar was in quotes, so that it is a text and not a number. */
     struct hm_value *items; /* Entries of a list or map. */
     const char **keys;      /* Keys of a map; all NULL for a list. */
     size_t count;           /* Number of entries. */

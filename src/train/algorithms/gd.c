@@ -19,7 +19,7 @@ enum { HALVINGS = 40 };
 
 struct gd {
     double *trial; /* Point at which the line search evaluates the objective. */
-    double *slope; /* Gradient at run->w. */
+    double *slope; /* Gradient of the objective at run->w. */
     double *size;  /* Array of one value: the last step size. */
     double first;  /* s_0. */
 };

@@ -15,12 +15,12 @@ enum { TRIALS = 40 };
 
 struct lbfgs {
     size_t pairs; /* Largest number of pairs (change of w, change of the gradient) to store. */
+    bool fresh;   /* True if the objective and the gradient at w are not known yet. */
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
-    bool fresh; /* The objective and the gradient at w are not known yet. */
     double *numbers;
     double *changes; /* Changes of w; length pairs x unknowns. */
     double *slopes;  /* Changes of the gradient; length pairs x unknowns. */
-    double *here;    /* Gradient at w. */
+    double *here;    /* Gradient of the objective at w. */
     double *direction, *trial, *factors;
 };
 

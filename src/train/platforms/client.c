@@ -22,7 +22,7 @@ struct client_link {
     size_t first, count; /* Range of unknowns in the server's shard of w. */
     enum client_reply reply;
     double version; /* Clock of the worker's copy of the shard. */
-    bool late;      /* The server has made the current step without this worker's gradient. */
+    bool late; /* True if the server has made the current step without this worker's gradient. */
     struct hm_message *out, *in;
 };
 

@@ -23,11 +23,12 @@ struct server_buffer {
 
 struct worker_state {
     double clock;  /* Number of clocks that the worker has finished. */
-    bool waiting;  /* The worker waits for w. */
-    bool notified; /* The worker has been notified of the current pause. */
-    /* The worker's message arrived during the current pause and must be sent again. */
+    bool waiting;  /* True if the worker waits for w. */
+    bool notified; /* True if the worker has been notified of the current pause. */
+    /* True if the worker's message arrived during the current pause and must be sent again. */
     bool rejected;
-    /* The current step was made without the worker's gradient, and the worker was notified. */
+    /* True if the current step was made without the worker's gradient and the worker was
+     * notified. */
     bool late;
     struct server_buffer *incoming; /* Buffer of the open receive. */
     struct server_buffer *outgoing; /* Buffer of the last PARAMETERS message to the worker. */

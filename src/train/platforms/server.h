@@ -39,7 +39,7 @@ struct hm_serving {
     int workers;      /* Number of workers, which are the first ranks. */
     int servers;      /* Number of servers, which are the ranks after the workers. */
     int backups;      /* Number of backup workers of BSP, less than the number of workers. */
-    /* SSP only: workers pull w only if their copy would exceed the staleness bound. */
+    /* SSP only: true if workers pull w only when their copy would exceed the staleness bound. */
     bool pull_late;
     /*
      * Whether all workers stop at the same clock before an evaluation, so that a checkpoint can be

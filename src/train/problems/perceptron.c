@@ -45,7 +45,7 @@ struct perceptron {
     size_t block;    /* Number of rows per block. */
     float *x;        /* All rows of this rank; length count x features. */
     float *batch;    /* Copy of the rows of a block; length block x features. */
-    float *weights;  /* w in single precision. */
+    float *weights;  /* Parameters w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
     /* For each layer, block x out values: a_l in the forward pass, D_l in the backward pass. */
     float *values[HM_HIDDEN_MAX + 1];

@@ -24,8 +24,9 @@
 
 struct hm_propagate_settings {
     bool max_product; /* True: max-product; false: sum-product. */
-    bool general;     /* Use the general kernel even if the kernel for two states could be used. */
-    double damping;   /* [0, 1) */
+    bool general; /* True to use the general kernel even if the kernel for two states could be used.
+                   */
+    double damping; /* [0, 1) */
 };
 
 struct hm_propagate;

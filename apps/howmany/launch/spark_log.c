@@ -1,0 +1,132 @@
+/* Asks Spark for its event log, and reads the log; see spark_log.h. */
+#include "spark_log.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "import.h"
+
+static const char OPTIONS[] = "SPARK_SUBMIT_OPTS";
+
+static bool may_be_spark(char *const *argv)
+{
+    for (; *argv; argv++)
+        if (strstr(*argv, "spark") || strstr(*argv, ".py"))
+            return true;
+    return false;
+}
+
+void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
+{
+    const char *temporary = getenv("TMPDIR"), *before = getenv(OPTIONS);
+    char options[2048];
+
+    *log = (struct launch_spark_log){0};
+    if (!may_be_spark(argv))
+        return;
+    int length = snprintf(log->folder, sizeof(log->folder), "%s/howmany-spark-XXXXXX",
+                          temporary && *temporary ? temporary : "/tmp");
+    /* A path with other characters would have to be quoted. */
+    bool plain = length < (int)sizeof(log->folder) && !strpbrk(log->folder, " \t\n'\"\\$`%");
+    length = snprintf(options, sizeof(options), "%s ", before ? before : "");
+    log->before = before ? strdup(before) : NULL;
+    if (!plain || length >= 1024 || (before && !log->before) || !mkdtemp(log->folder)) {
+        free(log->before);
+        *log = (struct launch_spark_log){0};
+        return;
+    }
+    snprintf(options + length, sizeof(options) - (size_t)length,
+             "-Dspark.eventLog.enabled=true -Dspark.eventLog.dir=file:%s", log->folder);
+    if (setenv(OPTIONS, options, 1) != 0)
+        launch_spark_log_end(log);
+}
+
+/* Find the log in the folder: a file, or a folder if the log is split. False: there is none. */
+static bool find_log(const char *folder, char *path, size_t room)
+{
+    DIR *open = opendir(folder);
+    struct dirent *entry;
+    bool found = false;
+
+    while (open && !found && (entry = readdir(open)))
+        if (entry->d_name[0] != '.')
+            found = snprintf(path, room, "%s/%s", folder, entry->d_name) < (int)room;
+    if (open)
+        closedir(open);
+    return found;
+}
+
+/* The columns of a job and of its seconds in the runs of an imported log. */
+enum { JOB = 0, SECONDS = 2 };
+
+static const struct hm_import_cell *row_cells(const struct hm_import_table *runs, size_t row)
+{
+    return &runs->cells[row * runs->column_count];
+}
+
+/* Returns the name of the repeated job that took longest in all; NULL if no job repeats. */
+static const char *longest_job(const struct hm_import_table *runs)
+{
+    const char *longest = NULL;
+    double most = 0;
+
+    for (size_t i = 0; i < runs->rows; i++) {
+        const char *job = row_cells(runs, i)[JOB].text;
+        double sum = 0;
+        for (size_t k = 0; job && k < runs->rows; k++)
+            if (strcmp(row_cells(runs, k)[JOB].text, job) == 0)
+                sum += row_cells(runs, k)[SECONDS].number;
+        if (sum > most) {
+            most = sum;
+            longest = job;
+        }
+    }
+    return longest;
+}
+
+size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds)
+{
+    enum { JOBS_MOST = 5000 }; /* The reader groups no more jobs than this. */
+    char path[512];
+    struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
+    struct hm_imported *im = NULL;
+    size_t count = 0;
+
+    *ret_seconds = NULL;
+    if (!*log->folder || !find_log(log->folder, path, sizeof(path)) ||
+        hm__import_new(&from, &im, NULL))
+        return 0;
+    double *seconds = calloc(im->runs.rows + 1, sizeof(*seconds));
+    const char *job = im->runs.rows <= JOBS_MOST ? longest_job(&im->runs) : NULL;
+    for (size_t i = 0; seconds && job && i < im->runs.rows; i++)
+        if (strcmp(row_cells(&im->runs, i)[JOB].text, job) == 0)
+            seconds[count++] = row_cells(&im->runs, i)[SECONDS].number;
+    hm__import_free(im);
+    *ret_seconds = seconds;
+    return count;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void launch_spark_log_end(struct launch_spark_log *log)
+{
+    if (!*log->folder)
+        return;
+    nftw(log->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    if (log->before)
+        setenv(OPTIONS, log->before, 1);
+    else
+        unsetenv(OPTIONS);
+    free(log->before);
+    *log = (struct launch_spark_log){0};
+}

@@ -1,0 +1,56 @@
+/*
+ * Adds waiting runs to the indexes. A commit of a few runs would change pages of all indexes, and
+ * each changed page is written to the log as a whole. So runs are committed without them, and later
+ * many runs are added to the indexes in one transaction, in which most pages change once. Queries
+ * read the waiting runs one by one beside those that they find by an index (store_runs.c).
+ */
+#include "store.h"
+
+/* For each run, building an index anew takes a fifth of the time of adding the run to the index,
+ * because runs are sorted instead of being searched for. With SQLite, the 22 indexes take 8 us
+ * instead of 40 us for each run. */
+enum { REBUILD = 5 };
+
+static int count_waiting(struct hm_store *store, int64_t *ret_count)
+{
+    return hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
+                            ret_count, NULL);
+}
+
+int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err)
+{
+    int rc = rebuild ? hm__store_drop_indexes(store, err) : 0;
+
+    if (rc == 0)
+        rc = hm__store_exec(store, "UPDATE runs SET waiting = NULL WHERE waiting = 1", err);
+    if (rc == 0 && rebuild)
+        rc = hm__store_create_indexes(store, err);
+    return rc;
+}
+
+/* Adds the waiting runs to the indexes unless another program has just done so. */
+static int place_if_many(struct hm_store *store)
+{
+    int64_t waiting = 0, last = 0; /* The largest id estimates the number of runs; only deleted runs
+                                      are counted in addition. */
+    int rc = count_waiting(store, &waiting);
+
+    if (rc == 0)
+        rc = hm__store_largest_id(store, &last, NULL);
+    if (rc || waiting < HM_STORE_WAITING)
+        return rc;
+    return hm__store_place_all(store, REBUILD * waiting >= last, NULL);
+}
+
+void hm__store_place(struct hm_store *store, size_t added)
+{
+    if (store->waiting < 0 && count_waiting(store, &store->waiting))
+        store->waiting = -1;
+    else
+        store->waiting += (int64_t)added;
+    if (store->waiting < HM_STORE_WAITING)
+        return;
+    store->waiting = -1;
+    if (hm__store_exec(store, store->sql->begin_write, NULL) == 0)
+        hm__store_end(store, place_if_many(store), NULL);
+}

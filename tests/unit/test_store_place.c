@@ -1,0 +1,223 @@
+/* Runs that wait to be added to the indexes are found like all others. The expected orders come
+ * from qsort on the runs in memory. */
+#include "store_testing.h"
+
+#include "store.h"
+
+enum { RUNS = 240, PAGE = 7 };
+
+static const char *const machines[] = {NULL, "a", "b", "c"};
+
+/* Returns run i; the values of runs repeat, and some values are missing. */
+static struct hm_stored made_run(size_t i)
+{
+    struct hm_stored run = some_run((double)(1 + i % 5), (double)(1 + i * 37 % 101));
+
+    if (i % 3 == 0)
+        run.loss = (double)(i * 17 % 13) - 6;
+    run.machine = machines[i * 7 % 4];
+    return run;
+}
+
+/* ---- the expected order ---------------------------------------------------------------------- */
+
+struct wanted_order {
+    const char *sort;
+    bool by_loss, by_seconds, by_machine, descending;
+};
+
+static const struct wanted_order *order; /* The order that compare_runs uses. */
+
+static int compare_values(const struct hm_stored *a, const struct hm_stored *b)
+{
+    double x = order->by_loss ? a->loss : a->seconds, y = order->by_loss ? b->loss : b->seconds;
+    int way = order->descending ? -1 : 1;
+
+    if (order->by_machine) {
+        if (!a->machine || !b->machine)
+            return (a->machine == NULL) - (b->machine == NULL);
+        return way * strcmp(a->machine, b->machine);
+    }
+    if (!order->by_loss && !order->by_seconds)
+        return 0;
+    if (isnan(x) || isnan(y))
+        return isnan(x) - isnan(y); /* Runs without a value come last in both directions. */
+    return way * ((x > y) - (x < y));
+}
+
+static int compare_runs(const void *one, const void *two)
+{
+    const struct hm_stored *a = one, *b = two;
+    int c = compare_values(a, b);
+
+    return c ? c : (order->descending ? -1 : 1) * ((a->id > b->id) - (a->id < b->id));
+}
+
+/* ---- all orders and filters ------------------------------------------------------------------ */
+
+static bool run_matches(const struct hm_stored *run, const char *where)
+{
+    if (!where)
+        return true;
+    return strcmp(where, "machine=b") == 0 ? run->machine && strcmp(run->machine, "b") == 0
+                                           : run->n >= 4;
+}
+
+/* Reads all pages in an order, and compares their runs with the expected ones. */
+static void check_order(struct hm_store *store, const struct wanted_order *wanted,
+                        const char *where, size_t added)
+{
+    static struct hm_stored runs[RUNS];
+    struct hm_store_filter filter = {
+        .where = &where, .where_count = where ? 1 : 0, .sort = wanted->sort, .limit = PAGE};
+    struct hm_store_page *page = NULL;
+    char after[200];
+    size_t count = 0, at = 0;
+
+    for (size_t i = 0; i < added; i++) {
+        runs[count] = made_run(i);
+        runs[count].id = (int64_t)i + 1;
+        count += run_matches(&runs[count], where);
+    }
+    order = wanted;
+    qsort(runs, count, sizeof(runs[0]), compare_runs);
+    do {
+        assert_done(hm_store_list(store, &filter, &page, err));
+        for (size_t i = 0; i < page->count; i++, at++) {
+            assert_true(at < count);
+            assert_int_equal(page->runs[i].id, runs[at].id);
+        }
+        filter.after = page->next ? after : NULL;
+        if (page->next)
+            snprintf(after, sizeof(after), "%s", page->next);
+        hm_store_page_free(page);
+    } while (filter.after);
+    assert_int_equal(at, count);
+    assert_int_equal(count_where(store, where), count);
+}
+
+static void check_orders(struct hm_store *store, size_t added)
+{
+    static const struct wanted_order orders[] = {
+        {.sort = "id"},
+        {.sort = "-id", .descending = true},
+        {.sort = "seconds", .by_seconds = true},
+        {.sort = "-loss", .by_loss = true, .descending = true},
+        {.sort = "loss", .by_loss = true},
+        {.sort = "machine", .by_machine = true},
+    };
+    static const char *const filters[] = {NULL, "machine=b", "n>=4"};
+
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+        for (size_t k = 0; k < 3; k++)
+            check_order(store, &orders[i], filters[k], added);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void add_made_runs(struct hm_store *store, size_t from, size_t to)
+{
+    struct hm_stored runs[RUNS];
+
+    for (size_t i = from; i < to; i++)
+        runs[i - from] = made_run(i);
+    assert_done(hm_store_add(store, runs, to - from, NULL, NULL, err));
+}
+
+static int64_t waiting_runs(struct hm_store *store)
+{
+    int64_t count = -1;
+
+    assert_done(hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
+                                 &count, err));
+    return count;
+}
+
+static void place_all(struct hm_store *store, bool rebuild)
+{
+    assert_done(hm__store_exec(store, store->sql->begin_write, err));
+    assert_done(hm__store_end(store, hm__store_place_all(store, rebuild, err), err));
+    assert_int_equal(waiting_runs(store), 0);
+}
+
+static void orders_do_not_depend_on_waiting(void **state)
+{
+    struct hm_store *store = fresh_store();
+    int64_t runs = 0;
+
+    (void)state;
+    add_made_runs(store, 0, 80);
+    assert_int_equal(waiting_runs(store), 80);
+    check_orders(store, 80);
+    place_all(store, false);
+    check_orders(store, 80);
+    add_made_runs(store, 80, 160);
+    assert_int_equal(waiting_runs(store), 80);
+    check_orders(store, 160);
+    place_all(store, true);
+    check_orders(store, 160);
+    add_made_runs(store, 160, RUNS);
+    check_orders(store, RUNS);
+    assert_done(hm__store_verify(store, false, &runs, err));
+    assert_int_equal(runs, RUNS);
+    hm_store_close(store);
+}
+
+static void waiting_runs_are_deleted_too(void **state)
+{
+    struct hm_store *store = fresh_store();
+    const char *where = "machine=b";
+    struct hm_store_filter filter = {.where = &where, .where_count = 1};
+    int64_t count = -1;
+
+    (void)state;
+    add_made_runs(store, 0, 100);
+    place_all(store, false);
+    add_made_runs(store, 100, 200);
+    assert_done(hm_store_delete(store, &filter, &count, err));
+    assert_int_equal(count, 50); /* Every fourth run has this machine. */
+    assert_int_equal(count_where(store, where), 0);
+    assert_int_equal(count_where(store, NULL), 150);
+    hm_store_close(store);
+}
+
+/* Many runs are added to the indexes at once, but not while further batches follow. */
+static void many_runs_are_placed(void **state)
+{
+    static struct hm_stored runs[HM_STORE_WAITING];
+    struct hm_store *store = fresh_store();
+    struct hm_store_batch batch = {.runs = runs, .count = HM_STORE_WAITING - 1, .more = true};
+
+    (void)state;
+    if (store_server()) { /* The rule does not depend on the database, and adding runs takes longer
+                             on a server. */
+        print_message("many runs are added to SQLite only\n");
+        hm_store_close(store);
+        return;
+    }
+    for (size_t i = 0; i < HM_STORE_WAITING; i++)
+        runs[i] = made_run(i);
+    assert_done(hm_store_add_batches(store, &batch, 1, err));
+    assert_int_equal(waiting_runs(store), HM_STORE_WAITING - 1);
+    batch.runs = &runs[HM_STORE_WAITING - 1];
+    batch.count = 1;
+    assert_done(hm_store_add_batches(store, &batch, 1, err));
+    assert_int_equal(waiting_runs(store), HM_STORE_WAITING);
+    batch.more = false;
+    assert_done(hm_store_add_batches(store, &batch, 1, err));
+    assert_int_equal(waiting_runs(store), 0);
+    assert_done(hm_store_add_batches(store, &batch, 1, err));
+    assert_int_equal(waiting_runs(store), 1);
+    hm_store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_do_not_depend_on_waiting),
+        cmocka_unit_test(waiting_runs_are_deleted_too),
+        cmocka_unit_test(many_runs_are_placed),
+    };
+
+    return cmocka_run_group_tests_name("store_place", tests, make_folder, remove_folder);
+}
