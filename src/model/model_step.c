@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "checks.h"
 #include "err.h"
 #include "model_state.h"
 
@@ -17,10 +18,12 @@ static const double BUCKET_BYTES = 25e6;
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
 {
+    bool compiled = cluster && job->software == HM_SOFTWARE_EAGER && hm__cluster_compiles(cluster);
+
     return cluster && cluster->roofline && !job->compute && job->network &&
            job->network->layer_count > 0 &&
            hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
-                           job->software, constants);
+                           compiled ? HM_SOFTWARE_COMPILED : job->software, constants);
 }
 
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster)
