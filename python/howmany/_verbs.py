@@ -1624,11 +1624,13 @@ class Added(Answer):
     traces: traces that were sent
     added: new ones
     ids: ids of all
+    notes: warnings
     """
     runs: float
     traces: float
     added: float
     ids: List[Optional[float]]
+    notes: Optional[List[str]]
     _parts: ClassVar[Dict[str, str]] = {}
 
 

@@ -686,7 +686,7 @@ static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
                          struct hm_point *points, size_t count, struct hm_err *err)
 {
     struct hm_model mixed;
-    struct eval_space space;
+    struct eval_space space = {0};
     int rc = 0;
 
     /* The links of a mixed cluster depend on n, so each point is evaluated with a model of its

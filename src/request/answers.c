@@ -656,7 +656,8 @@ static const struct hm_member runs_page[] = {
     KNOWN_TEXT("next", "cursor of the next page; null: there is none")};
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
-                                         NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+                                         NUMBER("added", "new ones"), NUMBERS("ids", "ids of all"),
+                                         MAYBE(TEXTS, "notes", NULL, "warnings")};
 static const struct hm_member import_item[] = {TEXT("what", "what was taken or left out"),
                                                KNOWN("count", "how many of them")};
 static const struct hm_member import_file[] = {

@@ -1589,6 +1589,8 @@ export interface Added {
   added: number;
   /** ids of all */
   ids: (number | null)[];
+  /** warnings */
+  notes?: string[] | null;
 }
 
 export interface ImportItem {
