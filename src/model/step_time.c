@@ -325,19 +325,22 @@ struct hm_step_sent hm__step_table_send(const struct hm_step_table *t,
 {
     const struct hm_allreduce allreduce = table_allreduce(t, scheme, n, wires);
     struct hm_step_sent sent = {.scheme = allreduce.scheme};
-    struct hm_wire_time times[HM_BUCKETS_MAX];
+    double latency[HM_BUCKETS_MAX], bandwidth[HM_BUCKETS_MAX], both[HM_BUCKETS_MAX];
 
-    for (size_t i = 0; i < t->size_count; i++)
-        times[i] = hm__allreduce_time(&allreduce, t->sizes[i]);
+    for (size_t i = 0; i < t->size_count; i++) {
+        struct hm_wire_time time = hm__allreduce_time(&allreduce, t->sizes[i]);
+        latency[i] = factor * time.latency_s;
+        bandwidth[i] = factor * time.bandwidth_s;
+        both[i] = factor * (time.latency_s + time.bandwidth_s);
+    }
     for (size_t k = 0; k < t->bucket_count; k++) {
         if (t->bucket_bytes[k] == 0)
             continue;
-        const struct hm_wire_time *time = &times[t->size_of[k]];
-        double ready = parts->ready_s[k] / speed;
-        sent.latency_s += factor * time->latency_s;
-        sent.bandwidth_s += factor * time->bandwidth_s;
-        sent.end_s = (ready > sent.end_s ? ready : sent.end_s) +
-                     factor * (time->latency_s + time->bandwidth_s);
+        const size_t size = t->size_of[k];
+        const double ready = parts->ready_s[k] / speed;
+        sent.latency_s += latency[size];
+        sent.bandwidth_s += bandwidth[size];
+        sent.end_s = (ready > sent.end_s ? ready : sent.end_s) + both[size];
     }
     return sent;
 }
