@@ -252,23 +252,29 @@ void hm_catalog_free(struct hm_catalog *catalog)
     hm__free(catalog);
 }
 
-/* Whether the lines of a built-in entry contain an `aliases` list. If not, the entry need not be
- * parsed to look for an alias. */
-static bool block_has_aliases(const struct catalog_block *block)
+/* Finds the line of a built-in entry that begins with a key, such as "    aliases:", without
+ * parsing the entry. Returns the text after the key, whose length is *ret_length; NULL if there is
+ * no such line. */
+static const char *block_find_key(const struct catalog_block *block, const char *key,
+                                  size_t *ret_length)
 {
-    static const char key[] = "    aliases:";
     const char *end = block->text + block->length;
+    size_t size = strlen(key);
 
     for (const char *line = block->text; line < end; line += line_length(line, end) + 1)
-        if ((size_t)(end - line) > sizeof(key) && memcmp(line, key, sizeof(key) - 1) == 0)
-            return true;
-    return false;
+        if ((size_t)(end - line) > size && memcmp(line, key, size) == 0) {
+            *ret_length = line_length(line, end) - size;
+            return line + size;
+        }
+    return NULL;
 }
 
 /* Whether `name` is an alias of an entry; upper and lower case are not distinguished. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
-    if (entry->block && !block_has_aliases(entry->block))
+    size_t unused;
+
+    if (entry->block && !block_find_key(entry->block, "    aliases:", &unused))
         return false;
     const struct hm_value *aliases = hm__value_get(entry_value(entry), "aliases");
 
@@ -295,6 +301,26 @@ static const struct catalog_entry *entry_find(const struct hm_catalog *catalog,
         if (entry_has_alias(&entries[i], name))
             return &entries[i];
     return NULL;
+}
+
+bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
+                                  const char *accelerator)
+{
+    const struct catalog_entry *entry = &catalog->entries[HM_CATALOG_MACHINE][machine];
+    size_t length = 0;
+    const char *text =
+        entry->block ? block_find_key(entry->block, "    accelerator: ", &length) : NULL;
+    size_t unused;
+    char name[64];
+
+    if (entry->block && !block_find_key(entry->block, "    accelerators: ", &unused))
+        return false;
+    if (!text || length >= sizeof(name))
+        return true;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    const struct catalog_entry *own = entry_find(catalog, HM_CATALOG_ACCELERATOR, name);
+    return !own || own == entry_find(catalog, HM_CATALOG_ACCELERATOR, accelerator);
 }
 
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
