@@ -63,10 +63,11 @@ cp "$work/out" toy.out
 check "the program reaches the loss" test "$code" -eq 0
 # A trial of the slower algorithm may come first; every later frame is one of the faster one.
 check "the faster algorithm is chosen after the trials" jq -se 'map(select(.why != "trial")) | length > 0 and all(.algorithm == "fast")' toy.steer/decisions.jsonl
+# On a busy machine a frame may end before its first iteration does.
 log() {
   jq -se '(.[0] | .frame == 0 and .why == "trial" and .algorithm == "slow" and .n == 2 and .achieved_loss < 1) and
     (map(select(.frame > 0 and .why != "trial")) | length > 0 and all((.reason | length) > 0 and .expected_s > 0 and
-      .expected_loss < .from_loss and .achieved_loss < .from_loss and .ended_s > .at_s)) and
+      .expected_loss < .from_loss and .achieved_loss <= .from_loss and .ended_s > .at_s)) and
     (.[-1].achieved_loss <= 0.001)' toy.steer/decisions.jsonl || { cat toy.steer/decisions.jsonl; return 1; }
 }
 check "the log says why, what was expected and what was achieved" log
