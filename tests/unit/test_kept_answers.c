@@ -310,7 +310,7 @@ static void kept_run_without_memory(struct kept *k, const char *verb)
     struct hm_reply *whole = NULL;
     struct hm_err err = {0};
     int whole_rc = kept_run(k, verb, &whole, &err);
-    long share = is_torture() ? 400 : 16, after = 0;
+    long share = is_torture() ? 4000 : 16, after = 0;
 
     for (; kept_fails(k, verb, after, false, whole, whole_rc); after += 1 + after / share) {
         kept_fails(k, verb, after, true, whole, whole_rc);
