@@ -444,6 +444,7 @@ static const struct hm_member size[] = {
     NUMBER("scale", "the loss above P* is proportional to rows^scale"),
     KNOWN("held_out", "error for the largest number of rows from smaller ones"),
     NUMBER("spread", "spread of ln(P - P*) that the conversion adds"),
+    NUMBER("shift", "spread of ln(iteration) that the conversion adds"),
 };
 static const struct hm_member algorithm[] = {
     TEXT("algorithm", "name"),

@@ -85,14 +85,14 @@ static int install_filter(void)
                         &program);
 }
 
-/* Execute the command; *shown gets the number of the descriptor plus 1, or -1. The other process
- * copies the descriptor before this one continues. */
-_Noreturn static void command_exec(char **argv, volatile int *shown)
+/* Execute the command; *passed_on gets the number of the descriptor plus 1, or -1. The other
+ * process copies the descriptor before this one continues. */
+_Noreturn static void command_exec(char **argv, volatile int *passed_on)
 {
     int listener = install_filter();
 
-    *shown = listener < 0 ? -1 : listener + 1;
-    while (*shown > 0)
+    *passed_on = listener < 0 ? -1 : listener + 1;
+    while (*passed_on > 0)
         ;
     if (listener < 0)
         _exit(WATCH_FAILED);
@@ -166,7 +166,7 @@ static void answer_call(struct watch *w, int listener)
     int error = call_error(w, &n);
     answer.id = n.id;
     answer.error = -error;
-    answer.flags = error ? 0U : (unsigned)SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    answer.flags = error ? 0 : (__u32)SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
@@ -182,13 +182,13 @@ static int watch_command(struct watch *w, int listener, pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int copy_listener(pid_t pid, volatile int *shown)
+static int copy_listener(pid_t pid, volatile int *passed_on)
 {
-    while (*shown == 0)
+    while (*passed_on == 0)
         usleep(100);
-    int pidfd = *shown > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, *shown - 1, 0);
-    *shown = -1;
+    int pidfd = *passed_on > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int listener = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, *passed_on - 1, 0);
+    *passed_on = -1;
     return listener;
 }
 
@@ -203,14 +203,14 @@ int main(int argc, char **argv)
     w.k = strtoul(argv[1], NULL, 10);
     w.full = strcmp(argv[2], "full") == 0;
     w.folder_length = strlen(w.folder);
-    volatile int *shown =
-        mmap(NULL, sizeof(*shown), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shown == MAP_FAILED)
+    volatile int *passed_on =
+        mmap(NULL, sizeof(*passed_on), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (passed_on == MAP_FAILED)
         return WATCH_FAILED;
     pid_t pid = fork();
     if (pid == 0)
-        command_exec(argv + 5, shown);
-    int listener = copy_listener(pid, shown);
+        command_exec(argv + 5, passed_on);
+    int listener = copy_listener(pid, passed_on);
     if (listener < 0) {
         fprintf(stderr, "fault_io: cannot watch system calls: %s\n", strerror(errno));
         return WATCH_FAILED;

@@ -339,7 +339,7 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
         return HM_E_NOMEM;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
-        size_t column;
+        size_t column = 0;
         int rc = find_column(t, object->keys[i], line, &column);
         if (rc)
             return rc;
