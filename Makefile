@@ -15,7 +15,7 @@ help:
 	@echo "make types     rewrite the types of the page and the functions of the Python package from the tables in src/request"
 	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
 	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
-	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers and ranks"
+	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers, commands and ranks, builds compared"
 	@echo "make analyze   look for mistakes with gcc -fanalyzer, clang-tidy and cppcheck"
 	@echo "make coverage  measure line and branch coverage, and write the table in docs/testing.md"
 	@echo "make mutants   change the code in 200 places, and count the changes that the tests notice"

@@ -9,9 +9,9 @@ itself is killed if it still runs. Ten seconds later at most there must be no pr
 no shared memory, no network namespace and no interface. Processes are found by an environment variable that they
 inherit. (A command and its guard that are killed in the same instant leave their processes; hence the 0.3 s. For the same
 reason nothing is killed after the command.) KINDS is a list such as train,lab; without it all kinds are tried in turn. A trial depends only on its seed
-and on the speed of the machine. With HM_KILLS_TOTAL=FILE, the numbers of trials and of failures are added to FILE.
+and on the speed of the machine.
 """
-import json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import os, random, shutil, signal, subprocess, sys, tempfile, time
 
 HOWMANY = os.path.abspath(sys.argv[1])
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -174,20 +174,6 @@ def run_trial(kind, seed):
     return kills, left
 
 
-def add_total(kills, failed):
-    path = os.environ.get("HM_KILLS_TOTAL")
-    if not path:
-        return
-    total = {"trials": 0, "kills": 0, "failed": 0}
-    if os.path.exists(path):
-        with open(path) as f:
-            total = json.load(f)
-    total = {"trials": total["trials"] + TRIALS, "kills": total["kills"] + kills, "failed": total["failed"] + failed}
-    with open(path, "w") as f:
-        json.dump(total, f)
-        f.write("\n")
-
-
 def main():
     kinds = sys.argv[4].split(",") if len(sys.argv) > 4 else list(KINDS)
     if os.geteuid() != 0 or not shutil.which("ip"):
@@ -202,7 +188,6 @@ def main():
         failed += bool(left)
         for what in left:
             print(f"seed {seed} ({kind}): left {what}", flush=True)
-    add_total(kills, failed)
     print(f"{TRIALS} commands ({', '.join(kinds)}), {kills} kills: {TRIALS - failed} left nothing, {failed} left something")
     return 1 if failed else 0
 

@@ -174,6 +174,11 @@ expect "a failed run is recorded and the others continue" 0 "n = 3: exit 7" howm
 check "the table marks the failed run" sh -c "grep -q '^3,1,,.*exit 7' $work/c.csv && grep -q '^4,.*ok' $work/c.csv"
 expect "the last lines of a failed command are shown" 0 "no memory left" howmany bench "$work/job {n} 1" --n 2,3,4 --repeat 1
 expect "a timeout is a failure" 0 "timeout" howmany bench "$work/job {n} 1" --n 1,2,5 --repeat 1 --timeout 300ms
+in_torture && much=1000000000 || much=50000000
+expect "a command that prints much is measured" 0 "2 runs" howmany bench --shell "head -c $much /dev/zero; echo {n}" --n 1,2 --repeat 1
+expect "a command that prints binary data is measured" 0 "2 runs" howmany bench --shell 'head -c 1000000 /dev/urandom; echo {n}' --n 1,2 --repeat 1
+expect "a command that leaves a daemon behind is measured" 0 "2 runs" howmany bench --shell 'setsid sleep 3 & echo {n}' --n 1,2 --repeat 1
+expect "a command that never ends and ignores SIGTERM is ended" 1 "timeout" howmany bench --shell 'trap "" TERM; while :; do echo {n}; done' --n 1 --repeat 1 --timeout 300ms
 expect "only failures exit 1" 1 "all runs failed" howmany bench "$work/job {n} 1" --n 3 --repeat 1
 expect "a missing command is reported" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
 expect "a regular expression finds iterations" 0 "2 runs of 2 configurations" \

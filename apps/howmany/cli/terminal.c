@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,9 +216,28 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
     return text;
 }
 
+/* Whether a picture has its last bytes. gnuplot does not report a write that failed. */
+static bool picture_is_complete(const char *path)
+{
+    static const char *const ends[][2] = {{".svg", "</svg>"}, {".png", "IEND"}, {".pdf", "%%EOF"}};
+    char last[64] = "";
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return false;
+    /* A file of fewer bytes than `last` has room for is read from its beginning. */
+    if (fseek(file, -(long)sizeof(last), SEEK_END) != 0)
+        rewind(file);
+    size_t length = fread(last, 1, sizeof(last), file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (hm__text_ends(path, ends[i][0]))
+            return memmem(last, length, ends[i][1], strlen(ends[i][1])) != NULL;
+    return length > 0;
+}
+
 int cli_gnuplot(const char *script, const char *file)
 {
-    struct stat info;
     char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
     posix_spawn_file_actions_t actions;
     int ends[2], status = 0;
@@ -243,8 +261,11 @@ int cli_gnuplot(const char *script, const char *file)
     close(ends[1]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || stat(file, &info) != 0 ||
-        info.st_size == 0)
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return cli_complain("gnuplot could not make %s", file);
+    if (!picture_is_complete(file))
+        return cli_complain("%s is missing or incomplete: gnuplot could not write it; is there "
+                            "space on the disk?",
+                            file);
     return 0;
 }
