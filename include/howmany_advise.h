@@ -266,6 +266,7 @@ struct hm_g_size {
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
     double spread;   /* Standard deviation of ln(P - P*) that the conversion adds. */
+    double shift;    /* Standard deviation of ln i that the conversion adds. */
 };
 
 /* The loss curve g(i, m) of one algorithm. */

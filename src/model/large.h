@@ -61,6 +61,14 @@ enum hm_large_family {
     HM_FAMILIES
 };
 
+/* Figures that a cluster does not give; they are as usual in the generation of its devices. */
+enum {
+    HM_LARGE_ASSUMED_FABRIC = 1,
+    HM_LARGE_ASSUMED_LINK = 2,
+    HM_LARGE_ASSUMED_BANDWIDTH = 4,
+    HM_LARGE_ASSUMED_MEMORY = 8
+};
+
 /* One worker, its node and the network: the figures that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
@@ -82,6 +90,7 @@ struct hm_large_device {
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+    unsigned assumed;   /* Figures that are assumed, as a sum of HM_LARGE_ASSUMED_... */
 };
 
 /* Set a device from a cluster. This is the only function through which figures of the catalog enter
@@ -228,6 +237,8 @@ struct hm_large_layer {
     double core, core_backward; /* Seconds of the attention core, forward and backward. */
     double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
     double host_forward, host_backward; /* Seconds in which the host launches kernels. */
+    /* The same if the host is as slow as with eager software. */
+    double slow_forward, slow_backward;
     double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
     double expert; /* Seconds of the exchange of tokens with experts in one pass. */
     double context_forward, context_backward;

@@ -496,6 +496,8 @@ int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err
     if (rc)
         return rc;
     rc = hm_runs_parse(text, length, path, ret_runs, err);
+    if (rc == 0)
+        (*ret_runs)->cut = hm__run_text_is_cut(text, length);
     hm__free(text);
     return rc;
 }
