@@ -118,7 +118,7 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   kill -TERM $second
   wait $second
   howmany runs delete --where 'id>0' --yes >/dev/null
-  kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-20}" 2
+  kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-10}" 2
 
   # A PostgreSQL that hangs: only requests that need the store fail, and only the first one waits.
   start --record "$HM_STORE_SERVER" --workers 2
@@ -217,5 +217,5 @@ else
   skip "a full disk" "needs the right to mount"
 fi
 
-kill_servers "$work/killed.db" sqlite "${HM_KILLS:-40}"
+kill_servers "$work/killed.db" sqlite "${HM_KILLS:-20}"
 finish

@@ -88,11 +88,11 @@ fi
 # ---- the example -----------------------------------------------------------------------------
 mkdir one other
 cp "$cluster" one
-# The example with a quarter of its rows and half of its workers; `make torture` runs the whole of it.
+# The example with a seventh of its rows and half of its workers; `make torture` runs the whole of it.
 if in_torture; then
   cp "$example" one
 else
-  sed 's/data: digits,/data: "digits:2500",/; s/m: 1..32/m: 1..16/' "$example" >one/study.yaml
+  sed 's/data: digits,/data: "digits:1500",/; s/m: 1..32/m: 1..16/' "$example" >one/study.yaml
 fi
 study() { (cd one && howmany study study.yaml "$@"); }
 study >answer 2>said

@@ -59,6 +59,13 @@ static size_t lengths(int n, size_t *counts)
     return sizeof(all) / sizeof(all[0]);
 }
 
+/* Whether sums on this number of ranks are made: outside `make torture` small numbers, a power of
+ * two and the number after it. */
+static bool is_tried(int n)
+{
+    return is_torture() || n <= 7 || n == 16 || n == 17;
+}
+
 /* Call `check` after a sum with every scheme, number of ranks and length. */
 static void for_all(double (*value)(int, size_t), void (*check)(const struct shared *s, int n))
 {
@@ -68,7 +75,7 @@ static void for_all(double (*value)(int, size_t), void (*check)(const struct sha
     assert_non_null(s);
     s->value = value;
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
-        for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++)
+        for (int scheme = 0; scheme < HM_REDUCE_SCHEMES && is_tried(sizes[k]); scheme++)
             for (size_t c = lengths(sizes[k], counts); c-- > 0;) {
                 s->scheme = (enum hm_reduce_scheme)scheme;
                 s->count = counts[c];

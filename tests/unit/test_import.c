@@ -259,7 +259,7 @@ static void cut_sample(const char *path, const struct hm_value *wanted)
     }
     hm__import_free(im);
     assert_non_null(as);
-    size_t places = is_torture() ? (length < 20000 ? length : length / 1000) : 24;
+    size_t places = is_torture() ? (length < 20000 ? length : length / 1000) : 9;
     for (size_t i = 0; i <= places; i++)
         import_cut(path, bytes, length, (size_t)((double)length * (double)i / (double)places), as,
                    columns);
