@@ -4,7 +4,9 @@
 
 #include "comm.h"
 
-/* Sets the CPU seconds and the resident memory of this process; implements hm_comm_ops.usage. */
+/*
+ * Measures the CPU seconds and the resident memory of this process; implements hm_comm_ops.usage.
+ */
 void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 
 #endif

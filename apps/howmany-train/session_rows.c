@@ -82,8 +82,8 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
 }
 
 /*
- * Test rows must not have more columns than the training rows, since w has no weights for
- * additional columns.
+ * Test rows must not have more columns than the training rows, since the model has no weights for
+ * further columns.
  */
 static int rows_read_test(struct session *s, struct hm_err *err)
 {
@@ -120,7 +120,7 @@ static int rows_scale(struct session *s, struct hm_err *err)
 
 /*
  * Checks that every label is a class. A label that the scan of the data did not find is not a
- * class, and w has no weights for it.
+ * class, and the model has no weights for it.
  */
 static int rows_check_classes(const struct session *s, struct hm_err *err)
 {

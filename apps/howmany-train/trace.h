@@ -19,7 +19,7 @@ struct trace_head {
 struct trace_times {
     double *seconds;
     size_t count, room;
-    double last; /* Iteration of the last point. */
+    double last; /* Iteration number of the last trace point. */
 };
 
 void trace_head(const struct trace_head *head);

@@ -32,7 +32,7 @@ struct cpu_state {
     sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL: the built-in loops are used. */
     dgemm_fn *dgemm;
     size_t cores;
-    char *buffer; /* Operands and result; owned. */
+    char *buffer; /* Buffer for the operands and the result of an operation; owned. */
     size_t room;
 };
 

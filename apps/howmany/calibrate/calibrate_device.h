@@ -27,7 +27,10 @@ struct calibrate_ops {
 
 struct calibrate_device {
     const struct calibrate_ops *ops;
-    /* Properties that the device itself reports; only a recorded device has rows. */
+    /*
+     * Properties that the device itself reports. The rows of operations are set only for a recorded
+     * device.
+     */
     struct hm_timings facts;
     char name[128], library[160];
     void *state; /* State of this kind of device; owned. */

@@ -1,4 +1,4 @@
-/* A calibration from options to the description of a machine. */
+/* Makes a calibration: from the options of the command line to the description of the machine. */
 #ifndef HM_CALIBRATE_SESSION_H
 #define HM_CALIBRATE_SESSION_H
 

@@ -54,15 +54,17 @@ struct cuda_blas {
     int (*product)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                    const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
-    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit products; NULL: not available. Owned. */
+    struct cuda_lt
+        *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: not available. Owned. */
 };
 
 struct cuda_state {
     struct cuda_driver driver;
     int device;
-    /* Context and stream, and events before and after the timed operations. */
+    /* Context, stream, and the events before and after the timed operations. */
     void *context, *stream, *from, *to;
-    void *empty, *add, *fill; /* Kernels that do nothing, add arrays, and fill memory. */
+    void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
+                                 one that fills memory. */
     void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
     size_t graph_ops; /* Number of operations in the graph. */
     cuda_memory memory; /* Buffer for the operands of all operations. */
@@ -78,9 +80,9 @@ int cuda_library(const char *const *names, const char *what, void **ret_library,
 /* Load cuBLAS and write its name with version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
-/* Whether cuBLAS supports the number format of a product. */
+/* Whether cuBLAS supports the number format of a matrix product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
-/* Start one product. Returns 0, or an error number of cuBLAS. */
+/* Start one matrix product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);
 /* Returns the bytes of a value in a number format. */
 double cuda_value_bytes(enum hm_math math);

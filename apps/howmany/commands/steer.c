@@ -511,7 +511,8 @@ static int steer_prepare(struct steer_command_state *s)
 }
 
 /*
- * Print the commands of the first pieces, which run each algorithm on the first number of workers.
+ * Print the commands of the first pieces of the training, which run each algorithm on the first
+ * number of workers.
  */
 static int print_commands(const struct steer_command_state *s)
 {

@@ -37,7 +37,8 @@ struct validate_result {
     bool interval; /* True if the prediction has an interval. */
     bool inside;   /* True if the interval contains the measured value. */
     double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
-    double width; /* Ratio of the interval's ends at eight times the largest n that is fitted. */
+    double width; /* Ratio of the upper to the lower end of the interval at eight times the largest
+                     n that is fitted. */
 };
 
 enum validate_method { ERNEST, AUTO, SHEET, METHODS };
@@ -64,7 +65,7 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Print the headline rule on the built-in examples and on the given job files. If data is given,
+ * Check the headline rule on the built-in examples and on the given job files. If data is given,
  * also print how well answers hold on sources that were not used to choose the rule of the fits:
  * errors, coverage and width by source, and the reliability of stated probabilities. Returns an
  * exit code; it is EXIT_NO_ANSWER if the headline rule is broken.

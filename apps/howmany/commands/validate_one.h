@@ -1,4 +1,7 @@
-/* The part of howmany validate --steps that corrects jobs by one measured step each. */
+/*
+ * The part of howmany validate --steps that tests predictions corrected by one measured step of the
+ * same job.
+ */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H
 

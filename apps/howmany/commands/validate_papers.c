@@ -275,8 +275,8 @@ static double ahead_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Fits the traces of one algorithm without some of them, and returns the median error of the
- * predictions of those on m workers, or of predictions ahead if m is 0.
+ * Fits the traces of one algorithm while some of them are held out, and returns the median error of
+ * the predictions for the held-out traces on m workers or, if m is 0, of predictions ahead.
  */
 static double error_value(const struct hm_traces *all, const char *algorithm, double m,
                           const struct hm_holdout_settings *settings, struct hm_err *err)

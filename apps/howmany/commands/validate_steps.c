@@ -39,7 +39,8 @@ struct step_cases {
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
     struct step_kinds kinds;
-    struct hm_platform_rows platforms; /* Rows of CPUs and frameworks, for the intervals. */
+    struct hm_platform_rows platforms; /* Measured iterations on CPUs and with frameworks, from
+                                          which intervals are estimated. */
 };
 
 static double case_error(const struct step_case *c)
@@ -156,7 +157,7 @@ struct group_summary {
     double median, memory_median; /* Median absolute errors; memory NaN: not measured. */
 };
 
-/* Summarises the rows that have the key; `values` is a buffer with room for all rows. */
+/* Summarises the rows of a group; `values` is a buffer with room for all rows. */
 static struct group_summary group_summarise(const struct step_cases *all, size_t grouping,
                                             const char *key, double *values)
 {
@@ -182,7 +183,7 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
     return s;
 }
 
-/* Whether row i is the first row with its key. */
+/* Whether row i is the first row of its group. */
 static bool key_is_new(const struct step_cases *all, size_t grouping, size_t i)
 {
     const char *key = case_key(&all->rows[i], grouping);

@@ -2,7 +2,7 @@
  * Writes a comparison as a gnuplot script with two rows of three panels for each task. The first
  * panel shows samples per second over the number of workers, with published figures as crosses. The
  * others show the runs on the largest number of workers over time: computation, network and memory
- * of a worker, and the network of a server. The last place has the key of the colours.
+ * of a worker, and the network of a server. The last panel has the legend.
  */
 #include <math.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
 
-/* Draw the key of the colours in the last panel of a task. */
+/* Draw the legend in the last panel of a task. */
 static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;

@@ -25,7 +25,10 @@ struct compare_run {
     const struct compare_task *task;
     const struct compare_way *way;
     double n, others; /* Number of workers, and number of other ranks. */
-    /* `batch` is the number of rows in a mini-batch of all workers together; 0: all rows. */
+    /*
+     * `batch` is the number of rows in a mini-batch of all workers together (0: all rows), `rows`
+     * the number of rows of the data, and `unknowns` the number of model parameters.
+     */
     double batch, rows, unknowns;
     double iterations, passes;       /* `passes` is the number of times that all rows were used. */
     double elapsed_s, samples_per_s; /* Duration and speed of the whole run. */

@@ -14,9 +14,9 @@
 struct api;
 
 struct api_settings {
-    struct hm_catalog *catalog;  /* Catalog; borrowed. */
-    struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
-    struct hm_board *board;      /* Board of running commands, borrowed; NULL if there is none. */
+    struct hm_catalog *catalog; /* Catalog; borrowed. */
+    struct api_store *store;    /* Store of runs, borrowed; NULL if there is none. */
+    struct hm_board *board; /* List of running commands (board), borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
     /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
      * NULL if there are none. They are accepted in Host and Origin. */

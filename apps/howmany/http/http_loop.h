@@ -1,7 +1,7 @@
 /*
- * Loops that read and write sockets. Each loop is a thread with an epoll set and connections of its
- * own; no other thread touches them, so they need no lock. The user of a loop (http_server.c) turns
- * bytes into requests and says what is sent.
+ * Event loops that read and write sockets. Each loop is a thread with an epoll set and connections
+ * of its own; no other thread touches them, so they need no lock. The user of a loop
+ * (http_server.c) turns bytes into requests and says what is sent.
  *
  * A connection is in one phase at a time. Each loop keeps a list for each phase, ordered by the
  * time at which the phase began, so that the connection that has waited longest is the first.
@@ -39,7 +39,7 @@ struct http_peer {
     bool readable; /* True if the socket may have bytes that were not read yet. */
     bool offer;    /* True if the kept bytes may contain a whole request. */
     bool ready;    /* True if the connection is in the ready list. */
-    bool adopted;  /* True if the loop knows the connection. */
+    bool adopted;  /* True if the connection was added to its loop. */
     /* True if the connection is closed; its memory is freed at the end of the turn. */
     bool dead;
 };
@@ -65,7 +65,7 @@ struct http_loop_shared {
     struct http_timeouts timeouts;
     struct http_connections *connections;
     int listening;
-    atomic_size_t held; /* Number of bytes of all heads, bodies and responses. */
+    atomic_size_t held; /* Number of bytes that all heads, bodies and responses occupy. */
     size_t held_max;
     struct http_loop **loops;
     size_t loop_count;

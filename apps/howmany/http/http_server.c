@@ -621,7 +621,10 @@ bool http_drain(struct http_server *s, double seconds)
     double until = http_now() + seconds;
 
     atomic_store(&s->draining, true);
-    /* The kernel refuses later connections, and the loops forget the socket. */
+    /*
+     * From now on the kernel refuses new connections, and accept fails in the loops, which then
+     * stop using this socket.
+     */
     shutdown(s->shared.listening, SHUT_RD);
     while (atomic_load(&s->open) > 0 && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);

@@ -1,5 +1,6 @@
 /*
- * Finds the parts of a laboratory from the state of the system, not from a file:
+ * Finds the namespaces, interfaces and processes of a laboratory from the state of the system, not
+ * from a file:
  *
  *     namespaces   by their names, below /run/netns
  *     interfaces   are all in these namespaces and vanish with them
