@@ -1,4 +1,4 @@
-/* Probabilities of a time that is known by its median and an interval (chance.c). */
+/* Computes probabilities of a time that is known by its median and an interval (chance.c). */
 #ifndef HM_CHANCE_H
 #define HM_CHANCE_H
 

@@ -72,7 +72,9 @@ struct importing {
     bool in_folder;
 };
 
-/* Keeps the result of reading a file, with the machine that its times describe. */
+/*
+ * Keeps the result of reading a file, and describes the machine on which its times were measured.
+ */
 static int keep_import(struct importing *all, struct hm_imported *im, struct hm_err *err)
 {
     int rc = hm__import_machine(all->call, im, err);

@@ -1,6 +1,6 @@
 /*
- * Runs of a job that trains a transformer: rows of a table with n and seconds, and columns for as
- * much of the layout as is known. Columns have the names of the keys of `parallel`.
+ * Reads runs of a job that trains a transformer from a table with columns for n, the seconds, and
+ * as much of the layout as is known. These columns have the names of the keys of `parallel`.
  */
 #include <math.h>
 #include <string.h>

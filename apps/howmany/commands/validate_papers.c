@@ -117,8 +117,8 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * The time of the recommender's paper, t = o / x + l r with the latency l: a fit of two runs on two
- * machines, predicted for a third latency.
+ * The time of the recommender's paper, t = o / x + l r with the latency l: fits runs with two
+ * latencies and predicts the time for a third latency.
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {

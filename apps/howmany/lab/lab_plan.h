@@ -1,6 +1,6 @@
 /*
- * Describes a laboratory and the commands that make it. These functions only compute texts and do
- * not need root.
+ * Describes a laboratory (a cluster of network namespaces on one machine) and the commands that
+ * create it. These functions only compute texts and do not need root.
  *
  * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the address
  * 10.87.0.i. The other end of its veth pair is called labi and is in the namespace NAME-net, where

@@ -22,12 +22,12 @@
 #include "lab_enter.h"
 
 /*
- * PORT is the port of the discard service, which is normally closed. ROUNDS is the number of
- * rounds.
+ * PORT is the port of the discard service, which is normally closed. ROUNDS is the largest number
+ * of connection attempts to each node.
  */
 enum { PORT = 9, ROUNDS = 4 };
 
-/* Timeout of a round in seconds, in addition to four times the latency. */
+/* Timeout of a round of attempts in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
 /* No third or fourth round begins after this number of seconds. */
 static const double ROUNDS_LIMIT_S = 2;

@@ -190,8 +190,10 @@ static void measurement_set_status(const struct launch_child *child, struct laun
     }
 }
 
-/* Sets the seconds of an iteration. The first of several iterations often includes preparations, so
- * it is left out. */
+/*
+ * Sets the seconds of an iteration from those that were reported. The first of several iterations
+ * often includes preparations, so it is left out.
+ */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)
 {

@@ -30,7 +30,10 @@ struct steer_piece {
     const struct steer_line *line;
     const char *checkpoint; /* Path of the checkpoint. */
     bool resume; /* True if the checkpoint exists, so that the piece continues from it. */
-    /* Maximum iterations and seconds since the first start, as the program counts them. */
+    /*
+     * Largest number of iterations and seconds since the training first started, as the program
+     * counts them.
+     */
     double iterations, within_s;
     double more; /* Maximum number of iterations of this piece alone. */
 };

@@ -31,8 +31,9 @@ struct steer_limits {
  * message. */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Make the next piece, which continues line `number` at the time line->clock_s, and add its points
- * to the line. If an earlier process made the piece, it is only read. Returns 0 or an exit code.
+ * Make the next piece, which continues the line of training `number` at the time line->clock_s, and
+ * add its points to that line. If an earlier process made the piece, it is only read. Returns 0 or
+ * an exit code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);

@@ -1,7 +1,7 @@
 /*
- * Estimates the time to the target from the lines so far. It uses f(m), the seconds of an iteration
- * on m workers, and g(i, m), the loss after i iterations, both fitted as in `howmany advise`, and
- * the recent rate of each line.
+ * Estimates the time to the target loss from the lines of training so far. It uses f(m), the
+ * seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both fitted as in
+ * `howmany advise`, and the recent rate at which the loss of each line falls.
  */
 #ifndef HM_STEER_MODEL_H
 #define HM_STEER_MODEL_H

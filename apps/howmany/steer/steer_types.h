@@ -55,14 +55,15 @@ struct steer_point {
 };
 
 enum steer_line_state {
-    STEER_RUNNING,  /* The line runs, or would continue in the next frame. */
+    STEER_RUNNING,  /* The line of training runs, or would continue in the next frame. */
     STEER_PAUSED,   /* The line can be continued from its checkpoint. */
     STEER_FINISHED, /* The algorithm finds no further improvement. */
     STEER_FAILED    /* The line diverged or its program failed. */
 };
 
 struct steer_line {
-    size_t algorithm, m;        /* Indices in the lists of the task. */
+    size_t algorithm,
+        m; /* Indices of the algorithm and of the number of workers in the lists of the task. */
     long parent;                /* Line whose checkpoint this line started from; -1: none. */
     double started_s;           /* Time at which the line started, after its switch. */
     double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
@@ -79,7 +80,8 @@ struct steer_line {
 
 /* The reason for a decision. */
 enum steer_why {
-    STEER_WHY_TRY,       /* The line is a trial. */
+    STEER_WHY_TRY, /* A trial: a new choice of algorithm and number of workers is tested for a short
+                      time. */
     STEER_WHY_STAY,      /* The present line is expected to be the best choice. */
     STEER_WHY_LEADS,     /* Another line is ahead of the present one. */
     STEER_WHY_MODEL,     /* The models expect a new line to be better than all lines so far. */
@@ -101,7 +103,7 @@ struct steer_decision {
     size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
-    double until_s; /* Planned end of the frame. */
+    double until_s; /* Planned end of the frame, in seconds since the start of the training. */
     /* Time at which the piece of this decision ended; NaN: the piece did not run. */
     double ended_s;
     double achieved_loss; /* Loss at the time ended_s; NaN: unknown. */
@@ -113,14 +115,14 @@ struct steer_state {
     size_t line_count;
     struct steer_decision decisions[STEER_DECISIONS];
     size_t decision_count;
-    size_t frame;        /* Number of the present frame; 0: the frame of the trials. */
-    double now_s;        /* Present time, in seconds since the start of the training. */
-    double worker_s;     /* Worker-seconds of all pieces so far. */
-    double explore_s;    /* Time at the end of frame 0. */
-    double startup_s;    /* Shortest measured time to start a program; 0 in a simulation. */
-    long last_m;         /* Index of the number of workers that ran last; -1: none. */
-    long leader;         /* Line that was chosen last; -1: none. */
-    long reached;        /* Line that reached the target; -1: none. */
+    size_t frame;     /* Number of the present frame; 0: the frame of the trials. */
+    double now_s;     /* Present time, in seconds since the start of the training. */
+    double worker_s;  /* Worker-seconds of all pieces so far. */
+    double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
+    double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
+    long last_m;      /* Index of the number of workers that ran last; -1: none. */
+    long leader;      /* Line that was chosen last; -1: none. */
+    long reached;     /* Line that reached the target; -1: none. */
     const char *stopped; /* Reason why the training ended; NULL: the training continues. */
 };
 

@@ -99,7 +99,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (!arena)
         m->lines.failed = true;
-    /* Lines that are not JSON come from libraries that print to standard output. */
+    /* Lines that are not JSON are skipped; libraries may print them to standard output. */
     if (arena && line[0] == '{' &&
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0) {
         const struct hm_value *stopped = hm__value_get(object, "stopped_by");
@@ -228,7 +228,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the table's entry of a run from the files of the run. */
+/* Set the entry of a run in the table from the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);

@@ -5,8 +5,10 @@
 #include "cli.h"
 #include "simgrid_platform.h"
 
-/* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
- * every path. */
+/*
+ * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
+ * every path.
+ */
 struct train_launch {
     /* Name of the program that each rank runs, unless it is simulated; NULL: howmany-train.
      * Borrowed. */
