@@ -52,7 +52,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
             add_change(a, m, &changed, "batch", changed.work.batch);
     }
     for (double factor = .5; factor <= 2; factor *= 4) {
-        changed = *job; /* The batch keeps its number of tokens. */
+        changed = *job; /* The number of tokens of a batch does not change. */
         changed.work.sequence = factor * job->work.sequence;
         changed.work.batch = job->work.batch / factor;
         if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch) &&
@@ -119,8 +119,8 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
 }
 
 /*
- * Advises a run of the recommended layout with as few copies of the model as fit in memory, on at
- * least one whole node. The batch of each copy is that of the job.
+ * Advises a run of the recommended layout with as few data-parallel copies of the model as
+ * possible, on at least one whole node. The batch of each copy is that of the job.
  */
 static void set_advised(struct hm_large_answer *a, const struct hm_large_machine *m)
 {

@@ -59,7 +59,7 @@ struct search {
     size_t count;
     /* Times of layers for the current tensor, context, expert and micro_batch. */
     struct hm_large_times times;
-    bool timed; /* Whether `times` is set. */
+    bool timed; /* True if `times` is set. */
     double candidates;
 };
 
@@ -116,7 +116,7 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
 
 /*
  * Returns the bytes of the host that each of n workers can use for offloaded states; NaN: unknown.
- * A tenth of the host's memory is left to the system and to the reading of data.
+ * A tenth of the host's memory is reserved for the system and for reading data.
  */
 static double host_limit(const struct hm_large_device *device, double n)
 {

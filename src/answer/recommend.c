@@ -66,13 +66,13 @@ static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
-/* Probability with which limits must be met; NaN if the question has no limits. */
+/* Returns the probability with which limits must be met; NaN if the question has no limits. */
 static double recommend_certainty(const struct hm_recommend_question *q)
 {
     return q->deadline_s > 0 || q->budget > 0 ? hm__certainty_or_default(q->certainty) : NAN;
 }
 
-/* A limit of the question; NaN if it is not given. */
+/* Returns a limit of the question; NaN if it is not given. */
 static double known_limit(double limit)
 {
     return limit > 0 ? limit : NAN;

@@ -62,11 +62,13 @@ void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, dou
  * iterations the loss of a synchronous run after i / c iterations. */
 void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
 /*
- * Seconds of a number of iterations in a draw of the fits. The sum of k iterations with a relative
- * standard deviation s deviates by s / sqrt(k).
+ * Returns the seconds of a number of iterations in a draw of the fits. The sum of k iterations with
+ * a relative standard deviation s has the relative deviation s / sqrt(k).
  */
 double hm__runner_time(const struct hm_runner *runner, size_t draw, double iterations);
-/* Number of whole iterations within some seconds in a draw of the fits. */
+/*
+ * Returns the number of whole iterations that take at most the given seconds in a draw of the fits.
+ */
 double hm__runner_within(const struct hm_runner *runner, size_t draw, double seconds);
 void hm__runner_release(struct hm_runner *runner);
 /*

@@ -33,7 +33,8 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
-    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; NULL for other clusters. */
+    const struct hm_mixes
+        *mixes; /* Mix of machines for each n, if the cluster is mixed; NULL for other clusters. */
 };
 
 /* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */
@@ -60,7 +61,10 @@ double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
  * what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
-/* Whether every worker gets at least one sample; memory is not considered. There must be a job. */
+/*
+ * Whether every worker gets at least one sample of the batch; memory is not considered. There must
+ * be a job.
+ */
 bool hm__point_sampled(const struct hm_search *search, const struct hm_point *point);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
@@ -98,7 +102,7 @@ bool hm__search_by_runs(const struct hm_search *search);
  * multiplies the number of samples.
  */
 double hm__search_iterations(const struct hm_search *search, double work, double n);
-/* Cost of a point: money, or node-seconds if no price is known. */
+/* Returns the cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
 /*
  * Whether a point has enough memory and samples and meets deadline and budget with the probability
@@ -109,8 +113,8 @@ bool hm__search_allows(const struct hm_search *search, const struct hm_point *po
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*
- * Index of the best point, or HM_NONE if no point meets the limits. If several are equally good,
- * the one with the fewest workers is taken.
+ * Returns the index of the best point, or HM_NONE if no point meets the limits. If several are
+ * equally good, the one with the fewest workers is taken.
  */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /*
@@ -120,11 +124,11 @@ size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *cur
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
 
-/* Slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
+/* Returns the slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
 double hm__search_slack(const struct hm_search *search);
 /*
- * Index of the recommended point: the first one that meets the limits and whose value is at most 1
- * + slack times that of the point `best`. HM_NONE if `best` is HM_NONE.
+ * Returns the index of the recommended point: the first one that meets the limits and whose value
+ * is at most 1 + slack times that of the point `best`. Returns HM_NONE if `best` is HM_NONE.
  */
 size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
                              size_t best);

@@ -92,7 +92,10 @@ static double spline_at(double a, double b, double c, double d, double t)
     return b + t / 2 * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
 
-/* Lowers the squared distances of the pixels within `reach` of a point of the path. */
+/*
+ * Updates the squared distances of the pixels within `reach` of a point of the path: each becomes
+ * the distance to this point if that is smaller.
+ */
 static void update_distances(double near[PIXELS], struct pen_point p, double reach)
 {
     int left = (int)fmax(0, ceil(p.x - reach)), right = (int)fmin(SIDE - 1, floor(p.x + reach));

@@ -51,7 +51,7 @@ static double draw_label(const struct hm_data *data, double side, struct hm_rand
 /* ---- dense ---------------------------------------------------------------------------------- */
 
 struct dense {
-    double *weights; /* The separator w*; owned. */
+    double *weights; /* Normal vector w* of the separating hyperplane; owned. */
     double *values;  /* Features of one row; owned. */
 };
 

@@ -119,7 +119,10 @@ static void add_node(struct chakra *c, const struct chakra_node *node)
         c->unknown++;
         return;
     }
-    /* Operations of the processor start those of the accelerator, and contain their times. */
+    /*
+     * Operations of the processor start those of the accelerator, and their times include those of
+     * the accelerator, so they are not added.
+     */
     bool host = node->host && node->type == TYPE_COMPUTE;
     sum_node(host ? &c->host : &c->types[node->type], node, bytes);
     if (node->type == TYPE_COLLECTIVE && node->collective < COLLECTIVES)
@@ -264,7 +267,7 @@ static void chakra_run(struct chakra *c)
     for (int i = TYPE_SEND; i <= TYPE_COLLECTIVE; i++) {
         communicate += c->types[i].seconds;
         timed += c->types[i].timed;
-        /* The bytes of a message are counted where it is sent, not where it is received. */
+        /* The bytes of a message are counted at the sender, not at the receiver. */
         bytes += i == TYPE_RECEIVE ? 0 : c->types[i].bytes;
     }
     if (!(c->last > c->first)) {
@@ -307,7 +310,7 @@ static int chakra_read(struct hm_imported *im, struct hm_err *err)
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
-/* Reads a varint from memory; returns the position after it, or NULL. */
+/* Reads a varint from memory without consuming it; returns the position after it, or NULL. */
 static const unsigned char *see_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *ret_value)
 {

@@ -1,8 +1,7 @@
 /*
- * Printed logs of the Hugging Face trainer, with or without DeepSpeed. Training points are lines
- * such as {'loss': 1.2, 'learning_rate': 1e-5, 'epoch': 0.1}; each rank of a node prints the
- * summary
- * {'train_runtime': …}. DeepSpeed prints its configuration with dots up to column 29.
+ * Reads printed logs of the Hugging Face trainer, with or without DeepSpeed. Training points are
+ * lines such as {'loss': 1.2, 'learning_rate': 1e-5, 'epoch': 0.1}; each rank of a node prints the
+ * summary {'train_runtime': …}. DeepSpeed prints its configuration with dots up to column 29.
  */
 #include <math.h>
 #include <string.h>
