@@ -232,8 +232,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
- * The number of workers in a node: the number that the runs state, otherwise the largest number
- * that any run had in a node; NaN if neither is known.
+ * Returns the number of workers in a node: the number that the runs state, otherwise the largest
+ * number that any run had in a node; NaN if neither is known.
  */
 static double node_workers(const struct hm__fit *f)
 {
@@ -288,8 +288,8 @@ static void fit_set_defaults(struct hm__fit *f)
 }
 
 /*
- * Median, over the configurations, of the measured time divided by the time that the specification
- * sheet predicts.
+ * Returns the median, over the configurations, of the measured time divided by the time that the
+ * specification sheet predicts.
  */
 static double median_sheet_ratio(struct hm__fit *f)
 {
@@ -307,8 +307,8 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * The measured time divided by that of the sheet at the smallest n, which has the least
- * communication.
+ * Returns the measured time divided by that of the specification sheet at the smallest n, which has
+ * the least communication.
  */
 static double least_n_ratio(const struct hm__fit *f)
 {

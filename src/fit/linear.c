@@ -137,8 +137,8 @@ static bool lsq_solve_set(const struct hm_lsq *lsq, const bool *in, double *thet
 }
 
 /*
- * Index of the unknown outside the set whose increase lowers the sum of squares most, or -1 if none
- * lowers it.
+ * Returns the index of the unknown outside the set whose increase lowers the sum of squares most,
+ * or -1 if none lowers it.
  */
 static int lsq_steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
                         const double *theta)

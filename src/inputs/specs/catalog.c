@@ -1,8 +1,8 @@
 /*
- * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
- * with the top-level keys machines, fabrics, networks and accelerators; docs/reference/catalog.md
- * describes them. Five files are built in. Entries of a file that is added later replace entries of
- * the same name.
+ * Implements the catalog: machines, fabrics, networks and accelerators by name. A catalog file is
+ * YAML or JSON with the top-level keys machines, fabrics, networks and accelerators;
+ * docs/reference/catalog.md describes them. Five files are built in. Entries of a file that is
+ * added later replace entries of the same name.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
         entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
-        if (kind == HM_CATALOG_MACHINE) /* The key had another name in earlier versions. */
+        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used another name for this key. */
             hm__value_rename(&section->items[i], "network", "fabric");
     }
     for (size_t i = 0; i < old; i++)

@@ -15,7 +15,7 @@
 
 #define AT(member) offsetof(struct hm_cluster, member)
 
-/* Words for enum hm_generation. */
+/* Names for enum hm_generation, as written in a specification. */
 static const char *const generations[] = {"unknown", "volta",     "ampere", "ada",
                                           "hopper",  "blackwell", NULL};
 
@@ -211,7 +211,7 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         return rc;
     }
     int rc = hm__read_field(reader, value, &fields[0], node);
-    /* One figure applies to all precisions. */
+    /* One rate applies to all precisions. */
     node->flops_32 = node->flops_64 = node->flops_bf16 = node->flops_16;
     return rc;
 }

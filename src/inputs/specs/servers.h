@@ -16,9 +16,11 @@ struct hm_servers {
 /* Whether a machine is one node only because nothing connects it to others. */
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
-/* Finds machines of the catalog with several accelerators of the given name: the machine with the
- * fastest fabric among those with a price, and the one among those without a price. Finds none if
- * the name is that of a machine. */
+/*
+ * Finds machines of the catalog with several accelerators of the given name: the one with the
+ * fastest fabric among those with a price, and likewise among those without a price. Finds none if
+ * the name is that of a machine.
+ */
 void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerator,
                          struct hm_servers *ret_servers);
 

@@ -1,4 +1,6 @@
-/* Names of the columns of runs: synonyms and units in a name are resolved to one known column. */
+/*
+ * Resolves the names of the columns of runs: synonyms and units in a name lead to one known column.
+ */
 #ifndef HM_RUN_NAMES_H
 #define HM_RUN_NAMES_H
 

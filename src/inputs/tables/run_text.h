@@ -16,7 +16,7 @@ bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
 /* Removes blanks from both ends of a text, in place. */
 char *hm__run_trim(char *text);
 
-/* Kinds of words that appear in place of a number. */
+/* Kinds of words that may be written instead of a number. */
 enum hm_run_word {
     HM_RUN_WORD_NO,       /* Any text other than the following words. */
     HM_RUN_WORD_MISSING,  /* "na" or "none": there is no value. */

@@ -62,7 +62,7 @@ struct hm_trace_raw {
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
-    double resumed_at; /* Iterations done by the run that this run resumes; 0: none. */
+    double resumed_at; /* Number of iterations of the run that this run resumes; 0: none. */
     bool diverged;     /* True if the summary of the run says that the run diverged. */
     /* True if the rows are not in the order of iterations; they are sorted at the end. */
     bool unsorted;
@@ -95,7 +95,7 @@ struct hm_trace_table {
     struct hm_trace_raw *traces; /* Traces of all files; owned. */
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
-    bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
+    bool mixed[HM_TRACE_LABELS];        /* True for each label that differs between traces. */
     /* pulls_fresh: true if some trace with bounded staleness reads the newest model at every step.
      * pulls_late: true if some trace reads the model late. */
     bool pulls_fresh, pulls_late;

@@ -1,4 +1,7 @@
-/* An archive and its members, and the functions that archive.c and archive_tar.c share. */
+/*
+ * Describes an archive and its members, and declares the functions that archive.c and archive_tar.c
+ * share.
+ */
 #ifndef HM_ARCHIVE_PARTS_H
 #define HM_ARCHIVE_PARTS_H
 

@@ -34,7 +34,10 @@ int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length
  * valid until the source is read. It must be called before the first read. */
 int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *ret_length,
                     struct hm_err *err);
-/* Copies a file without decoding it, after hm__source_head and before the first read. */
+/*
+ * Copies the bytes of a file, not decoded, to `out`. Call it after hm__source_head and before the
+ * first read.
+ */
 int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
  * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */

@@ -1,6 +1,6 @@
 /*
- * Decoders of single blocks. All three formats are sequences of literals and of copies from earlier
- * output; every length and every distance is checked before it is used.
+ * Decodes single compressed blocks. All three formats are sequences of literals and of copies from
+ * earlier output; every length and every distance is checked before it is used.
  *
  *   lz4     https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
  *   snappy  https://github.com/google/snappy/blob/main/format_description.txt

@@ -1,4 +1,4 @@
-/* The value tree: building it, finding entries, and overriding entries by path. */
+/* Builds the value tree, finds its entries, and overrides entries by path. */
 
 #include "value.h"
 
