@@ -29,7 +29,8 @@ static struct hm_notes convergence_notes(struct hm_convergence *c)
 }
 
 /*
- * Mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the optimal loss.
+ * Returns the mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the
+ * optimal loss.
  */
 static double trace_end_level(const struct hm_trace *t, double best)
 {
@@ -189,8 +190,8 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 }
 
 /*
- * Mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a straight
- * line that corrects g on this number of workers was subtracted.
+ * Returns the mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a
+ * straight line that corrects g on this number of workers was subtracted.
  */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
@@ -385,7 +386,10 @@ static int convergence_fill(struct hm_convergence *c, const struct hm_traces *tr
     return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);
 }
 
-/* Converts traces to one number of rows, and fits the loss curves to the converted traces. */
+/*
+ * Converts traces on samples of the data to one number of rows, and fits the loss curves to the
+ * converted traces.
+ */
 static int convergence_fill_sized(struct hm_convergence *c, const struct hm_traces *traces,
                                   const struct hm_converge_settings *settings, struct hm_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * The dependence of the loss curve on the number of rows of the training data. Traces on samples of
+ * Fits how the loss curve depends on the number of rows of the training data. Traces on samples of
  * the rows are converted to traces on R rows, to which everything else is then fitted. With y =
  * ln(P - P*), where P is the loss after i iterations on m workers and P* the optimal loss of the
  * same sample, a trace on r rows becomes
@@ -260,7 +260,8 @@ static bool model_fit(struct size_work *w, struct size_model *model)
 /* ---- the error for the largest size ---------------------------------------------------------- */
 
 /*
- * Value of y = ln(P - P*) of a curve, converted to `rows` rows, at ln i; NaN outside the curve.
+ * Returns the value of y = ln(P - P*) of a curve, converted to `rows` rows, at ln i; NaN outside
+ * the curve.
  */
 static double curve_at(const struct size_curve *curve, const struct size_model *model, double rows,
                        double log_i)
@@ -284,7 +285,9 @@ static double curve_at(const struct size_curve *curve, const struct size_model *
     return NAN;
 }
 
-/* The largest number of rows below `rows` of the curves on m workers; 0 if there is none. */
+/*
+ * Returns the largest number of rows below `rows` of the curves on m workers; 0 if there is none.
+ */
 static double work_next_rows(const struct size_work *w, double m, double rows)
 {
     double most = 0;
@@ -296,8 +299,8 @@ static double work_next_rows(const struct size_work *w, double m, double rows)
 }
 
 /*
- * Root mean square error of log10(P - P*) when the curves on `rows` rows are predicted by those of
- * the next smaller size on the same m; NaN if no point can be predicted.
+ * Returns the root mean square error of log10(P - P*) when the curves on `rows` rows are predicted
+ * by those of the next smaller size on the same m; NaN if no point can be predicted.
  */
 static double model_error(const struct size_work *w, const struct size_model *model, double rows)
 {
@@ -406,7 +409,10 @@ static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Seconds of an iteration on m workers and all rows, by the fit; NaN if they are unknown. */
+/*
+ * Returns the seconds of an iteration on m workers and all rows, by the fit; NaN if they are
+ * unknown.
+ */
 static double fitted_seconds(const struct hm_fit *fit, double m)
 {
     const struct hm_at whole = {.name = "size", .value = 1};
@@ -460,10 +466,12 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
     return false;
 }
 
-/* Standard deviation of ln(P - P*) that the conversion to more rows adds, in proportion to the
- * distance in ln(rows). It is the mean of the typical error of such predictions and the algorithm's
- * own error for its largest size, but at least the latter. It is 0 if there are traces on the
- * number of rows that is asked for. */
+/*
+ * Returns the standard deviation of ln(P - P*) that the conversion to more rows adds, in proportion
+ * to the distance in ln(rows). It is the mean of the typical error of such predictions and the
+ * algorithm's own error for its largest size, but at least the latter. It is 0 if there are traces
+ * on the number of rows that is asked for.
+ */
 static double size_spread(double held_out, double rows, const double *all, size_t count)
 {
     double far = log(rows / all[count - 1]), unit = log(TYPICAL_STEP), own = 0;

@@ -5,8 +5,9 @@
  * barriers handle at most FREE_MAX shares strictly between 0 and 1.
  *
  * With J candidates and k terms, the Hessian of the criterion has rank at most k^2, however large J
- * is. Let f_i be the features of candidate i, M = L L' the information matrix, u_i = L^-1 f_i and
- * v_i = M^-1 f_i, and let g be the target of criterion I. The element (i, j) of the Hessian is
+ * is. Let f_i be the features (values of the terms) of candidate i, M = L L' the information
+ * matrix, u_i = L^-1 f_i and v_i = M^-1 f_i, and let g be the target of criterion I. The element
+ * (i, j) of the Hessian is
  *
  *     criterion A  2 (u_i.u_j)(v_i.v_j)
  *     criterion D  (u_i.u_j)^2
@@ -318,7 +319,7 @@ static int programme_certify(struct programme_work *w, const double *shares, dou
 /* The shares strictly between 0 and 1. */
 struct free_shares {
     size_t at[FREE_MAX], count;
-    bool tight; /* Whether the budget is used up. */
+    bool tight; /* True if the budget is used up. */
     double hessian[FREE_MAX * FREE_MAX], step[FREE_MAX], price[FREE_MAX];
 };
 

@@ -22,7 +22,10 @@ struct hm_large_measured {
 
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
-/* Factors on the seconds of the model, and the errors that remain for the measured layouts. */
+/*
+ * Factors on the seconds that the model predicts, and the errors that remain for the measured
+ * layouts.
+ */
 struct hm_large_correction {
     double compute; /* Factor on the seconds of computing and of memory traffic. */
     double host;    /* Factor on the seconds of the host. */

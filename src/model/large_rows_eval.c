@@ -1,4 +1,4 @@
-/* Predictions for measured training steps of large networks; see large_rows_eval.h. */
+/* Predicts measured training steps of large networks; see large_rows_eval.h. */
 #include "large_rows_eval.h"
 
 #include <math.h>

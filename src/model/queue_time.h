@@ -1,5 +1,5 @@
 /*
- * Waiting at the links of parameter servers whose workers send and receive at any time.
+ * Models the waiting at the links of parameter servers whose workers send and receive at any time.
  *
  * n workers repeat three things: they compute (`apart_s`, with the latencies), send a gradient to
  * the servers, and receive the parameters. In each direction, a message that meets no other takes

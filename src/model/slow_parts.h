@@ -22,7 +22,7 @@ struct hm_slow {
     size_t class_count, ordinary;
     double *counts; /* Number of workers in each class for the current n. */
     /*
-     * Whether the tables of the quadrature over time are filled; times are in units of one
+     * True if the tables of the quadrature over time are filled; times are in units of one
      * iteration.
      */
     bool tabulated;

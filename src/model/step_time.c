@@ -1,9 +1,9 @@
 /*
- * A training step: forward, backward, update. The device runs the operations of the layers one
- * after another; the host launches them. Both work at the same time, so a step takes the time of
- * the host or of the device, whichever is longer. Gradients are collected in buckets in the order
- * of the backward pass; the all-reduce of a bucket starts when it is full and the previous one has
- * ended (PyTorch's DistributedDataParallel, Li et al. 2020).
+ * Computes the time of a training step: forward, backward, update. The device runs the operations
+ * of the layers one after another; the host launches them. Both work at the same time, so a step
+ * takes the time of the host or of the device, whichever is longer. Gradients are collected in
+ * buckets in the order of the backward pass; the all-reduce of a bucket starts when it is full and
+ * the previous one has ended (PyTorch's DistributedDataParallel, Li et al. 2020).
  *
  * Times are computed for batches of 2^k and 3*2^k samples and interpolated linearly between them.
  */
@@ -168,7 +168,7 @@ static double table_memory(const struct hm_step_table *t, double b, double kept)
            fmax(weight * p, held + 0.6 * weight * p);
 }
 
-/* Computes the parts of a step for b samples. */
+/* Computes the components of a step for b samples. */
 static void table_compute(struct hm_step_table *t, double b, struct hm_step_parts *parts)
 {
     struct hm_layer_step sum = {0};

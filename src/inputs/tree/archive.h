@@ -10,7 +10,7 @@
 #include "archive_parts.h"
 
 /*
- * hm__archive_magic: whether bytes are the beginning of an archive. hm__is_archive: whether a file
+ * hm__archive_magic: whether bytes are the beginning of an archive. hm__archive_is: whether a file
  * begins with such bytes; the bytes of a pipe are not read.
  */
 bool hm__archive_magic(const char *head, size_t length);
