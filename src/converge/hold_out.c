@@ -282,7 +282,7 @@ static bool trace_find(const struct hm_trace *t, const double *axis, size_t from
 /*
  * Predicts log10(P - P*) at `ahead` iterations or `ahead_s` seconds after the points from..to-1 of
  * a trace, and returns the error of the prediction; NaN if the trace ends earlier. For seconds,
- * iterations are assumed to be as fast as as in these points.
+ * iterations are assumed to be as fast as in these points.
  */
 static double view_error_ahead(const struct trace_view *v, const struct hm_holdout_settings *s,
                                size_t from, size_t to)

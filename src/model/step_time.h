@@ -33,7 +33,7 @@ int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
                        double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err);
 void hm__step_table_free(struct hm_step_table *table);
 
-/* Returns the the device that the table was made for; borrowed. */
+/* Returns the device that the table was made for; borrowed. */
 const struct hm_device *hm__step_table_device(const struct hm_step_table *table);
 /* Fills in the components for a batch of b samples; less than one sample counts as one. */
 int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_parts *ret_parts,

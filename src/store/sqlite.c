@@ -23,7 +23,8 @@ enum {
     STATEMENTS = 24,  /* Number of compiled statements in the cache. */
     LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
     PAGE_BYTES = 4096,
-    CHECK_EVERY = 4000, /* Number of SQLite's instructions between two checks of the budget. */
+    CHECK_EVERY = 4000, /* Number of SQLite's virtual machine instructions between two checks of the
+                           limits of the request. */
 };
 
 struct statement {
@@ -294,7 +295,10 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, WAIT_MS);
 }
 
-/* SQLite calls this function during a long statement; if it returns 1, the statement ends. */
+/*
+ * SQLite calls this function during a long statement; if it returns 1, because the limits of the
+ * request are exceeded, the statement ends.
+ */
 static int is_over_budget(void *unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* Resource usage of all ranks, collected on rank 0 at each evaluation. */
+/* Collects the resource usage of all ranks on rank 0 at each evaluation. */
 #ifndef HM_USAGES_H
 #define HM_USAGES_H
 

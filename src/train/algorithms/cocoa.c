@@ -23,8 +23,8 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Performs one round. The changes of w by all ranks are summed with weight gamma; sigma is the
- * factor of the quadratic term in each rank's own problem.
+ * Performs one round. The changes of the weights w by all ranks are summed with weight gamma; sigma
+ * is the factor of the quadratic term in each rank's own problem.
  */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {

@@ -48,8 +48,8 @@ static void gd_prepare(struct hm_run *run)
 }
 
 /*
- * Returns the objective at w - step g, where g is the gradient at w; the gradient at the new point
- * is stored in run->gradient.
+ * Returns the objective at w - step g, where w are the weights and g is the gradient at w; the
+ * gradient at the new point is stored in run->gradient.
  */
 static double gd_eval_step(struct hm_run *run, double step)
 {

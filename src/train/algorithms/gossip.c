@@ -28,11 +28,11 @@
 
 struct gossip {
     struct hm_batches *batches;
-    double *x;        /* This rank's copy of w. */
-    double *received; /* Copy of w that was received from a neighbour. */
-    /* Whether x is in use. Before the first iteration, w is used instead. */
+    double *x;        /* This rank's copy of the weights w. */
+    double *received; /* Copy of the weights w that was received from a neighbour. */
+    /* True if x is in use. Before the first iteration, the common weights w are used instead. */
     bool started;
-    bool gathered; /* Whether w is the mean of the copies. */
+    bool gathered; /* True if w is the mean of the copies of all ranks. */
 };
 
 static int gossip_begin(struct hm_run *run, struct hm_err *err)
@@ -57,7 +57,10 @@ static void gossip_prepare(struct hm_run *run)
     run->step = hm__run_step_size(run, 0.1) * (chosen ? 0.5 : 1);
 }
 
-/* Send `own` to the rank `hop` places after this one, and receive from the rank `hop` before it. */
+/*
+ * Send `own` to the rank that is `hop` after this one, and receive from the rank that is `hop`
+ * before it, modulo the number of ranks.
+ */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
 {
     struct hm_comm *comm = run->comm;
@@ -141,7 +144,7 @@ static void gossip_exponential_step(struct hm_run *run)
     gossip_step(run, gossip_mix_exponential);
 }
 
-/* Set w to the mean of the copies. */
+/* Set the weights w to the mean of the copies of all ranks. */
 static void gossip_gather(struct hm_run *run)
 {
     struct gossip *s = run->state;

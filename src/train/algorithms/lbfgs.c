@@ -14,8 +14,9 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs; /* Largest number of pairs (change of w, change of the gradient) to store. */
-    bool fresh;   /* True if the objective and the gradient at w are not known yet. */
+    size_t pairs; /* Largest number of pairs (change of the weights w, change of the gradient) to
+                     store. */
+    bool fresh;   /* True if the objective and the gradient at the weights w are not known yet. */
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
     double *numbers;
     double *changes; /* Changes of w; length pairs x unknowns. */

@@ -11,7 +11,7 @@ struct hm_local_sdca {
     double *alpha;   /* Dual variable of each row. */
     double *before;  /* Values of alpha at the start of the round. */
     double *norms;   /* |x_i|^2 */
-    double *w;       /* Local copy of w, updated during the passes. */
+    double *w;       /* Local copy of the weights w, updated during the passes. */
     uint32_t *order; /* Order of the rows in a pass. */
     double *resting; /* For each row, number of consecutive visits that did not change alpha. */
     double *away;    /* For each row, number of passes that it still skips. */

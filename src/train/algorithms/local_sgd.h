@@ -8,7 +8,7 @@
 #include "run.h"
 
 struct hm_local_sgd {
-    double *w; /* Local copy of w. */
+    double *w; /* Local copy of the weights w. */
     uint32_t *order;
     double *part; /* Gradient of a mini-batch; unused for linear problems. */
     double step;  /* Initial step size. */

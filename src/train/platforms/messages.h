@@ -1,6 +1,6 @@
 /*
  * Messages between workers and parameter servers: a header of doubles, often followed by a shard of
- * w or of a gradient.
+ * the weights w or of a gradient.
  */
 #ifndef HM_MESSAGES_H
 #define HM_MESSAGES_H
@@ -11,7 +11,7 @@
 enum hm_message_kind {
     /* Messages from a worker. */
     HM_MESSAGE_PUSH,     /* The worker sends a gradient. */
-    HM_MESSAGE_PULL,     /* The worker requests w and has abandoned its gradient. */
+    HM_MESSAGE_PULL,     /* The worker requests the weights w and has abandoned its gradient. */
     HM_MESSAGE_SHUTDOWN, /* The worker disconnects; the server replies with the same kind. */
     /* Messages from worker 0. */
     HM_MESSAGE_START,
@@ -68,9 +68,9 @@ struct hm_server_report {
     struct hm_usage usage; /* Usage of this server's rank. */
 };
 
-/* Whether the gradients of all workers for one clock are combined into one step. */
+/* Whether the gradients of all workers for one clock are added up to make one step. */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
-/* Returns the range of w that is stored on server k. */
+/* Returns the range of the weights w that is stored on server k. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*

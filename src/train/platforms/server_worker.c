@@ -1,6 +1,6 @@
 /*
- * Training with parameter servers, on a worker: until the servers pause, the worker reads w,
- * computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
+ * Trains with parameter servers, on a worker: until the servers pause, the worker reads the weights
+ * w, computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
  * fetches w and broadcasts it.
  */
 #include <math.h>

@@ -28,7 +28,7 @@ struct hm_mrf {
     size_t first, count; /* Own vertices are first..first + count - 1. */
     size_t ghosts;       /* Number of neighbouring vertices that other ranks own. */
     uint32_t *ghost_ids; /* Indices of the ghosts in the whole field, ascending; length ghosts. */
-    size_t *places;      /* Offset of the states of each local vertex; length count + ghosts + 1. */
+    size_t *places; /* Offset of the first state of each local vertex; length count + ghosts + 1. */
     /*
      * Potentials phi of own vertices, at the offsets `places`; the largest value of each vertex is
      * 1.
@@ -114,7 +114,10 @@ int hm__mrf_owner(size_t vertices, size_t vertex, int size);
  */
 struct hm_mrf_edge {
     uint32_t a, b; /* Indices of the two vertices in the whole field, a < b. */
-    /* Index of the edge in its source; the edge's potential is drawn or copied by this index. */
+    /*
+     * Number of the edge in the file or recipe; the edge's potential is drawn or copied by this
+     * number.
+     */
     uint64_t number;
 };
 

@@ -19,7 +19,7 @@ struct hm_loss {
     bool smooth;
     bool classes; /* True if labels must be -1 and 1. */
     double (*value)(double z, double y);
-    /* Derivative of the loss in z; for the hinge, a subgradient. */
+    /* Returns the derivative of the loss in z; for the hinge, a subgradient. */
     double (*slope)(double z, double y);
     /*
      * Returns the alpha that maximises -l*(-alpha) - z (alpha - old) - q/2 (alpha - old)^2, where z

@@ -1,7 +1,7 @@
 /*
- * Belief propagation over ranks: the neighbours of a rank, the exchange of products, and the
- * results. The product of a vertex is its potential times all messages into it. The kernels
- * (propagate_kernel.h) compute messages and products.
+ * Runs belief propagation over ranks: finds the neighbours of a rank, exchanges products, and
+ * computes the results. The product of a vertex is its potential times all messages to it. The
+ * kernels (propagate_kernel.h) compute messages and products.
  *
  * Two ranks are neighbours if an edge connects their vertices. For each such edge, a rank sends the
  * product of its own vertex to the neighbour, where this vertex is a ghost. Both ranks list these
@@ -150,7 +150,7 @@ static bool propagate_find_shared(struct hm_propagate *p)
     return true;
 }
 
-/* Sort key of a neighbour: the rank of this process xor the rank of the neighbour. */
+/* Sort key of a neighbour: the bitwise xor of this rank's number and the neighbour's. */
 struct exchange_key {
     int key;
     struct neighbour neighbour;

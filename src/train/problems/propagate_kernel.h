@@ -32,12 +32,13 @@ struct hm_kernel_ops {
      */
     double *(*message)(void *kernel, size_t edge, int end, size_t *ret_length);
     /*
-     * `belief`: belief of a vertex. `edge_belief`: belief of an edge, a table like psi. Both sum to
-     * 1.
+     * `belief` computes the belief of a vertex, and `edge_belief` that of an edge, a table like
+     * psi. Both sum to 1.
      */
     void (*belief)(const void *kernel, size_t vertex, double *belief);
     void (*edge_belief)(const void *kernel, size_t edge, double *belief);
-    double (*flop)(const void *kernel); /* Number of floating-point operations of one step. */
+    double (*flop)(
+        const void *kernel); /* Returns the number of floating-point operations of one step. */
 };
 
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;

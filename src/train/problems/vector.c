@@ -1,6 +1,7 @@
 /*
- * Loops over vectors. Sums are computed as interleaved partial sums, two per vector register. The
- * order of the additions is written out, so that it does not depend on compiler or machine.
+ * Implements loops over vectors. Sums are computed as interleaved partial sums, two per vector
+ * register. The order of the additions is written out, so that it does not depend on compiler or
+ * machine.
  */
 #include "vector.h"
 
@@ -82,7 +83,8 @@ void hm__dot8(const double *const x[8], const double *w, size_t count, double do
 {
     enum {
         BLOCK = 96
-    }; /* Number of columns per block. While four rows are summed, the other four are loaded. */
+    }; /* Number of columns per block. While the products of four rows are summed, the other four
+          rows are loaded. */
     struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 

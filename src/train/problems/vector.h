@@ -1,6 +1,6 @@
 /*
- * Inner products and updates of dense and sparse vectors. The order of summation is fixed, so that
- * results have the same bits on every machine, with any vector unit.
+ * Computes inner products and updates of dense and sparse vectors. The order of summation is fixed,
+ * so that results have the same bits on every machine, with any vector unit.
  */
 #ifndef HM_VECTOR_H
 #define HM_VECTOR_H
