@@ -74,7 +74,7 @@ enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster
  * says so.
  */
 struct hm_kind {
-    const struct hm_cluster *machine; /* The machine, its price and its fabric. */
+    const struct hm_cluster *machine; /* Machine of this kind, with its price and its fabric. */
     double count;                     /* Number of machines: whole, 1 to 1e6. */
 };
 
@@ -88,7 +88,7 @@ HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_clust
 /* ---- dataflow platforms ------------------------------------------------------------------------
  */
 
-/* The ways in which a dataflow platform such as Spark recovers from a lost worker. */
+/* Methods by which a dataflow platform such as Spark recovers from a lost worker. */
 enum hm_recovery {
     HM_RECOVERY_AUTO,       /* The library chooses the cheaper of the two methods below. */
     HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
@@ -106,7 +106,8 @@ struct hm_dataflow {
     double slots;
     /* Seconds that the driver needs to start one task; default: those of the framework. */
     double task_s;
-    double skew;        /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
+    double
+        skew; /* Size of the largest partition relative to the mean size, 1 to 1e6; default: 1. */
     double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
                            default: there are no copies. */
     /* True if the model is a distributed data set instead of a variable at the driver. */
@@ -131,7 +132,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* The ways in which workers exchange gradients; see docs/reference/platforms.md. */
+/* Methods by which workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* The communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
@@ -147,9 +148,9 @@ enum hm_platform {
                                 micro-batches on. */
 };
 enum hm_consistency {
-    HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
-    HM_CONSISTENCY_SSP, /* Stale synchronous: the fastest worker is at most `staleness` steps ahead
-                           of the slowest. */
+    HM_CONSISTENCY_BSP,   /* Bulk synchronous parallel: all workers begin a step together. */
+    HM_CONSISTENCY_SSP,   /* Stale synchronous parallel: the fastest worker is at most `staleness`
+                             steps ahead of the slowest. */
     HM_CONSISTENCY_ASYNC, /* Asynchronous: no worker waits for another. */
 };
 /*
@@ -191,16 +192,16 @@ HM_API const char *hm_strategy_title(enum hm_strategy strategy);
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
-    double staleness; /* SSP only: maximum number of steps that a worker may be ahead of the
+    double staleness; /* For SSP only: maximum number of steps that a worker may be ahead of the
                          slowest one; whole, 0 to 1e6. */
     double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
                        number. */
     /* True if the servers run on the machines of the workers instead of machines of their own. */
     bool colocated;
-    double backups;     /* BSP only: number of backup workers. Each step does not wait for this many
-                           of the slowest workers; 0 to 1000, and less than n. */
-    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the iterations
-                           on one worker, 1e-6 to 1e6; 0: no additional iterations. */
+    double backups; /* For BSP only: number of backup workers. A step does not wait for this many of
+                       the slowest workers; 0 to 1000, and less than n. */
+    double stale_cost;  /* For SSP and async: factor by which stale gradients multiply the number of
+                           iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
     /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
@@ -264,9 +265,10 @@ struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
-    double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
-                             of the answer: from the fit of runs or, without runs, from how far
-                             published measurements lie from the model; NaN: unknown. */
+    double low_s,
+        high_s; /* Interval of the mean time of an iteration, with the probability `level` of the
+                   answer. It comes from the fit of runs or, without runs, from the differences
+                   between published measurements and the model; NaN: unknown. */
     double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
@@ -283,11 +285,11 @@ struct hm_point {
                            hm_answer. */
     double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
                     NaN: no price is known. */
-    double memory_bytes;   /* Memory that one worker needs; NaN: unknown. */
-    double server_share;   /* Share of time_s in which the links of the parameter servers are busy,
-                              0 to 1; NaN: there are no servers. */
-    double imbalance;      /* Graph jobs: number of edges of the most loaded worker, divided by the
-                              mean over all workers; NaN for other jobs. */
+    double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
+    double server_share; /* Share of time_s in which the links of the parameter servers are busy,
+                            0 to 1; NaN: there are no servers. */
+    double imbalance; /* For graph jobs: number of edges of the most loaded worker, divided by the
+                         mean over all workers; NaN for other jobs. */
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
     /* True if the memory is sufficient or unknown, and each worker has at least one sample. */
@@ -300,9 +302,9 @@ struct hm_point {
                            question has neither deadline nor budget. */
     double meets;       /* Probability that the point meets deadline and budget; NaN: the question
                            has neither, or the interval is unknown. */
-    double machines[HM_KINDS_MAX]; /* Mixed clusters: number of machines of each kind, without those
-                                      of servers or a driver; 0 for other clusters. */
-    double price_per_s; /* Mixed clusters: money per second of all machines; NaN: unknown. */
+    double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, without
+                                      those of servers or a driver; 0 for other clusters. */
+    double price_per_s; /* For mixed clusters: money per second of all machines; NaN: unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -367,7 +369,7 @@ struct hm_plan_alternative {
     double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
     struct hm_way way;   /* The platform, if the question names platforms. */
     struct hm_point point;
-    const char **kinds; /* Mixed clusters: names of the kinds of machines; NULL: one kind. */
+    const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL: one kind. */
     size_t kind_count;
 };
 
@@ -472,23 +474,23 @@ struct hm_answer {
     bool gpus;    /* True if the title of the machine says that its workers are GPUs. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
                      with weak scaling; NaN: not given. */
-    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
-                               is taken from; NULL with runs. */
-    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
-                               interval most. */
-    size_t advised_count;   /* Number of advised runs; 0: none. */
-    double advised_run_s;   /* Seconds of each advised run. */
-    double advised_within;  /* Half the width of the interval after these runs, relative to the
-                               time; NaN: unknown. */
-    double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
-                               question has neither. */
+    const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
+                               a plan without runs; NULL with runs. */
+    double advised_n[3];  /* Numbers of workers of the runs that would narrow the interval most, for
+                             a plan without runs. */
+    size_t advised_count; /* Number of advised runs; 0: none. */
+    double advised_run_s; /* Seconds of each advised run. */
+    double advised_within; /* Half the width of the interval after these runs, relative to the
+                              time; NaN: unknown. */
+    double certainty;      /* Probability with which deadline and budget had to be met; NaN: the
+                              question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL: one iteration. */
     const char *unit;
     double processes, threads; /* Processes on a machine and threads of each, if the plan chose
                                   them; NaN otherwise. */
-    const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
-                           points; NULL: one kind. */
+    const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
+                           the points; NULL: one kind. */
     size_t kind_count;
     void *memory; /* Owns all memory of this struct. */
 };
@@ -508,12 +510,12 @@ HM_API void hm_answer_free(struct hm_answer *answer);
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* A published figure and the figure that the library computes. */
+/* A published value and the value that the library computes. */
 struct hm_check {
-    const char *what; /* Name of the figure: "speedup", "mape" or "parameters". */
-    double n;         /* Number of workers; NaN if the figure does not depend on it. */
-    double value;     /* Figure that the library computes. */
-    double published; /* Figure that the literature gives. */
+    const char *what; /* Name of the value: "speedup", "mape" or "parameters". */
+    double n;         /* Number of workers; NaN if the value does not depend on it. */
+    double value;     /* Value that the library computes. */
+    double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
     double within;    /* Largest allowed difference, used instead of digits; NaN: digits are
                          compared. */
@@ -530,7 +532,7 @@ struct hm_validation {
 };
 
 /*
- * Compare the results of the library with the figures that the job expects, and with the published
+ * Compare the results of the library with the values that the job expects, and with the published
  * sizes of its network.
  */
 HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation,
@@ -550,10 +552,10 @@ enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLO
 struct hm_style {
     bool colour;      /* True to use colours, with terminal escape sequences. */
     bool unicode;     /* True to use characters beyond ASCII. */
-    bool table;       /* Text format: true to add the whole curve as a table. */
-    bool chart;       /* Text format: true to draw the curve. */
+    bool table;       /* True to add the whole curve as a table, in the text format. */
+    bool chart;       /* True to draw the curve, in the text format. */
     size_t width;     /* Width of the text in columns; 0 means 80, and values below 40 mean 40. */
-    const char *file; /* Gnuplot format: name of the image file that the script writes, .svg, .png
+    const char *file; /* Name of the image file that a gnuplot script writes, ending in .svg, .png
                          or .pdf. */
 };
 

@@ -1,4 +1,4 @@
-/* The budget of time and memory of the request that a thread runs. */
+/* Checks the limits of time and memory (the budget) of the request that a thread runs. */
 #include "budget.h"
 
 #include <time.h>

@@ -31,7 +31,7 @@ struct hm_json {
     struct hm_text *out; /* Text that receives the JSON; borrowed. */
     size_t depth;
     unsigned char layouts[HM_JSON_DEPTH]; /* Layout of each object or list that is open. */
-    bool filled[HM_JSON_DEPTH]; /* Whether each object or list that is open already has a member. */
+    bool filled[HM_JSON_DEPTH]; /* True for each open object or list that already has a member. */
 };
 
 /* Open an object or a list; key is NULL at the top level and inside a list. */

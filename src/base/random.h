@@ -1,5 +1,5 @@
 /*
- * Random numbers that depend only on (seed, stream, index), so that they do not depend on the
+ * Generates random numbers that depend only on (seed, stream, index), and therefore not on the
  * number of machines. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random
  * numbers: as easy as 1, 2, 3, SC 2011).
  */

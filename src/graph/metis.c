@@ -1,7 +1,7 @@
 /*
- * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have about
- * equal numbers of edge ends and few edges between them. This is the only file that uses METIS.
- * Limits: 32-bit indices, and at least ten vertices for each part on average.
+ * Partitions a graph with METIS (k-way, Karypis and Kumar 1998), weighted by degree, so that parts
+ * have about equal numbers of edge ends and few edges between them. This is the only file that uses
+ * METIS. Limits: 32-bit indices, and at least ten vertices for each part on average.
  */
 #include "split.h"
 

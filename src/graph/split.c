@@ -5,7 +5,7 @@
  * edges between two of its own vertices, which the sum counts twice. With V vertices and E edges,
  * the number of edges inside a worker is estimated as
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
- * (Ulanov et al. 2016, Section IV-B). If the edges are known, the figures are exact instead.
+ * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
@@ -187,7 +187,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* Makes one trial with known edges, and sets the figures in *parts. */
+/* Makes one trial with known edges, and sets the counts in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)

@@ -1,4 +1,4 @@
-/* Phrases about probabilities that several answers share. */
+/* Writes phrases about probabilities that several answers share. */
 #ifndef HM_CHANCE_WORDS_H
 #define HM_CHANCE_WORDS_H
 

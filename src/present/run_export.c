@@ -1,4 +1,6 @@
-/* Stored runs as logs of MLPerf and as tables of the OSU micro-benchmarks; see run_export.h. */
+/*
+ * Writes stored runs as logs of MLPerf and as tables of the OSU micro-benchmarks; see run_export.h.
+ */
 #include "run_export.h"
 
 #include <math.h>

@@ -19,7 +19,10 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
     return memory;
 }
 
-/* Writes a label such as "name, m = 8" into the arena of the page; NULL if memory runs out. */
+/*
+ * Writes a label such as "name, m = 8" (m is the number of workers) into the arena of the page;
+ * NULL if memory runs out.
+ */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
@@ -171,7 +174,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
 
 /* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Measured seconds of one iteration on m workers; NaN when there is no measurement. */
+/* Returns the measured seconds of one iteration on m workers; NaN when there is no measurement. */
 static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;

@@ -98,7 +98,7 @@ static double settings_number(const struct hm_ps_settings *settings)
     return (double)(sum >> 11);
 }
 
-/* Returns whether all ranks have the same settings. Collective. */
+/* Checks that all ranks have the same settings. Collective. Returns 0 or HM_E_CONFLICT. */
 static int settings_compare(struct hm_comm *world, const struct hm_ps_settings *settings,
                             struct hm_err *err)
 {

@@ -1,5 +1,8 @@
-/* The training of a large network on n workers: the layout, which howmany_layouts.h describes, and
- * the settings of the software that do not depend on n. Each enumeration has one table of names. */
+/*
+ * Describes the training of a large network on n workers: the layout, which howmany_layouts.h
+ * defines, and the settings of the software that do not depend on n. Each enumeration has one table
+ * of names.
+ */
 #ifndef HM_LAYOUT_H
 #define HM_LAYOUT_H
 
