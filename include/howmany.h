@@ -3,8 +3,8 @@
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
  * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
- * clusters, the catalog). Four more headers go further: howmany_fit.h learns from measured runs,
- * howmany_advise.h from training curves, howmany_store.h keeps runs in a database, and
+ * clusters, the catalog). Four more headers go further: howmany_fit.h fits measured runs,
+ * howmany_advise.h fits training curves, howmany_store.h keeps runs in a database, and
  * howmany_request.h answers requests of a program or a server as the command line does.
  *
  *     struct hm_err err = {0};
@@ -25,16 +25,16 @@
  * per second. Money has no unit; the catalog uses US dollars.
  *
  * An unknown quantity is NaN. In a job or a cluster, 0 also means unknown if 0 is not a possible
- * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and
- * NaN is an error, unless the comment of the field says otherwise. Results use NaN only.
+ * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and NaN
+ * is an error, unless the comment of the field says otherwise. Results use NaN only.
  *
  * Functions return 0 or a negative code of enum hm_code. Results go out through ret_ parameters,
- * which are written only on success. The last parameter is a struct hm_err *, which the caller
- * owns and which may be NULL. A required pointer that is NULL is an error, not a crash.
+ * which are written only on success. The last parameter is a struct hm_err *, which the caller owns
+ * and which may be NULL. A required pointer that is NULL is an error, not a crash.
  *
  * Memory: hm_x_new, _load, _parse and _make allocate, and hm_x_free frees; every hm_x_free accepts
- * NULL. Inputs are copied unless a comment says "borrowed". A pointer inside a result lives as
- * long as the result.
+ * NULL. Inputs are copied unless a comment says "borrowed". A pointer inside a result lives as long
+ * as the result.
  *
  * Threads: the library keeps no global state, prints nothing, never exits and does not read the
  * environment. Threads may share objects that no thread changes. A struct hm_store belongs to one
@@ -45,8 +45,8 @@
  * Until 1.0.0 the middle number grows when something changes that a program must adapt to; such
  * changes are listed in CHANGELOG.md. The name of the shared library contains the first two numbers
  * (libhowmany.so.0.2), so a program never runs with an incompatible version. Releases that differ
- * only in the last number are compatible: structs keep their size and meaning, and functions,
- * error codes and values of enums are only added.
+ * only in the last number are compatible: structs keep their size and meaning, and functions, error
+ * codes and values of enums are only added.
  *
  * To let structs grow without changes to your source: start each struct that you fill in from its
  * HM_..._INIT macro, from {0} where no macro exists, or from hm_x_new. New fields are added at the
@@ -69,7 +69,7 @@ extern "C" {
 enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster. */
 
 /*
- * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
+ * One kind of machines of a mixed cluster. hm_plan considers every mix of at most `count` machines
  * of each kind. If there are too many mixes, it considers some of them, and a note of the answer
  * says so.
  */
@@ -79,8 +79,8 @@ struct hm_kind {
 };
 
 /*
- * Add a kind of machine to a cluster that hm_cluster_new made. The machine is copied. Its name must
- * differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
+ * must differ from those of the other kinds. The first kind sets the other fields of the cluster.
  */
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);

@@ -1,6 +1,6 @@
 /*
- * Parameter servers for a program of your own on MPI: tables of numbers that are stored on some
- * ranks (the servers) and read and changed by the others (the workers).
+ * howmany: parameter servers for a program of your own on MPI, that is, tables of numbers that are
+ * stored on some ranks (the servers) and read and changed by the others (the workers).
  *
  *     MPI_Init(&argc, &argv);
  *     rc = hm_ps_run(&settings, worker, &state, &err);
@@ -20,10 +20,10 @@
  *     - perhaps some newer increments of other workers.
  *
  * The read waits until the increments that it must contain have arrived (Ho et al.: More effective
- * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0
- * it contains exactly the increments from clocks before c and the worker's own ones; they are added
- * in the order of the workers, so that runs are repeated bit for bit. A worker that has returned
- * is not waited for.
+ * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0 it
+ * contains exactly the increments from clocks before c and the worker's own ones; they are added in
+ * the order of the workers, so that runs are repeated bit for bit. A worker that has returned is
+ * not waited for.
  *
  * Conventions of errors are those of howmany.h: functions return 0 or a negative code, and err,
  * which may be NULL, receives the details. Wrong arguments change nothing and send nothing.
@@ -82,7 +82,8 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 struct hm_ps_stats {
     double clocks;        /* Number of clocks finished. */
     double rows_read;     /* Number of rows read. */
-    double rows_received; /* Number of the rows read that came from a server, not from a copy. */
+    double rows_received; /* Number of row reads that a server answered instead of the worker's own
+                             copy. */
     double rows_sent;     /* Number of rows of increments sent. */
     double bytes;         /* Bytes sent and received. */
     double wait_s;        /* Seconds spent waiting for servers. */
